@@ -11,8 +11,8 @@ import (
 // inRow finds the tests of a row of docs/coverage.md: names, then their package.
 var inRow = regexp.MustCompile("((?:`Test[A-Za-z0-9_]+`[ ,]*)+) in `([a-z0-9/_.-]+)`")
 
-// Each row of docs/coverage.md names tests, and they are there. That those of
-// parameters rest on them is for make mutants to show.
+// Each row of docs/coverage.md names tests, and they are there. That tests of parameters rest on
+// these parameters is for make mutants to show.
 func TestCoverageNamesTests(t *testing.T) {
 	text, err := os.ReadFile("docs/coverage.md")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // The worked examples of CONTRIBUTING.md are changes of the program as it is, and what they
-// add passes its test. Files are laid over those of the tree, which stay as they are.
+// add passes its test. Files are laid over the tree's files, which stay as they are.
 func TestWorkedExamples(t *testing.T) {
 	builds(t)
 	text, err := os.ReadFile("CONTRIBUTING.md")
@@ -37,7 +37,7 @@ func TestWorkedExamples(t *testing.T) {
 	}
 }
 
-// laidOver writes the files that a change leads to and returns the list of them that go takes
+// laidOver writes the files that a change leads to and returns the list that go takes
 // for -overlay, and the folders of the tests that it adds.
 func laidOver(t *testing.T, diff string) (overlay string, tests []string) {
 	dir := t.TempDir()

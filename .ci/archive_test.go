@@ -26,9 +26,8 @@ type entry struct {
 }
 
 // An archive holds one folder with the texts and the binary as they are, the
-// binary alone for running, all of the time of the release: a tarball for Unix, a
-// zip file for Windows. The digests are those of the bytes, and a second time the
-// bytes are the same.
+// binary alone for running, each with the time of the release: a tarball for Unix, a zip file for
+// Windows. The digests belong to the bytes, and a second time the bytes are the same.
 func TestArchives(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1767225600") // 2026-01-01
 	from, dir := t.TempDir(), t.TempDir()

@@ -91,7 +91,7 @@ func described() string {
 }
 
 // stamp returns the time of all files in an archive: SOURCE_DATE_EPOCH, else
-// that of the commit, else the earliest that a zip file can hold.
+// the time of the commit, else the earliest that a zip file can hold.
 func stamp() time.Time {
 	seconds := os.Getenv("SOURCE_DATE_EPOCH")
 	if seconds == "" {
@@ -155,8 +155,8 @@ func archive(dir, folder, goos string, files []string) (string, error) {
 	return name, errors.Join(write(f, folder, files, stamp()), f.Close())
 }
 
-// mode returns the permissions of a file in an archive: those of the checkout
-// depend on who made it.
+// mode returns the permissions of a file in an archive: permissions in the checkout depend on who
+// made it.
 func mode(file string) int64 {
 	if name := filepath.Base(file); name == "sim" || name == "sim.exe" {
 		return 0o755
@@ -172,9 +172,9 @@ func inside(folder, file string) string {
 	return folder + "/" + filepath.Base(file)
 }
 
-// environment returns the variables of a build for a platform: those of whoever
-// runs it, without a choice that would give other bytes. An empty variable would
-// leave room for that of their configuration file, which is not read.
+// environment returns the variables of a build for a platform: the variables of whoever runs it,
+// without a choice that would give other bytes. An empty variable would leave room for their
+// configuration file's, which is not read.
 func environment(all []string, goos, goarch string) []string {
 	return append(slices.Clone(all), "CGO_ENABLED=0", "GOENV=off", "GOFLAGS=", "GOWORK=off", "GOOS="+goos, "GOARCH="+goarch,
 		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off")

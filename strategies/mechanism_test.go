@@ -63,7 +63,7 @@ func TestMechanismsOfALayerThatIsOff(t *testing.T) {
 	}
 }
 
-// readOver reads a value over parameters, whatever other rules say of them.
+// readOver reads a value over parameters, whatever further rules there are.
 func readOver(text string, params any) error {
 	tree, err := spec.Parse([]byte(text), "off.yaml")
 	if err != nil {

@@ -82,7 +82,7 @@ type Agent struct {
 	SummaryClip int32
 	// Keeps is what the client leaves of the messages behind a compaction.
 	Keeps Keeps
-	// Settings are those of the client that bear on the bill.
+	// Settings are the client's settings that bear on the bill.
 	Settings []Setting
 }
 
@@ -191,8 +191,8 @@ type Stock struct {
 	Newest time.Time // latest modification
 }
 
-// Survey looks at places and returns those that hold files, each folder once. It skips
-// what cannot be read, as nobody asked for these places. The error is that of ctx.
+// Survey looks at places and returns the places that hold files, each folder once. It skips what
+// cannot be read, as nobody asked for these places. The error is ctx's.
 func Survey(ctx context.Context, places []Place) ([]Stock, error) {
 	var found []Stock
 	seen := map[string]bool{}

@@ -80,7 +80,7 @@ func (s *Session) checkSpans(t *Thread) error {
 }
 
 // checkMessages checks the messages of a thread. made are the calls of threads so
-// far; call numbers are those of the session.
+// far; call numbers are the session's.
 func (s *Session) checkMessages(thread int, made map[int32]bool) error {
 	t := &s.Threads[thread]
 	first := prompt.KindNone

@@ -16,7 +16,7 @@ import (
 type Corpus struct {
 	Sessions    []*Session     // ordered by start, then id
 	Problems    []Problem      // of files and folders that belong to no session; at most Options.MaxProblems
-	NumProblems int            // all problems, those of the sessions included
+	NumProblems int            // all problems, the sessions' problems included
 	Lines       int            // lines read, blank ones aside
 	BadLines    int            // lines that are not valid or not understood
 	Unread      int            // files that could not be read, or not to their end
@@ -75,7 +75,7 @@ const defaultMaxLine = 256 << 20
 // the rest is only counted.
 const defaultMaxProblems = 100
 
-// defaultBatch is how many lines are held before sessions are made of them: about 16 MB. Files of one
+// defaultBatch is how many lines are held before they become sessions: about 16 MB. Files of one
 // session that are not read in one batch are read twice. Where memory is bounded, each linePerMemory
 // bytes may hold a line.
 const (
@@ -93,7 +93,7 @@ type Options struct {
 	// MaxMemory is how many bytes of memory the program may hold while it reads, 0 for no bound.
 	// Recordings that take more end reading with ErrMemory.
 	MaxMemory int64
-	// Batch is how many lines are held at once before sessions are made of them, in a form that takes
+	// Batch is how many lines are held at once before they become sessions, in a form that takes
 	// some five times as much memory as sessions, twice during that. 0 means defaultBatch, or fewer
 	// where memory is bounded. Sessions do not depend on it.
 	Batch       int
@@ -148,7 +148,7 @@ func (o Options) Room(name string) error {
 	return nil
 }
 
-// Watch returns r, or a reader of it that reports its bytes to Progress.
+// Watch returns r, or a reader that reports r's bytes to Progress.
 func (o Options) Watch(r io.Reader) io.Reader {
 	if o.Progress == nil {
 		return r

@@ -23,7 +23,7 @@ type Filter struct {
 	Until  time.Time // sessions that begin before; zero: no bound
 	ByCall bool      // Since and Until are about calls
 	// Projects are parts of Session.Project, or patterns when they hold one of
-	// *, ? and [. A pattern is that of path.Match, except that * and ? also
+	// *, ? and [. A pattern is path.Match's, except that * and ? also
 	// match slashes, and matches the whole path or its end after any slash.
 	// Backslashes of a project count as slashes.
 	Projects []string

@@ -66,7 +66,7 @@ func (in Input) Path() string {
 	return in.path
 }
 
-// Stamp identifies the content of a file without reading all of it: by its path, size, time of change, and both ends.
+// Stamp identifies the content of a file without reading the whole file: by its path, size, time of change, and both ends.
 type Stamp struct {
 	Path       string // absolute; "" when it is no file of the host or cannot be read
 	Size       int64

@@ -271,7 +271,7 @@ func TestStdinIsSpooledUntilClose(t *testing.T) {
 	}
 }
 
-// Files beside recordings that may hold more of them are counted by kind.
+// Files beside recordings that may hold more recordings are counted by kind.
 func TestPassedFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{

@@ -156,8 +156,8 @@ func sessionCount(n int) string {
 	return fmt.Sprintf("%d sessions", n)
 }
 
-// Apply leaves in c the sessions that f takes. What was counted for the others
-// (lines, problems, repeated calls) is taken out of the counts of c; what
+// Apply leaves in c the sessions that f takes. What was counted for all other sessions (lines,
+// problems, repeated calls) is taken out of the counts of c; what
 // belongs to no session stays, and so does Bytes: that was read.
 func (f *Filter) Apply(c *Corpus) Selection {
 	sel := f.Select(c.Sessions)

@@ -109,7 +109,7 @@ type UnshownCall struct {
 	Cut   bool
 	Model string
 	Usage prompt.Usage
-	At    int64 // unix ns of the line that tells of it, 0 if unknown
+	At    int64 // unix ns of the line that tells it, 0 if unknown
 	Line  int32
 	File  uint16
 }
@@ -335,11 +335,11 @@ type Quality struct {
 	Repeated       int   // calls owned by an earlier session, not counted here
 	Bare           int   // compactions ahead of the first call of a thread, or behind its last: no call shows what they did
 	Inherited      int   // calls of sessions that this one continues and that are not here, not counted either
-	Problems       int   // defects met; Session.Problems keeps the first of them
+	Problems       int   // defects met; Session.Problems keeps the first ones
 }
 
-// Unshown counts the calls of Session.Unshown: summaries, streams that were cut, and the others, of which those of
-// one model between two sums are one.
+// Unshown counts the calls of Session.Unshown: summaries, streams that were cut, and all other
+// calls. Calls of one model between two sums count as one.
 type Unshown struct{ Summaries, Cut, Others int }
 
 // CountUnshown counts calls that no line shows by their kinds.

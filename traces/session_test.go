@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// A parsed block takes at most 64 bytes: a corpus of a million of them must fit.
+// A parsed block takes at most 64 bytes: a corpus of a million blocks must fit.
 func TestBlockSize(t *testing.T) {
 	if n := unsafe.Sizeof(prompt.Block{}); n > 64 {
 		t.Errorf("a block takes %d bytes", n)

@@ -336,7 +336,7 @@ func (c *code) reads(f place, kind reflect.Kind, files map[string][]read) error 
 // inPackage finds the clause of a package.
 var inPackage = regexp.MustCompile(`(?m)^package \w+`)
 
-// helpers returns the file that a package needs for choices, given another one of it.
+// helpers returns the file that a package needs for choices, given another of its files.
 func helpers(source string) string {
 	return inPackage.FindString(source) + "\n\nimport \"os\"\n" + around
 }

@@ -56,7 +56,7 @@ func launchInto(t *testing.T, out string, args ...string) error {
 	return o.run(t.Context(), flags, io.Discard, io.Discard)
 }
 
-// samples writes the samples into folders: a session in halves, in two of them, others compressed.
+// samples writes the samples into folders: a session in halves, in two folders, further sessions compressed.
 func samples(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -177,7 +177,7 @@ func rowsIn(t *testing.T, out string) string {
 	return string(text)
 }
 
-// The rows of a pipeline are those of one program, byte for byte, whatever is divided: sessions, cells or cohorts.
+// The rows of a pipeline equal the rows of one program, byte for byte, whatever is divided: sessions, cells or cohorts.
 func TestSameRows(t *testing.T) {
 	dir := samples(t)
 	corpora := map[string][]string{
@@ -211,7 +211,7 @@ func TestSameRows(t *testing.T) {
 	}
 }
 
-// A file that is damaged is named, and the others are simulated; with --strict it is the end.
+// A file that is damaged is named, and all other files are simulated; with --strict it is the end.
 func TestDamagedFile(t *testing.T) {
 	dir := samples(t)
 	torn := zipped([]byte(strings.Repeat("{\"type\":\"x\"}\n", 1000)))

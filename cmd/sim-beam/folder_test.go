@@ -117,7 +117,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Recordings in an object store are those of a folder, whose name leads nowhere else.
+// Recordings in an object store read as from a folder, whose name leads nowhere else.
 func TestRemote(t *testing.T) {
 	dir := samples(t)
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {

@@ -1,5 +1,5 @@
 // Command sim-beam runs a scenario over sessions as a pipeline of Apache Beam: in this process (Prism), or on a
-// cluster of Flink, Spark or Dataflow. Its rows are those of sim run, byte for byte. README.md says how to begin.
+// cluster of Flink, Spark or Dataflow. Its rows equal sim run's, byte for byte. README.md says how to begin.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 	o.bind(flags)
 	flags.SetOutput(io.Discard)
 	own := flags.FlagUsages()
-	flags.AddGoFlagSet(flag.CommandLine) // those of Beam
+	flags.AddGoFlagSet(flag.CommandLine) // Beam's own flags
 	err := flags.Parse(os.Args[1:])
 	if errors.Is(err, pflag.ErrHelp) {
 		fmt.Print(usage, own, "\nFlags of Beam, such as --runner, --endpoint and --environment_type, are taken too: README.md.\n")

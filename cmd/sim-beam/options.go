@@ -213,7 +213,7 @@ func (o *options) folder(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// runFiles are the files of a run, partFiles those of a run in progress, as globs in the
+// runFiles are the files of a run, partFiles the files of a run in progress, as globs in the
 // order of removal: run.json or the recipe identifies what is left as a run.
 var (
 	runFiles = []string{

@@ -34,7 +34,7 @@ func (b *block) bytes() (n int64) {
 
 // room bounds a worker's memory, bytes of files as stored, however many blocks its engine
 // gives it at once. A block is read and simulated on all cores; when one is idle, another
-// block can use it. Blocks also have rows, so there are at most roomBlocks of them.
+// block can use it. Blocks also have rows, so there are at most roomBlocks blocks.
 var room = semaphore.NewWeighted(roomBytes)
 
 const (
@@ -92,7 +92,7 @@ type reading struct {
 	size     int64 // of room
 }
 
-// close releases room, and what was stored for speed; none of it is a result.
+// close releases room, and what was stored for speed; none is a result.
 func (x *reading) close() {
 	defer room.Release(x.size)
 	if x.corpus != nil {
@@ -173,7 +173,7 @@ func (x *reading) tell(list []traces.Problem) {
 	}
 }
 
-// rest is what is known of the files of a block besides the sessions chosen of them.
+// rest is what is known about the files of a block besides the sessions chosen from them.
 type rest struct {
 	Files, Lines, BadLines, Unread, Problems, Repeated, Inherited int
 	List                                                          []traces.Problem

@@ -27,7 +27,7 @@ type recipe struct {
 	Prices   []byte   // the price file of the scenario; empty for the built-in prices
 	Profile  []byte   // the profile file of the scenario, or once the sessions are known what was learned from them
 	Strict   bool
-	Program  string // digest of the program, which must be that of the workers
+	Program  string // digest of the program, which must be the workers'
 	Out      string // the output folder
 	Paths    []string
 	Origin   results.Provenance // of the rows, once the sessions are known

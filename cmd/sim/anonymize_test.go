@@ -16,7 +16,7 @@ import (
 // secretKey is a key of pseudonyms.
 const secretKey = "0123456789abcdef"
 
-// secretSessions writes two recordings, one of them damaged, whose names, session ids, projects and texts hold "canary",
+// secretSessions writes two recordings, one damaged, whose names, session ids, projects and texts hold "canary",
 // and returns their folder and the id of the first.
 func secretSessions(t *testing.T) (dir, id string) {
 	t.Helper()
@@ -40,7 +40,7 @@ func secretSessions(t *testing.T) (dir, id string) {
 }
 
 // Nothing of a run under --anonymize names sessions, projects, files or what a person wrote: not the table, the chart, the
-// page or any file of its folder. The figures are those of the run without.
+// page or any file of its folder. The figures are the same as in the run without it.
 func TestAnonymousRun(t *testing.T) {
 	t.Parallel()
 	sessions, id := secretSessions(t)

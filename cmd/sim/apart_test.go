@@ -14,8 +14,8 @@ import (
 // it is for.
 const apartVariable = "SIM_TEST_APART"
 
-// apart runs a test that changes the folder or the environment, which are those of
-// a whole process, in a process of its own, so that it can run in parallel with
+// apart runs a test that changes the folder or the environment, which a whole process shares, in a
+// process of its own, so that it can run in parallel with
 // others. It returns true where the test is over with that, and false inside
 // that process, where the test begins:
 //
@@ -55,8 +55,8 @@ func apart(t *testing.T) bool {
 	return true
 }
 
-// apartPattern selects a test by its full name, and of those below it what the
-// pattern of this process selects, or all of them when that has alternatives.
+// apartPattern selects a test by its full name, and of the tests below it what the pattern of this
+// process selects, or every test when the pattern has alternatives.
 func apartPattern(name, pattern string) string {
 	elements := strings.Split(name, "/")
 	for i, e := range elements {

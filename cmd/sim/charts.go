@@ -98,7 +98,7 @@ func (f *chartFlags) oneChart(strategies int) error {
 	return nil
 }
 
-// inFolder returns the drawings for the folder of --out: those of the main kind, which comes first, and of the kinds asked for.
+// inFolder returns the drawings for the folder of --out: drawings of the main kind, which comes first, and of the kinds asked for.
 func (f *chartFlags) inFolder(drawings []charts.Drawing) (list []charts.Drawing) {
 	for _, d := range drawings {
 		if d.Kind == drawings[0].Kind || slices.Contains(f.charts, d.Kind) {

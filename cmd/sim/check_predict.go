@@ -144,7 +144,7 @@ func (p *foretold) price(fact string, was func(id string) float64) (more map[str
 	return more, err == nil, err
 }
 
-// asking returns what each session is predicted to cost more than if a share of it asked for an hour.
+// asking returns what each session is predicted to cost more than if a share of its calls asked for an hour.
 func (p *foretold) asking(subAgents bool, was func(id string) float64) (map[string]float64, error) {
 	more := maps.Clone(p.usd)
 	for _, hour := range []bool{false, true} {

@@ -57,7 +57,7 @@ func TestCheckExitCodes(t *testing.T) {
 	}
 }
 
-// No rows depend on the seed but those of cells that are taken to draw.
+// No rows depend on the seed but the rows of cells that are taken to draw.
 func TestDrawnCellsAreThoseThatVary(t *testing.T) {
 	t.Parallel()
 	registry, err := strategies.Builtin()

@@ -108,7 +108,7 @@ func readInput(ctx context.Context, arg string) (compare.Input, error) {
 	return compare.Input{Label: label, Run: run}, err
 }
 
-// labelOf returns the name of the folder of a run, or that of the file if it
+// labelOf returns the name of the folder of a run, or the name of the file if it
 // does not have the usual name.
 func labelOf(path string) (string, error) {
 	full, err := filepath.Abs(path)

@@ -149,7 +149,7 @@ func (c *console) renew(t *testing.T, got []string) {
 }
 
 // resembling returns where in got, from a line on, as many lines as want begin that have
-// the most words of it, -1 for nowhere.
+// the most of its words, -1 for nowhere.
 func resembling(got, want []string, from int) int {
 	best, most := -1, 0
 	for at := from; at+len(want) <= len(got); at++ {

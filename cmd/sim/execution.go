@@ -92,7 +92,7 @@ func (f *runFlags) execute(cmd *cobra.Command, args []string, ask func(s *study)
 	return errors.Join(errs...)
 }
 
-// draw draws the charts asked for, and those of the folder of a study.
+// draw draws the charts asked for, and the charts of the folder of a study.
 func (f *runFlags) draw(cmd *cobra.Command, s *study, out *found) error {
 	if s.folder == nil && len(f.output.charts) == 0 {
 		return nil

@@ -69,7 +69,7 @@ func explainAgrees(t *testing.T, set ...string) {
 }
 
 // What the audit says a call missed and what that cost is what an explanation of the call says was billed, whatever
-// the model expects of it.
+// the model expects.
 func TestExplainAgreesWithAudit(t *testing.T) {
 	t.Parallel()
 	code, out, errs := exec(t, "audit", "-q", "--top", "0", "--format", "json")

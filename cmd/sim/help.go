@@ -160,7 +160,7 @@ func usageText(cmd *cobra.Command, width int) string {
 	return b.String()
 }
 
-// writeVerbs lists the commands under cmd, those of the program under the headings of their groups.
+// writeVerbs lists the commands under cmd, the program's own under the headings of their groups.
 func writeVerbs(b *strings.Builder, cmd *cobra.Command, width int) {
 	write := func(title string, shown func(*cobra.Command) bool) {
 		b.WriteString("\n" + title + ":\n")
@@ -189,7 +189,7 @@ func writeVerbs(b *strings.Builder, cmd *cobra.Command, width int) {
 	write("Topics of sim help", func(c *cobra.Command) bool { return c.IsAdditionalHelpTopicCommand() && c.Name() != "help" })
 }
 
-// writeFlags writes flags under the headings of their groups, and the names of those of a topic.
+// writeFlags writes flags under the headings of their groups, and the names of a topic's flags.
 func writeFlags(b *strings.Builder, flags *pflag.FlagSet, width int) {
 	groups := make([]*pflag.FlagSet, len(flagGroups)+1)
 	for i := range groups {

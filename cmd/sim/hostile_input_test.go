@@ -84,7 +84,7 @@ func remarksOf(t *testing.T, path string) string {
 	return strings.Join(d.Provenance.Workload.Remarks, "\n")
 }
 
-// A compressed recording that is damaged half way says how much of it is unread, one that is cut
+// A compressed recording that is damaged half way says how much is unread, one that is cut
 // off that nobody knows, in the report, whatever -q.
 func TestTornFilesAreLosses(t *testing.T) {
 	t.Parallel()
@@ -196,7 +196,7 @@ func TestRunMemoryIsBounded(t *testing.T) {
 }
 
 // Whatever the length of lines, memory stays below what --max-memory allows: lines of more than a
-// quarter of it are skipped by name, and recordings that take more end reading, with what to do.
+// quarter of that limit are skipped by name, and recordings that take more end reading, with what to do.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

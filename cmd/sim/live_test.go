@@ -228,8 +228,8 @@ func TestFailedCallsAreNotMadeWithoutConsent(t *testing.T) {
 	}
 }
 
-// A budget is refused when one of the models to ask has no price, by its name,
-// although the others have.
+// A budget is refused when one of the models to ask has no price, by its name, although every
+// other model has.
 func TestBudgetNeedsEveryPrice(t *testing.T) {
 	t.Parallel()
 	c := &liveCalls{flags: &liveFlags{Settings: live.Settings{Budget: 1}}, priced: func(model string) bool { return model == "claude-opus-4-6" }}

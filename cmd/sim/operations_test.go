@@ -163,7 +163,7 @@ func (w *world) run(ops []operation) (int, error) {
 	return 0, nil
 }
 
-// Whatever order runs, checks and comparisons come in, whatever of them fails or is
+// Whatever order runs, checks and comparisons come in, whatever fails or is
 // killed: what is in a folder is what a whole operation left. A sequence that goes wrong is told
 // without the operations that it does not need.
 func TestRandomOperations(t *testing.T) {

@@ -147,7 +147,7 @@ type outFolder struct {
 	flags   *outputFlags
 	ours    bool // it holds an earlier run, whose files are removed
 	files   []files.Member
-	summary files.Member // run.json, which lists the others
+	summary files.Member // run.json, which lists all other files
 	warn    io.Writer    // for charts that cannot be drawn
 }
 
@@ -238,7 +238,7 @@ func (o *outFolder) addCharts(drawings []charts.Drawing) {
 	}
 }
 
-// save writes the files, all or none, and removes those of an earlier run. The
+// save writes the files, all or none, and removes the files of an earlier run. The
 // summary lists them and is replaced last.
 func (o *outFolder) save(ctx context.Context) error {
 	var names []string

@@ -175,8 +175,8 @@ func TestSamplesOnTerminal(t *testing.T) {
 	}
 }
 
-// While standard input is read a terminal shows a line that is rewritten, and is
-// clear of it when the report comes.
+// While standard input is read a terminal shows a line that is rewritten, and is cleared when the
+// report comes.
 func TestProgressIsShown(t *testing.T) {
 	t.Parallel()
 	cmd, _ := process(t, "run", "--strategy", "none", "-")

@@ -161,7 +161,7 @@ type simulating struct {
 	total    atomic.Int64
 }
 
-// done is a scenarios.Plan.Done. Calls of it may overtake one another.
+// done is a scenarios.Plan.Done. Its calls may overtake one another.
 func (s *simulating) done(finished, total int) {
 	s.total.Store(int64(total))
 	for was := s.finished.Load(); int64(finished) > was; was = s.finished.Load() {

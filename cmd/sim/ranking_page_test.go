@@ -10,7 +10,7 @@ import (
 )
 
 // docs/ranking.md is what docs/rank makes: the head, the notes, and of some strategies all figures but the places, which
-// depend on all the others. llama-index clears in every session, so that all are ranked here too.
+// depend on all other strategies. llama-index clears in every session, so that all are ranked here too.
 func TestRankingPage(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {
@@ -66,7 +66,7 @@ var (
 	spaces    = regexp.MustCompile(`[ :-]+`)
 )
 
-// unplaced returns a line of a table without the places, and without what the widths of others make of it.
+// unplaced returns a line of a table without the places, and without what the widths of other lines make of the rest.
 func unplaced(line string) string {
 	line = bracketed.ReplaceAllString(line, "")
 	if cells := strings.Split(line, "|"); len(cells) > 2 && placed.MatchString(cells[1]) {

@@ -38,7 +38,7 @@ type readFlags struct {
 	draw     func(context.Context) (*traces.Corpus, error) // of a scenario with users: their sessions; nil without
 
 	filter    traces.Filter
-	filtered  bool // filter is that of a scenario
+	filtered  bool // filter comes from a scenario
 	selection traces.Selection
 	origin    string   // where discovered sessions come from
 	found     []string // paths of discovered sessions
@@ -134,7 +134,7 @@ func (f *readFlags) reading(cmd *cobra.Command, paths []string, do func(*traces.
 }
 
 // spare has garbage collected at a growth of so many per cent while bodies of sessions come and go. The caller calls the
-// result when it needs no more of them.
+// result when it needs no more bodies.
 func (f *readFlags) spare(cmd *cobra.Command, percent int) (end func()) {
 	if !f.lazy {
 		return func() {}
@@ -218,7 +218,7 @@ func (f *readFlags) drawn(cmd *cobra.Command) (*traces.Corpus, error) {
 }
 
 // tell writes every problem of a corpus to standard error with -v. remarks says
-// above the figures what the problems take out of them; where there are no
+// above the figures what the problems take out; where there are no
 // remarks, as in CSV, tell prints their number.
 func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
 	w := cmd.ErrOrStderr()
@@ -278,7 +278,7 @@ func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Co
 	charts.Remark(w, c, &f.selection)
 }
 
-// remarks says where discovered sessions come from, which of them passed the
+// remarks says where discovered sessions come from, which sessions passed the
 // filter, and what could not be read.
 func (f *readFlags) remarks(c *traces.Corpus) []string {
 	var list []string

@@ -216,7 +216,7 @@ func newStrategies() *cobra.Command {
 		newStrategiesDiff(), newStrategiesCheck())
 }
 
-// newStrategiesList lists strategies, or those of patterns.
+// newStrategiesList lists strategies, all or the ones that match patterns.
 func newStrategiesList() *cobra.Command {
 	var patterns []string
 	cmd := listing("List the strategies with their layers and the level each acts at", func() (*document.Table, error) { return strategySheet(patterns) })
@@ -225,8 +225,8 @@ func newStrategiesList() *cobra.Command {
 	return cmd
 }
 
-// usualReading is the window and output limit for which thresholds are shown:
-// those of the recorded sessions.
+// usualReading is the window and output limit for which thresholds are shown: the limits of the
+// recorded sessions.
 var usualReading = strategies.Reading{Window: 200_000, MaxOutput: client.MaxOutput}
 
 // strategySheet lists the strategies that match one of some patterns, all for none, one per row.

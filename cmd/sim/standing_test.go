@@ -12,7 +12,7 @@ import (
 )
 
 // A format in which another agent records a conversation: what begins it, a prompt, and a call that had so many tokens in its input,
-// read some of them, and used the tool; the time is in seconds.
+// read some, and used the tool; the time is in seconds.
 type recordedAs struct {
 	agent, title, begins string
 	asks                 func(at, i int) string

@@ -25,7 +25,7 @@ import (
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
-// untold are changes that nothing in a log gives away: no other count holds these, so that they look like those of a
+// untold are changes that nothing in a log gives away: no other count holds these, so that they look like calls of a
 // cache that served nothing.
 var untold = map[string]bool{
 	".tokens.cached constant": true, ".messages.[].tokens.cached constant": true, // Gemini CLI

@@ -23,7 +23,7 @@ var recordedSets = []string{"traces", "traces-2", "traces-3", "traces-4"}
 // again is the number of a session whose id another has too.
 var again = regexp.MustCompile(`-\d{1,2}$`)
 
-// seen reports whether rules and numbers may be chosen on a session: on all of the first set, and of the others on those whose id has a
+// seen reports whether rules and numbers may be chosen on a session: on every session of the first set, and elsewhere on sessions whose id has a
 // SHA-256 that begins with 0 to 7. Where ids are placeholders the number is part of them.
 func seen(set, id string) bool {
 	if !strings.Contains(id, "{{") {

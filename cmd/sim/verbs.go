@@ -134,8 +134,8 @@ func scenarioNames() []string {
 	return names
 }
 
-// bindFormat adds the flag --format to a command. Without known the formats are
-// those of reports; the first is the default.
+// bindFormat adds the flag --format to a command. Without known the formats are the formats of
+// reports; the first is the default.
 func bindFormat(cmd *cobra.Command, name *string, known ...string) {
 	if len(known) == 0 {
 		known = document.Formats()

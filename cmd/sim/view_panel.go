@@ -170,7 +170,7 @@ func clientPanel(agent string) string {
 	return text + "</fieldset>\n"
 }
 
-// sliders returns dials as markup; whose tells their ids from those of others.
+// sliders returns dials as markup; whose tells their ids apart.
 func sliders(whose string, list []dial) string {
 	var b strings.Builder
 	b.WriteString("<div class=\"dials\">")

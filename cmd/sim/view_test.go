@@ -129,7 +129,7 @@ func TestViewEqualsRun(t *testing.T) {
 	}
 }
 
-// A call on the page has what sim explain says of it: what was billed, what was left in the cache, and why it missed.
+// A call on the page has what sim explain says: what was billed, what was left in the cache, and why it missed.
 func TestViewExplains(t *testing.T) {
 	t.Parallel()
 	server, token := served(t)

@@ -41,7 +41,7 @@ var writers = []struct{ old, fresh string }{
 	{"validate -q --chart DIR/v.svg IN", "validate -q --chart DIR/v.svg IN"},
 }
 
-// tree returns the files under a folder as readers find them: those of a journal in their
+// tree returns the files under a folder as readers find them: files of a journal in their
 // places, and no names of ours.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()

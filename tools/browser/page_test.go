@@ -220,7 +220,7 @@ func view(t *testing.T, args ...string) string {
 	return strings.Fields(line)[0]
 }
 
-// A slider changes the figures to those of sim run with that setting.
+// A slider changes the figures to the figures of sim run with that setting.
 func TestView(t *testing.T) {
 	url := view(t)
 	ctx, s := browse(t, url[:strings.Index(url, "/?")])

@@ -48,8 +48,8 @@ func Of(name string) *traces.Agent {
 // Readable reports whether recordings at a place can be read.
 func Readable(p traces.Place) bool { return Of(p.Agent).Read != nil && !p.Unread }
 
-// CacheOf returns the kind of cache that the calls of a session go to: that of
-// the model of its first call.
+// CacheOf returns the kind of cache that the calls of a session go to: the cache of the model of
+// its first call.
 func CacheOf(s *traces.Session) traces.Cache {
 	model := ""
 	for i := range s.Threads {

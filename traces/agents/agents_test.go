@@ -28,7 +28,7 @@ const (
 	openCode    = "{\n  \"info\": {\n    \"id\": \"ses_31\",\n    \"slug\": \"s\"\n  }\n}\n"
 )
 
-// First lines as each agent writes them; the types are those of the recordings.
+// First lines as each agent writes them; the types are as in the recordings.
 func TestFormatOf(t *testing.T) {
 	for _, tt := range []struct {
 		name, head string

@@ -44,7 +44,7 @@ func related(t *testing.T) string {
 	return dir
 }
 
-// Sessions are the same whether all files are read before any of them is made or one at a time.
+// Sessions are the same whether all files are read before any session is made or one at a time.
 func TestBatches(t *testing.T) {
 	dirs := []string{related(t)}
 	if recorded := filepath.Join("..", "..", "..", "shared", "traces"); !testing.Short() {

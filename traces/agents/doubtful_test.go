@@ -19,7 +19,7 @@ type doubtful struct {
 	files map[string][]string // lines by name
 	calls int
 	bill  prompt.Usage // of all calls
-	told  []string     // a part of each line that is told, all of them
+	told  []string     // a part of every line that is told
 }
 
 // byAgent are the new readers, whose samples have twelve calls and a compaction.
@@ -174,7 +174,7 @@ func TestNoUsage(t *testing.T) {
 			continue
 		}
 		least, rounds := 12, 0
-		if name == traces.AgentCline { // a compaction took half of them out
+		if name == traces.AgentCline { // a compaction took half the calls out
 			least = 6
 		}
 		for i := range c.Sessions[0].Threads {

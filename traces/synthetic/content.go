@@ -9,7 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Tools that a mix may name besides those of MCP servers.
+// Tools that a mix may name besides the tools of MCP servers.
 const (
 	toolRead  = "Read"
 	toolEdit  = "Edit"

@@ -12,8 +12,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Sessions that are handed on one by one are those of a corpus, whatever the
-// workers.
+// Sessions that are handed on one by one equal the sessions of a corpus, whatever the workers.
 func TestEachGivesTheSessionsOfACorpus(t *testing.T) {
 	g := generator(t, workload(t, "fan-out"))
 	const n = 60

@@ -57,8 +57,8 @@ const (
 	forRestored      purpose = 43
 )
 
-// Places that are no blocks of a track: those of the session, its turns, its
-// agents and its files.
+// Places that are no blocks of a track: places of the session, its turns, its agents and its
+// files.
 const (
 	forMain   = 1<<62 | 1<<61
 	forTurns  = 1 << 62

@@ -20,11 +20,11 @@ const (
 	typicalPath     = 60     // bytes of names in a tool's input
 )
 
-// seldom are the dimensions that stay those of the base where sessions have no values.
+// seldom are the dimensions that stay the base's where sessions have no values.
 var seldom = []string{"image bytes", "summary", "restored", "compaction time"}
 
-// FitWorkload returns a workload whose sizes, times, mix and shares are those of
-// recorded sessions: numbers, no content. What no recording shows comes from
+// FitWorkload returns a workload with the sizes, times, mix and shares of recorded sessions:
+// numbers, no content. What no recording shows comes from
 // base: the version, which decides the threshold, connects and resumes.
 func FitWorkload(base *Workload, sessions []*traces.Session) *Workload {
 	o, w := observe(sessions), *base

@@ -79,7 +79,7 @@ func TestFitFindsTheProfile(t *testing.T) {
 	}
 }
 
-// The quantiles of a distribution are those of its draws: 40,000 draws, each
+// The quantiles of a distribution are the quantiles of its draws: 40,000 draws, each
 // quantile within three standard errors, nothing outside the limits.
 func TestSamplerDrawsTheQuantiles(t *testing.T) {
 	for _, d := range []Dist{

@@ -238,7 +238,7 @@ func checkNumber(n int) error {
 	return nil
 }
 
-// memory estimates the bytes of the first n sessions of a seed from a few of them.
+// memory estimates the bytes of the first n sessions of a seed from a few sessions.
 func (g *Generator) memory(n int, seed uint64) float64 {
 	const ofBlock, ofRound, ofThread = 66, 155, 256 // bytes, with ids, names and lists
 	size := 0.0

@@ -1,11 +1,11 @@
 // Package synthetic makes coding-agent sessions to measure. A [Workload]
 // describes a corpus: turns, tool mix, sizes and times as distributions. A
 // [Generator] draws its sessions in the parsed form, millions of calls a
-// second, and [Workload.Transcripts] writes one of them as Claude Code's JSONL,
+// second, and [Workload.Transcripts] writes a session as Claude Code's JSONL,
 // which reads back as the same session.
 //
 // Every draw is keyed by seed, purpose and place, so a change to one field of a
-// workload leaves the draws of the others as they were.
+// workload leaves all other draws as they were.
 //
 // [FitWorkload] takes a workload from recorded sessions, and [Observe] measures
 // the dimensions by which two corpora are compared.
@@ -29,7 +29,7 @@ import (
 )
 
 // The files under samples are data: nothing makes them anew. The profile of the
-// same name describes each of them, and generates sessions like it.
+// same name describes each sample, and generates sessions like it.
 //
 //go:embed all:samples
 var samples embed.FS
@@ -63,7 +63,7 @@ func WorkloadNames() []string {
 	return names
 }
 
-// workloads has those of WorkloadNames that were asked for: a scenario with users
+// workloads has the workloads among WorkloadNames that were asked for: a scenario with users
 // is checked against its workload several times.
 var workloads sync.Map // of *Workload by name
 

@@ -5,7 +5,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// pen writes one track, call by call. A copy of it marks a place to go back to.
+// pen writes one track, call by call. Its copy marks a place to go back to.
 type pen struct {
 	p       *plan
 	t       int // the track

@@ -56,7 +56,7 @@ func (p *plan) open(kind traces.ThreadKind, parent, parentRound int32) int {
 // numberMask covers the part of a digest that numbers the blocks of a session.
 const numberMask = 1<<20 - 1
 
-// at returns the draws for a place, those of p.d.
+// at returns p.d's draws for a place.
 func (p *plan) at(id uint64) spot { return spot(mix(p.base ^ id)) }
 
 // add appends a block of content that is like no other in the session, and

@@ -51,7 +51,7 @@ func (f Transcript) record(w io.Writer) error {
 	return nil
 }
 
-// calls writes the calls of a thread, each with the history it sends, and after it those of the
+// calls writes the calls of a thread, each with the history it sends, and after it the calls of the
 // sub-agents it started and of the branches that leave it. above is the span of a trace that the calls
 // are in, "" for none.
 func (x *recorder) calls(i int, history []turn, trace, above string) {

@@ -78,8 +78,8 @@ func TestSamplesStayTheSame(t *testing.T) {
 }
 
 // What each sample is for: compactions, pauses longer than its lifetime, agents
-// with files of their own, and the tokens it would hold without compaction. All of
-// them read without a problem.
+// with files of their own, and the tokens it would hold without compaction. Every sample reads
+// without a problem.
 func TestSamplesShowWhatTheyAreFor(t *testing.T) {
 	for _, tt := range []struct {
 		name        string

@@ -142,7 +142,7 @@ func (c *checker) message(r record, tools map[string]string) {
 	}
 }
 
-// input checks the arguments of a tool. Those of MCP servers and of tools that
+// input checks the arguments of a tool. Arguments of MCP servers and of tools that
 // the schema does not list are their own affair: one object.
 func (c *checker) input(tool string, r record) {
 	if schema["input "+tool] == "" {
@@ -206,7 +206,7 @@ func (c *checker) check(r record, tools map[string]string) {
 }
 
 // Every line has the fields of the real client, with their types, and no other:
-// of the samples and of the workloads. Over all of them every entry of the schema
+// of the samples and of the workloads. Over all lines every entry of the schema
 // is met.
 func TestSchema(t *testing.T) {
 	met := map[string]bool{"head": true}

@@ -207,8 +207,8 @@ func (x *scribe) prompt(blocks []prompt.Block, at int64) {
 	x.emit(l)
 }
 
-// response writes the lines of a call: one for each block, at times between
-// that of the first and that of the last.
+// response writes the lines of a call: one for each block, at times between the first and the
+// last.
 func (x *scribe) response(rd *traces.Round) {
 	blocks := x.s.Blocks[rd.Reply.From:rd.Reply.To]
 	for i := range blocks {
@@ -315,7 +315,7 @@ func (f fields) MarshalJSONTo(e *jsontext.Encoder) error {
 func appendJSON(b []byte, v any) []byte {
 	to := bytes.NewBuffer(b)
 	if err := json.MarshalWrite(to, v, jsontext.AllowInvalidUTF8(true)); err != nil {
-		panic(err) // strings, numbers, booleans and lists of them have a JSON
+		panic(err) // strings, numbers, booleans and their lists have a JSON
 	}
 	return to.Bytes()
 }

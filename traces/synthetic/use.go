@@ -81,7 +81,7 @@ func (p *plan) fileTokens(f int32) float64 {
 // lineBytes is the typical length of a line of a file with its number.
 const lineBytes = 36
 
-// readRange plans which part of its file a Read asks for: all of it, or one of
+// readRange plans which part of its file a Read asks for: the whole file, or one of
 // equal windows.
 func (w *pen) readRange(b *prompt.Block, at spot) {
 	p := w.p

@@ -62,8 +62,8 @@ func readBack(t testing.TB, files fs.FS) *traces.Session {
 }
 
 // sameSession compares a session with what was read back. Places in files are
-// left out. Digests of content are names: a bijection must hold between those of
-// the two; those of prefixes and unseen tokens, which sessions share or a reader
+// left out. Digests of content are names: a bijection must hold between the digests of the two;
+// digests of prefixes and unseen tokens, which sessions share or a reader
 // derives, must be equal.
 func sameSession(a, b *traces.Session) error {
 	if x, y := fmt.Sprint(a.ID, a.Agent, a.Versions, a.Project, a.Window, a.Start, a.End, a.Tools, a.Models, a.Objects),

@@ -26,7 +26,7 @@ func sizeOf(b *prompt.Block) int {
 	return int(min(max(0, n), MaxFiller))
 }
 
-// words are the words of filler: 64 of them, so that six bits choose one.
+// words are the words of filler: 64 words, so that six bits choose one.
 var words = strings.Fields(`
 	a after again all and any at back before both buffer by call check close count data each end entry error every
 	field file first for from given group if in index into is key last length line list loop map name next node of

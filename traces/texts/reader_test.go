@@ -48,7 +48,7 @@ func generated(t testing.TB, workload string, n int) fstest.MapFS {
 }
 
 // The text read is the content the session was read from: where content is text
-// alone its digest is the block's, and where all of it is shown it has the
+// alone its digest is the block's, and where the whole content is shown it has the
 // block's length.
 func TestDigestsOfTexts(t *testing.T) {
 	for name, fsys := range map[string]fs.FS{"generated": generated(t, "chat", 18), "samples": synthetic.Samples()} {
@@ -262,7 +262,7 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// A file of the host, and one line of it.
+// A file of the host, and one of its lines.
 func TestOneLineOfAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "S.jsonl")
 	if err := os.WriteFile(path, []byte(small()), 0o600); err != nil {
@@ -280,7 +280,7 @@ func TestOneLineOfAFile(t *testing.T) {
 	}
 }
 
-// Sessions made in memory have no lines: all of them is filler of the block's
+// Sessions made in memory have no lines: every text is filler of the block's
 // length that names the object, and the same every time.
 func TestSessionsWithoutLines(t *testing.T) {
 	w, err := synthetic.LoadWorkload("chat")

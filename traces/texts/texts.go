@@ -25,12 +25,12 @@ const (
 // Content is what a block says. Texts are valid UTF-8: bytes of the recording
 // that are not become U+FFFD.
 type Content struct {
-	// Text is that of everything but a tool call. Parts of a result or a message
+	// Text is the text of everything but a tool call. Parts of a result or a message
 	// are joined in order.
 	Text string
 	// Name of the tool, of a tool call and of its result.
 	Name string
-	// Input is that of a tool call: a JSON object. Another value or text in the
+	// Input is the input of a tool call: a JSON object. Another value or text in the
 	// recording becomes its member "input".
 	Input jsontext.Value
 	Error bool // the tool call failed
@@ -43,7 +43,7 @@ type Content struct {
 }
 
 // Reader reads the texts of one session. It holds the last lines it passed, at
-// most cacheBytes of them, and reads a file forward when it can: reading blocks
+// most cacheBytes, and reads a file forward when it can: reading blocks
 // in the session's order costs about as much as parsing, going back beyond the
 // held lines starts the file again. It is not safe for concurrent use; a
 // session may have any number of readers.
@@ -59,8 +59,8 @@ type Reader struct {
 	closed bool
 }
 
-// maxOpen is how many files of a session are open at the same time: those of a
-// few threads that are read in turns.
+// maxOpen is how many files of a session are open at the same time: the files of a few threads
+// that are read in turns.
 const maxOpen = 8
 
 // Open returns a reader of the texts of a session of the corpus. Reading ends
@@ -194,8 +194,7 @@ func (r *Reader) fill(c *Content, b *prompt.Block) {
 	}
 }
 
-// line is a decoded line or document: the blocks it must have, and what was
-// found of them.
+// line is a decoded line or document: the blocks it must have, and what was found in it.
 type line struct {
 	file   *file
 	number int32
@@ -226,7 +225,7 @@ func (l *line) text(block int32) *traces.Text {
 	return nil
 }
 
-// Input returns a tool call's input in the form of Content.Input, given that of traces.Text.
+// Input returns a tool call's input in the form of Content.Input, given traces.Text's form.
 func Input(input string, quoted bool) jsontext.Value {
 	v := jsontext.Value(input)
 	switch {

@@ -195,7 +195,7 @@ type Event struct {
 	uncounted bool
 }
 
-// Unshown is a call that no line shows, at the line that tells of it.
+// Unshown is a call that no line shows, at the line that tells about the call.
 type Unshown struct {
 	Place
 	At      int64
@@ -304,8 +304,8 @@ func (s *Session) Problem(at Place, format string, args ...any) {
 	s.Problems.Add(at.Source.Name, int(at.Line), format, args...)
 }
 
-// assemble returns the session. It has no threads when it has no calls or
-// others own all of them.
+// assemble returns the session. It has no threads when it has no calls or other sessions own every
+// call.
 func (s *Session) assemble() *traces.Session {
 	s.dropEmpty()
 	s.link()

@@ -54,7 +54,7 @@ func newReading[S interface{ Base() *File }](r *Reader[S], opts traces.Options, 
 	return b
 }
 
-// read reads all files that the store does not have, some of them twice.
+// read reads all files that the store does not have, some twice.
 func (b *reading[S]) read(ctx context.Context) error {
 	b.recall(ctx)
 	var groups [][]int32
@@ -83,7 +83,7 @@ func (b *reading[S]) read(ctx context.Context) error {
 }
 
 // torn returns the groups of files that belong together but were read in
-// several batches, and drops what was made of them.
+// several batches, and drops what they had become.
 func (b *reading[S]) torn() (groups [][]int32) {
 	members := map[int32][]int32{}
 	torn := map[int32]bool{}

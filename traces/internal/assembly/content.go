@@ -266,11 +266,11 @@ func (l Logged) Usage() Usage {
 	return u
 }
 
-// ModelName returns the name of a model without that of its provider.
+// ModelName returns the name of a model without its provider's name.
 func ModelName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // CacheByModel returns the kind of cache of a model's provider, for clients
-// that call several: that of Anthropic for Anthropic's models, whoever sells
+// that call several: Anthropic's cache for Anthropic's models, whoever sells
 // them, else one that needs no markers.
 func CacheByModel(model string) traces.Cache {
 	if strings.Contains(model, "claude") {

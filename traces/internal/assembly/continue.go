@@ -169,7 +169,7 @@ func (s *Session) mergeForeign(t *Thread, began []Block) {
 			t.Since = t.Began - last
 		}
 	}
-	at := make([]int32, len(t.Calls)+1) // new index of each round; for a round of others that of the next own one
+	at := make([]int32, len(t.Calls)+1) // new index of each round; another thread's round has the index of the next own one
 	var own []Round
 	var left []Block
 	for r := range t.Calls {

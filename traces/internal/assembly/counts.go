@@ -15,7 +15,7 @@ type Total struct{ Input, Read, Write, Output int64 }
 type Portion struct {
 	Of      *Usage // with its own output, where that is logged; the share goes here
 	Context int64  // estimated input, tokens
-	Before  int64  // that of the call before, 0 for none: what it would read
+	Before  int64  // tokens of the call before, 0 for none: what it would read
 }
 
 // ErrNoCalls says that a total has tokens of which the log has no call.
@@ -99,7 +99,7 @@ func share(total int64, list []int32) {
 type sign struct {
 	what string
 	most float64 // share of the calls that have a call before them
-	few  bool    // below fewPairs all of them must have it: two or three of five calls often do
+	few  bool    // below fewPairs every call must have it: two or three of five calls often do
 	has  func(before, call *traces.Round, compacted bool) bool
 }
 

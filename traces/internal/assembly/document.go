@@ -92,7 +92,7 @@ func Lined(head []byte) bool {
 	return !more || len(line) > 0 && bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) < 0
 }
 
-// Names returns the names of the members of the object that a file begins with, as far as they can be seen. Those of
+// Names returns the names of the members of the object that a file begins with, as far as they can be seen. Names of
 // objects in it, down to a depth, follow the name of the member that holds them and a dot.
 func Names(head []byte, depth int) map[string]bool {
 	s, all := jsonscan.New(head), map[string]bool{}

@@ -8,8 +8,9 @@ import (
 
 // A program that keeps its context small drops the oldest messages, puts shorter ones in their places, or
 // puts a summary in the place of several. Such a request need not begin as the one before it did: that it goes on
-// from there shows in the messages that it has of it, in their order, the newest one included. Where the log has no call
-// that wrote a summary, what came in the place of messages is another form of these.
+// from there shows in the messages that both have, in their order, the newest one included. Where
+// the log has no call that wrote a summary, what came in the place of messages is another form of
+// these.
 
 // edit is what a request made of the messages of another.
 type edit struct {

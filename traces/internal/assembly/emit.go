@@ -225,8 +225,8 @@ func (e *emitter) event(ev *Event) traces.Event {
 	return out
 }
 
-// cleared returns the places of the blocks that an event cleared, in order, given those of the thread's blocks by digest
-// that none has cleared yet.
+// cleared returns the places of the blocks that an event cleared, in order, given by digest the
+// places of the thread's blocks that none has cleared yet.
 func (e *emitter) cleared(ev *Event, places map[prompt.Digest][]int32) []int32 {
 	var list []int32
 	for _, id := range ev.Cleared {

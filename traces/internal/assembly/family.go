@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Part is one file of a session: the session itself, or that of a sub-agent.
+// Part is one file of a session: the session itself, or a sub-agent.
 type Part struct {
 	*File
 	Tree
@@ -20,7 +20,7 @@ type Part struct {
 	Tasks      map[string]prompt.Digest // tool calls by the id of the sub-agent that they started
 	Below      []*Part                  // sub-agents whose conversations are in the same file
 
-	bare, first int // messages of the model without counts, and the line of the first of them
+	bare, first int // messages of the model without counts, and the line of the first such message
 }
 
 // NewPart returns the part that a file is read into.

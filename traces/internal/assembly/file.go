@@ -34,10 +34,10 @@ type File struct {
 
 	rates   traces.Rates
 	strict  bool
-	lacking int             // calls whose token counts are missing, beside those of rounds
+	lacking int             // calls whose token counts are missing, beside the rounds' own
 	owned   bool            // a session has its lines and problems
 	claimed bool            // a session answers for its problems
-	spoken  []prompt.Digest // names of sessions and calls it mentions, besides those of its sessions
+	spoken  []prompt.Digest // names of sessions and calls it mentions, besides its own sessions' names
 }
 
 // Speaks records that the file belongs together with all other files that
@@ -252,8 +252,8 @@ func (i *Interruptible) Read(p []byte) (int, error) {
 // TrimBOM removes the byte order mark that some editors write at the start.
 func TrimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")) }
 
-// Problems are the defects found: the first Limit of them, the number of all, and how
-// many of them are files that could not be read, or not to their end.
+// Problems are the defects found: the first Limit defects, the number of all, and how many defects
+// are files that could not be read, or not to their end.
 type Problems struct {
 	List   []traces.Problem
 	Total  int
@@ -276,8 +276,8 @@ func (p *Problems) Join(q Problems) {
 	p.List = append(p.List, q.List[:min(len(q.List), max(0, p.Limit-len(p.List)))]...)
 }
 
-// Stamp returns a time stamp of a line in unix nanoseconds, 0 for none or for
-// one no transcript could have. The latter makes the line a bad one: how long
+// Stamp returns a time stamp of a line in unix nanoseconds, 0 for none or for one no transcript
+// could have. Such a stamp makes the line a bad one: how long
 // it waited, and so what the cache had forgotten, is unknown.
 func (f *File) Stamp(line int, stamp []byte) int64 {
 	at := Time(stamp)

@@ -325,7 +325,7 @@ func (f *fitter) closeExact(rd *Round, growth int64) Event {
 	return Event{Event: traces.Event{Kind: traces.EventForget, Saved: clamp32(saved + lost)}, forgot: forgot}
 }
 
-// forgotten returns the thinking that a request no longer sends: at a person's prompt all of it, otherwise the last reply's, if that
+// forgotten returns the thinking that a request no longer sends: at a person's prompt every reply's, otherwise the last reply's, if that
 // called no tool. short is how many tokens the request has less than everything visible. DeepSeek's models keep the thinking that
 // led to a tool call (api-docs.deepseek.com, thinking mode).
 func (f *fitter) forgotten(rd *Round, short int64) []*Block {

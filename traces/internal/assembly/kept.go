@@ -13,7 +13,7 @@ import (
 	"github.com/compactsim/compactsim/traces/store"
 )
 
-// kept is the entry of a store for files that belong together, under the name of the first of them.
+// kept is the entry of a store for files that belong together, under the name of the first file.
 type kept struct {
 	Files []keptFile
 	Made  []keptSession

@@ -44,8 +44,8 @@ func NewLineReader(r io.Reader, limit int) *LineReader {
 	return &LineReader{r: r, max: limit, buf: make([]byte, min(firstBuffer, max(limit+1, 16)))}
 }
 
-// Next returns the next line. The error is io.EOF after the last line, or that
-// of the underlying reader after the lines that could be read.
+// Next returns the next line. The error is io.EOF after the last line, or the underlying reader's
+// error after the lines that could be read.
 func (l *LineReader) Next() (Line, error) {
 	searched := 0
 	if l.taken && l.to-l.from < firstBuffer {

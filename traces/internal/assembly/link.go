@@ -16,7 +16,7 @@ type starter struct {
 	taken  bool
 }
 
-// link finds the round that started each sub-agent: that of the tool call its
+// link finds the round that started each sub-agent: the round of the tool call its
 // lines name, else of the call whose prompt it begins with, else the latest
 // round before it began. Without a main thread sub-agents are orphans.
 func (s *Session) link() {

@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
 )
 
-// Log is a file of calls that stand by themselves. Messages that several of them sent are read once.
+// Log is a file of calls that stand by themselves. Messages that several calls sent are read once.
 type Log struct {
 	*File
 	messages map[prompt.Digest]*Message // by the digests of their JSON

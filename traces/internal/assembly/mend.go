@@ -183,7 +183,7 @@ func (t *Thread) insert(round int32, results []Block) {
 	rd.Before = slices.Insert(rd.Before, int(at), results...)
 }
 
-// number gives tool calls their numbers and results those of their calls. It
+// number gives tool calls their numbers and results the numbers of their calls. It
 // runs last: calls may have been removed because earlier sessions own them.
 func (s *Session) number() {
 	all := make(map[*Thread]calls, len(s.Threads))

@@ -31,7 +31,7 @@ func NewMessage(assistant bool, blocks []Block) *Message {
 
 // said is a message in any of the forms that interfaces of models and their
 // instrumentation use: Anthropic's, OpenAI's two, OpenTelemetry's, Google's, and
-// that of Vercel's AI SDK. An item of OpenAI's newer interface is a part by itself.
+// Vercel's AI SDK's. An item of OpenAI's newer interface is a part by itself.
 type said struct {
 	part
 	Role  string         `json:"role"`

@@ -13,7 +13,7 @@ const (
 	// prefix: nothing shorter can be cached (Anthropic, prompt caching).
 	minStatic = 1024
 
-	// A first call of more than midContext tokens, less than 1/midVisible of them
+	// A first call of more than midContext tokens, less than 1/midVisible of which stand
 	// in the transcript, continues a conversation that is not in the recording
 	// (recorded: first calls have a median of 40k).
 	midContext = 80_000

@@ -127,7 +127,7 @@ func own(sessions []*Session) {
 	}
 }
 
-// SameInput reports whether two logged usages may be those of one request: all
+// SameInput reports whether two logged usages may belong to one request: all
 // lines and copies of a call have the same counts of input. Unusable counts
 // contradict none.
 func SameInput(a, b *Usage) bool {

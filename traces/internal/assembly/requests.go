@@ -19,9 +19,9 @@ type Request struct {
 	USD               float64
 	Start, First, End int64 // unix ns, 0 if unknown
 	Usage             Usage
-	Summaries         []Usage // those of Call
+	Summaries         []Usage // usages of Call
 	// Lane names the conversation of the session that the call belongs to: "" for
-	// the main one, else that of a sub-agent, which Starter started.
+	// the main one, else the name of a sub-agent's, which Starter started.
 	Lane    string
 	Turn    string // that a person's prompt began, as far as is known
 	Starter prompt.Digest
@@ -30,8 +30,8 @@ type Request struct {
 	Ahead []Block
 	// System is the text of the system prompt, to find where it changed; nil if it is not kept.
 	System []byte
-	// Messages are all that was sent, nil if they are not shown. Then Results are
-	// those of the tools of the call before.
+	// Messages are all that was sent, nil if they are not shown. Then Results are the results of the
+	// tools of the call before.
 	Messages  []*Message
 	Results   []Block
 	Reply     []Block
@@ -333,8 +333,8 @@ func (p *placed) replaces(old []*Message) {
 	}
 }
 
-// threads makes threads of histories: that of the main conversation first, then
-// those of sub-agents and of calls beside it.
+// threads makes threads of histories: the main conversation first, then sub-agents and calls
+// beside it.
 func threads(session string, all []*history) (list []*Thread) {
 	if i := slices.IndexFunc(all, func(h *history) bool { return h.lane == "" }); i > 0 {
 		h := all[i]
@@ -366,7 +366,7 @@ func threads(session string, all []*history) (list []*Thread) {
 	return list
 }
 
-// digests returns those of the blocks of messages.
+// digests returns the digests of the blocks of messages.
 func digests(list []*Message) (all []prompt.Digest) {
 	for _, m := range list {
 		for i := range m.Blocks {

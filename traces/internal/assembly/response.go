@@ -16,7 +16,7 @@ import (
 type Response struct {
 	ID, Model string
 	Created   jsontext.Value
-	Known     bool // it is that of a model
+	Known     bool // a model counted it
 	Failed    bool
 	Open      bool // the final count of its output has not come
 
@@ -144,7 +144,7 @@ func (a *Response) add(v []byte) {
 	}
 }
 
-// say adds a message, or what is one part of it.
+// say adds a message, or one part of a message.
 func (a *Response) say(raw []byte) {
 	a.Known = true
 	a.blocks = append(a.blocks, a.file.Message(raw).Blocks...)
@@ -191,7 +191,7 @@ func (a *Response) Reply() []Block {
 	return list
 }
 
-// counted are the names of token counts in both interfaces and in those of gateways before them.
+// counted are the names of token counts in both interfaces and in the interfaces of gateways before them.
 var counted = TableOf(`
 input     prompt_tokens input_tokens
 output    output_tokens completion_tokens

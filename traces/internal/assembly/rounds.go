@@ -29,13 +29,13 @@ type Step struct {
 	At     int64  // unix ns, 0 if unknown
 	First  int64  // time of the first line of a reply, where that is not At
 	Line   int32  // from 1
-	Source *File  // nil for that of the thread
+	Source *File  // nil for the thread's file
 	ID     string // of a reply; of a count, what identifies its call if the reply has no id
 	Model  string // of the call that a count ends
 	Blocks []Block
 	Usage  Usage // of a count, or of the call that made a summary: Bad where it was made and not counted
 	Final  bool  // the counted output is final
-	// Summaries are those of Call, of a count.
+	// Summaries are Call's counts of summaries.
 	Summaries []Usage
 	// Verdict is what the log says, or shows, of a call's prefix.
 	Verdict traces.Verdict

@@ -47,13 +47,13 @@ func document(head []byte) bool {
 // file is one file.
 type file struct {
 	*assembly.Part
-	sum     sums // of the steps, those of sub-agents in the document included
+	sum     sums // of the steps, steps of sub-agents in the document included
 	final   sums
 	next    string // the file that continues the trajectory, "" for none
 	resumed bool   // it continues another trajectory
 }
 
-// trajectory is a trajectory while it is read: that of the file, or of a sub-agent in it.
+// trajectory is a trajectory while it is read: the file's, or the trajectory of a sub-agent in it.
 type trajectory struct {
 	*file
 	part    *assembly.Part
@@ -208,7 +208,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 }
 
 // compare holds the final metrics of a trajectory against the steps that they may count: its own,
-// those of the sub-agents it started, and those of the trajectory that it continues.
+// steps of the sub-agents it started, and steps of the trajectory that it continues.
 func (f *file) compare(s *assembly.Session, files []*file) {
 	all := f.sum
 	for _, o := range files {

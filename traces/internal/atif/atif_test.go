@@ -103,7 +103,7 @@ func TestFinal(t *testing.T) {
 			t.Errorf("%s: %+v, %+v, problems %v", name, got, s.Quality, s.Problems)
 		}
 	}
-	// Those of a continuation are of its predecessor, too.
+	// The steps of a continuation count for its predecessor, too.
 	next := strings.Replace(second, `"timestamp":"2026-06-01T10:00:15Z"`, `"timestamp":"2026-06-01T11:00:15Z"`, 1)
 	c := agenttest.Read(t, Describe(), map[string]string{
 		"j/a.json": trajectoryOf("s", `,"continued_trajectory_ref":"b.json"`+final(1000, 0, 50), asked, first),

@@ -14,7 +14,7 @@ import (
 )
 
 // typical is about n bytes of transcript with the mix of the recordings: half
-// of it results that stand in the line twice (as sent and as the client keeps
+// are results that stand in the line twice (as sent and as the client keeps
 // them), a third progress, the rest responses.
 func typical(n int) []byte {
 	r := rand.New(rand.NewPCG(1, 1))

@@ -41,8 +41,8 @@ func member(_, name string) bool {
 	return false
 }
 
-// places adds the folders of sessions: those of CLAUDE_CONFIG_DIR if it is set,
-// else the usual ones.
+// places adds the folders of sessions: folders of CLAUDE_CONFIG_DIR if it is set, else the usual
+// ones.
 func places(h *traces.Home) {
 	p := traces.Place{Agent: Agent}
 	if dir := h.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
@@ -78,7 +78,7 @@ func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs,
 	return r.Read(ctx, opts, inputs, what)
 }
 
-// sessions makes one session of all lines that files have of it.
+// sessions makes one session of all its lines in files.
 func sessions(opts *traces.Options, files []*source) []*assembly.Session {
 	recordings := group(files)
 	list, ledgers := make([]*assembly.Session, len(recordings)), make([]*ledger, len(recordings))

@@ -15,8 +15,8 @@ import (
 type message struct {
 	present  bool
 	listed   bool        // the content is a list of one block or more
-	hollow   bool        // one of them has no type, or not what its type has
-	kind     prompt.Kind // of its texts: that of a person's message unless it is known to be an answer
+	hollow   bool        // a block has no type, or lacks what its type has
+	kind     prompt.Kind // kind of its texts: a person's message unless it is known to be an answer
 	id       []byte
 	model    []byte
 	usage    assembly.Usage

@@ -165,7 +165,7 @@ func TestCompaction(t *testing.T) {
 }
 
 func TestCompactionLeavesLessThanItsInput(t *testing.T) {
-	// 16,100 after the compaction, 16,000 of it static and 3 tail: the prompt of
+	// 16,100 after the compaction, 16,000 static tokens and 3 tail: the prompt of
 	// 310 tokens by rate can be 97 at most, and the summary nothing. What was
 	// absorbed is not touched.
 	s := newScript("S")

@@ -197,8 +197,7 @@ func linkIDs(src *source) links {
 	return l
 }
 
-// stream is the lines of one conversation, branches included: the main one, or
-// that of one sub-agent.
+// stream is the lines of one conversation, branches included: the main one, or a sub-agent's.
 type stream struct {
 	agent   string // id of the sub-agent, "" for the main conversation
 	entries []entry
@@ -255,7 +254,7 @@ func (s *splitter) add(st *stream, e entry) {
 	st.entries = append(st.entries, e)
 }
 
-// chained returns the stream of a sidechain line that names no agent: that of
+// chained returns the stream of a sidechain line that names no agent: the stream of
 // its parent, a new one for a line without parent, else the latest.
 func (s *splitter) chained(e entry) *stream {
 	st := s.chain[e.parent]

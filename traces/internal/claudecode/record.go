@@ -73,7 +73,7 @@ type piece struct {
 
 // answer is what a line says about its call as a whole.
 type answer struct {
-	id, model int32 // names of the source; no id is that of a line without one
+	id, model int32 // names of the source; a line without an id has no id here
 	usage     assembly.Usage
 	passes    passes
 	stopped   bool // a stop reason is logged: the usage is final

@@ -14,8 +14,7 @@ func hookLine(event string) fields {
 	}}
 }
 
-// What the lines between two calls tell about the client: the signs of the
-// second of them.
+// What the lines between two calls tell about the client: the signs of the second call.
 func TestSignsOfLines(t *testing.T) {
 	user := func(f fields, text string) fields {
 		line := fields{"type": "user", "message": fields{"role": "user", "content": text}}
@@ -183,7 +182,7 @@ func TestVerdictOfResponse(t *testing.T) {
 	}
 }
 
-// How the client was started is that of the first line that says so.
+// The first line that says how the client was started decides.
 func TestEntryOfSession(t *testing.T) {
 	for i, want := range []string{"", "cli", "claude-desktop"} {
 		s := newScript(fmt.Sprint("S", i))

@@ -222,7 +222,7 @@ func (u usages) add(model string, by *prompt.Usage, sign int64) {
 	u[model] = x
 }
 
-// holds reports whether the tokens of every model are at least those of a total.
+// holds reports whether the tokens of every model are at least a total's.
 func (u usages) holds(t *total) bool {
 	for i := range t.models {
 		m, have := &t.models[i], u[t.models[i].model]

@@ -100,7 +100,7 @@ func (b *builder) grow(t *tree, e entry, st *stream) {
 	t.add(node{entry: e, parent: b.parentOf(t, e)}, key)
 }
 
-// another reports whether a line whose uuid is that of an earlier one says something else: a log in which uuids were replaced by
+// another reports whether a line with the uuid of an earlier line says something else: a log in which uuids were replaced by
 // one value keeps its lines.
 func (t *tree) another(e entry) bool {
 	if e.from == e.to || e.at == 0 {

@@ -33,7 +33,7 @@ func TestParallelToolCalls(t *testing.T) {
 	}
 }
 
-// Of several results of a call the first is sent, and the others are told of.
+// Of several results of a call the first is sent, and all further results are told.
 func TestSecondResultIsDropped(t *testing.T) {
 	s := newScript("S")
 	s.prompt("go")

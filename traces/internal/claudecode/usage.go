@@ -28,8 +28,8 @@ type passes struct {
 
 // usage reads the token counts of a response. A response in which the model
 // asked an advisor has several passes under one id; the counts at the top are
-// sums over those of the model, though no request was that large, and the
-// advisor's are in none of them. The usage is that of the last pass.
+// sums over the model's passes, though no request was that large, and the advisor's passes are in
+// none. The usage is the last pass's.
 func (p *parser) usage(u *assembly.Usage, all *passes) {
 	p.passes = passes{ahead: p.passes.ahead[:0]}
 	p.counts(u, true)
@@ -45,9 +45,9 @@ func (p *parser) usage(u *assembly.Usage, all *passes) {
 	all.ahead = slices.Clone(all.ahead[:last])
 }
 
-// counts reads token counts. Those of a whole response have its passes in a list, which are kept by their type. Clients of all versions log the
+// counts reads token counts. A whole response lists its passes, which are kept by their type. Clients of all versions log the
 // four counts: one that is missing, negative or absurd makes the usage unusable, but for
-// that of output, which can be derived.
+// the count of output, which can be derived.
 func (p *parser) counts(u *assembly.Usage, whole bool) {
 	const none = -1
 	input, output, read, created := int64(none), int64(none), int64(none), int64(none)

@@ -3,7 +3,7 @@
 // sub-agent, of messages.
 //
 // A message of the model is one call, with its counts. Where a run did not report
-// them by message, the last one of a turn has those of the turn: its calls share
+// them by message, the last one of a turn has the turn's counts: its calls share
 // them, and are marked. A compaction rewrites the document; the calls that it
 // took out are in no file, and so is the call that made the summary.
 //
@@ -172,7 +172,7 @@ func (f *file) endTurn() {
 	f.turn = nil
 }
 
-// answer adds a call. If calls of the turn before it have no counts, its own are those of all.
+// answer adds a call. If calls of the turn before it have no counts, its own cover all these calls.
 func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, said int64) {
 	steps := []assembly.Step{{Kind: assembly.StepReply, At: at, Line: int32(line), ID: m.ID, Model: assembly.ModelName(m.Model.ID), Blocks: blocks}}
 	c := call{entry: f.Len(), line: int32(line), said: said, before: -1}
@@ -194,7 +194,7 @@ func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, s
 			f.Lacks(int(missing), line, "counts are less than those of the %d calls of the turn: some are missing", n)
 		}
 		if n == 1 && f.shared > 0 && u.Input() > 3*f.input/2+said-f.saidThen {
-			// This call alone is larger than the share of each call before it: the counts were not those of all.
+			// This call alone is larger than the share of each call before it: the counts did not cover all calls.
 			f.Lacks(f.shared, line, "counts of the turn before are less than those of its %d calls: some are missing", f.shared+1)
 		}
 		f.input, f.shared, f.saidThen = u.Input()/n, int(n)-1, said

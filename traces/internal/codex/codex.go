@@ -57,7 +57,7 @@ func member(typ, name string) bool {
 // DefaultRates are fitted on recorded sessions of gpt-5.5 and gpt-5.6-sol,
 // growth between two calls on the bytes of tool results: 0.243–0.267 tokens a
 // byte and 22–35 a result, median residual 13–21 tokens. The reply needs no
-// estimate: the usage has its tokens and those of its reasoning.
+// estimate: the usage has its tokens and the tokens of its reasoning.
 func DefaultRates() traces.Rates {
 	r := traces.DefaultRates()
 	r.PerByte[prompt.KindToolResult], r.Fixed[prompt.KindToolResult] = 0.25, 25

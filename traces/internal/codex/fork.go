@@ -11,8 +11,8 @@ import (
 )
 
 // A fork, and an agent that is started with its parent's history, repeats lines
-// of the parent ahead of its own: all of them, or messages and token counts. The
-// copies have their old time stamps or that of the copy, and the totals go on
+// of the parent before its own: every line, or messages and token counts. The copies have their
+// old time stamps or the time of the copy, and the totals go on
 // from the parent's. What follows is the session's own: a turn that began after
 // the session, or where turns have no times, what comes after a pause. A copy is
 // written at once, and no model answers within it.
@@ -157,7 +157,7 @@ func (f family) inherit(ro *rollout) (elsewhere int) {
 	return elsewhere
 }
 
-// resumes says what the calls of others left to the first own one, if that goes on with all of it: an agent that is
+// resumes says what the calls of other sessions left to the first own one, if that goes on from their whole history: an agent that is
 // given a part of its parent's history does not. Copies have no times of their own.
 func (ro *rollout) resumes(others []assembly.Round, first *assembly.Round) {
 	ro.LeftBy(others, first)

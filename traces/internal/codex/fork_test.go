@@ -174,8 +174,8 @@ func (r *rollout) used(id string, input, cached, output int) *rollout {
 		`"cache_write_input_tokens":0,"output_tokens":%d,"reasoning_output_tokens":0,"total_tokens":%d}}`, id, input, cached, output, input+output))
 }
 
-// A record and a token count tell one call, in either order; a record alone tells one too; and that of a
-// summary is of the compaction, wherever its token count stands.
+// A record and a token count tell one call, in either order; a record alone tells one too; and the
+// record of a summary belongs to the compaction, wherever its token count stands.
 func TestRecords(t *testing.T) {
 	for name, summary := range map[string]func(r *rollout){
 		"remote": func(r *rollout) { r.used("resp_c", 90_000, 80_000, 2500).line("compacted", `{"message":"sum"}`) },

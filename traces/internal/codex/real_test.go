@@ -64,7 +64,7 @@ func manifest(t *testing.T, shared string) map[string]map[string]string {
 }
 
 // Calls, tokens, models, versions and compactions of all 28 recorded rollouts
-// are those of manifest.tsv, which was made by another program.
+// equal manifest.tsv, which was made by another program.
 func TestRecordedTotals(t *testing.T) {
 	shared := recordings(t)
 	want := manifest(t, shared)

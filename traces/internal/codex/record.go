@@ -59,7 +59,7 @@ func (ro *rollout) settle() {
 	ro.keep(re)
 }
 
-// wrote makes the call whose record was read last that of a compaction, given the id of its response where the log has it.
+// wrote gives a compaction the call whose record was read last, given the id of its response where the log has it.
 func (ro *rollout) wrote(it *assembly.Step, id string) {
 	if re := ro.held; re != nil && (id == re.id || id == "" && !ro.Answered()) {
 		ro.held, re.call = nil, -1
@@ -70,7 +70,7 @@ func (ro *rollout) wrote(it *assembly.Step, id string) {
 	ro.settle()
 }
 
-// takeBack makes the last call that of a compaction if it wrote the text with which the compaction's message ends. The
+// takeBack gives a compaction the last call if the call wrote the text with which the compaction's message ends. The
 // client logs it like a call of the conversation.
 func (ro *rollout) takeBack(it *assembly.Step, message string) {
 	n := len(ro.Calls) - 1

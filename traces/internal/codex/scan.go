@@ -18,7 +18,7 @@ import (
 type rollout struct {
 	*assembly.File
 	*assembly.Rounds
-	id        string // of the session: that of the first session_meta line
+	id        string // of the session: the id in the first session_meta line
 	project   string
 	local     bool   // the last compaction was written by the model
 	compacted bool   // there is one
@@ -340,7 +340,7 @@ func (u *tokenUsage) same(v *tokenUsage) bool {
 // equal reports whether all counts can be read and are equal.
 func (u *tokenUsage) equal(v *tokenUsage) bool { return min(u.sure(), v.sure()) >= 0 && u.same(v) }
 
-// less returns the counts without those of v.
+// less returns the counts without v's.
 func (u *tokenUsage) less(v *tokenUsage) tokenUsage {
 	return tokenUsage{
 		u.Input - v.Input, u.Cached - v.Cached, u.CacheWrite - v.CacheWrite, u.Output - v.Output, u.Reasoning - v.Reasoning, u.Total - v.Total,

@@ -57,8 +57,7 @@ func (r *rollout) result(call, text string) *rollout {
 	return r.item(fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":%q}`, call, text))
 }
 
-// count writes the token counts of a call: input, of it cached, output, of it
-// reasoning.
+// count writes the token counts of a call: input, its cached part, output, its reasoning part.
 func (r *rollout) count(input, cached, output, reasoning int) *rollout {
 	r.sum(input, cached, output)
 	return r.event(fmt.Sprintf(`{"input_tokens":%d,"cached_input_tokens":%d,"output_tokens":%d,"reasoning_output_tokens":%d,"total_tokens":%d}`,

@@ -30,7 +30,7 @@ func kinds(s *traces.Session, p traces.Span) string {
 func TestTurn(t *testing.T) {
 	r := new(rollout).begin("s1", "gpt-5.5").user("# AGENTS.md instructions for /repo").user("fix it").
 		reason("rs_1").tool("fc_1", "c1", "ls").result("c1", "Process exited with code 1\nnone").count(8000, 5376, 100, 60)
-	r.event(`{"input_tokens":8000}`) // totals are those of the call before
+	r.event(`{"input_tokens":8000}`) // totals repeat the call before
 	r.wait(3).assistant("msg_2", "done").count(8150, 7936, 20, 0)
 	s := readOne(t, r)
 	th := &s.Threads[0]

@@ -3,8 +3,8 @@
 //
 // A log has the output of every call and, where a session or a part of it was
 // shut down, the input, reads and writes of all calls of a model since it began
-// or was resumed. These are billed. What each of the calls had of them is
-// estimated, and marked so. Calls that no shutdown follows have their output
+// or was resumed. These are billed. Each call's share of the counts is estimated, and marked so.
+// Calls that no shutdown follows have their output
 // alone. The call that makes a summary has counts of its own.
 package copilot
 

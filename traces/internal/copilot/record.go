@@ -50,7 +50,7 @@ func (f *file) record(v jsontext.Value) error {
 	return nil
 }
 
-// count gives a call its own counts. What the shutdown counts is then for the others alone.
+// count gives a call its own counts. What the shutdown counts is then for the remaining calls alone.
 func (f *file) count(c *assembly.Call, r *record) {
 	u, _ := r.usage()
 	c.Usage, c.Final = u, true

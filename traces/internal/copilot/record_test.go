@@ -13,7 +13,7 @@ func (s *script) record(id string, input, read, write, output int) *script {
 		id, input, output, read, write))
 }
 
-// A call with a record has its own counts, whether the record stands ahead of its message or behind it; the others share what
+// A call with a record has its own counts, whether the record stands before its message or behind it; the remaining calls share what
 // the shutdown has beyond.
 func TestUsageRecords(t *testing.T) {
 	first, second := prompt.Usage{Uncached: 3, Write5m: 9000, Output: 40}, prompt.Usage{Uncached: 4, Read: 9000, Write5m: 300, Output: 50}

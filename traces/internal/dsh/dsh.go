@@ -98,7 +98,7 @@ func (e *event) data() (*data, error) {
 	return e.Payload.Value()
 }
 
-// place says where a message goes: behind the others, or in place of some.
+// place says where a message goes: behind all other messages, or in place of some.
 type place struct {
 	Op    string `json:"op"`
 	Start int64  `json:"start"` // numbers of events
@@ -154,7 +154,7 @@ type message struct {
 	} `json:"source"`
 }
 
-// said returns the message of an event. That of the model has no role in the first versions.
+// said returns the message of an event. The model's message has no role in the first versions.
 func (d *data) said(typ string) *message {
 	m := &d.Message
 	if m.Content == nil {
@@ -358,7 +358,7 @@ func (f *file) hide(p place) {
 	}
 }
 
-// sessions makes sessions, with those of sub-agents as threads. Calls that a fork copied
+// sessions makes sessions, with sub-agents' sessions as threads. Calls that a fork copied
 // are its parent's where that is at hand, and history of the fork.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	own := map[string]bool{}

@@ -289,7 +289,7 @@ func TestFirstVersions(t *testing.T) {
 	}
 }
 
-// A turn ends with 300 tokens, 200 of them reasoning, and a plugin begins the next: of the 150 tokens that the context grew by, 100 are
+// A turn ends with 300 tokens, 200 of which are reasoning, and a plugin begins the next: of the 150 tokens that the context grew by, 100 are
 // the words of the reply. The reasoning that led to a call of a tool stays.
 func TestReasoningOfFinishedTurn(t *testing.T) {
 	s := newScript("d1", "").add("request/context", `"model":"deepseek-v4-flash"`).user("fix it")

@@ -160,7 +160,7 @@ func (t *tokens) usage() assembly.Usage {
 	return assembly.Counts(input, t.Cached, assembly.Count{Logged: true}, output, t.Total, t.Thoughts.N)
 }
 
-// blocksOf returns the blocks of a content, a string or a list; kind is that of its texts.
+// blocksOf returns the blocks of a content, a string or a list; kind is the kind of its texts.
 func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) []assembly.Block {
 	var list []assembly.Block
 	for _, p := range assembly.PartsOf(mk, v, (*part).text) {
@@ -192,7 +192,7 @@ func resultOf(mk assembly.Maker, v jsontext.Value) (text string, image bool) {
 	return strings.Join(texts, ""), image
 }
 
-// said is what a tool said: its output, or all of it as JSON.
+// said is what a tool said: its output, or the whole value as JSON.
 type said string
 
 // Scan implements jsonscan.Scannable.

@@ -124,7 +124,7 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// A new history that lacks messages is a compaction; one that has all of them is none.
+// A new history that lacks messages is a compaction; one that has every message is none.
 func TestCompaction(t *testing.T) {
 	s := newScript().user("u1", "one").answer("m1", "a", 8000, 7900, 10, "").user("u2", "two").answer("m2", "b", 60_000, 0, 10, "")
 	all := strings.Join(s.lines[1:], ",")
@@ -191,7 +191,7 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s: %d calls, %d of them not counted, %v", bad, got.NumCalls(), got.Quality.Uncounted, got.Problems)
 		}
 	}
-	// An answer without counts is told once, with the first of them.
+	// An answer without counts is told once, with the first such answer.
 	s := good.add(`{"id":"m2","timestamp":"$AT","type":"gemini","content":"x","tokens":null}`).answer("m3", "b", 8100, 8000, 10, "")
 	if got := read(t, s.text()); got.NumCalls() != 2 || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].String(), "a.jsonl:4: 1 messages of the model have no token counts") {
 		t.Errorf("%d calls, problems %v", got.NumCalls(), got.Problems)

@@ -18,8 +18,8 @@ type Scannable interface {
 // Decode reads a text that is one value into what v points to, as encoding/json does with
 // structs by their tags, of which only names count. It takes strings, whole numbers,
 // floats, booleans, pointers, slices, maps of strings and Scannable values; a slice of bytes
-// takes the JSON of any value and shares the bytes of the text. Names are those of the
-// tags to the letter, of those that come twice the last counts, and bytes that are not UTF-8 become
+// takes the JSON of any value and shares the bytes of the text. Names are the tags' to the letter,
+// of names that come twice the last counts, and bytes that are not UTF-8 become
 // U+FFFD. A null empties what it is read into, but not a field whose tag has several names, as in
 // "input|arguments", of which the last one that is no null counts. A value of the wrong kind is an
 // error, which names the byte.

@@ -25,7 +25,7 @@ type shape struct {
 
 type inner struct {
 	ID   string `json:"id"`
-	Name []int  `json:"name"` // hidden by that of shape
+	Name []int  `json:"name"` // hidden by the member of shape
 }
 
 // FuzzDecodeAgainstJSON holds what is decoded to be what encoding/json's successor makes of the text.

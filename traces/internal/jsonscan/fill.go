@@ -16,7 +16,7 @@ type Member struct {
 
 // To stores the value of a member through a pointer: a *string takes a string,
 // an *int64 a whole number, a *[]byte the JSON of any value and a *[][]byte
-// that of each element of a list. JSON is not copied. A null changes nothing. A
+// each element of a list. JSON is not copied. A null changes nothing. A
 // func(*Scanner) must consume the value itself.
 func To(name string, into any) Member { return Member{name, into} }
 

@@ -1,4 +1,4 @@
-// Package opencode reads the sessions of OpenCode and of Kilo, which is made of it: the
+// Package opencode reads the sessions of OpenCode and of Kilo, OpenCode's fork: the
 // database in which they are since 1.2, and exports (opencode export), one JSON
 // document per session, of messages and their parts. An assistant message is
 // one call. A sub-agent's session is an export of its own; the task that
@@ -298,7 +298,7 @@ func (x *export) clear(before int64, line int32) {
 	}
 }
 
-// callID returns the id of a message as that of a call, "" if it was removed
+// callID returns the id of a message as the id of a call, "" if it was removed
 // with the secrets of an export.
 func (x *export) callID(id string) string {
 	if !strings.HasPrefix(id, "msg_") || x.calls[id] {

@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
-// sessions makes sessions of exports. Those of sub-agents are threads of the
+// sessions makes sessions of exports. Sub-agents' sessions are threads of the
 // session that started them. Of several exports of one session the one with the
 // most calls counts.
 func sessions(opts *traces.Options, files []*export) []*assembly.Session {

@@ -18,7 +18,7 @@ import (
 )
 
 // A store is the database of the client (opencode.db, kilo.db): tables of sessions, of messages and of parts, whose data
-// are the JSON of an export. Its sessions are read as the exports that the client would write of them.
+// are the JSON of an export. Its sessions are read as the exports that the client would write from it.
 
 // between ends an export where several follow each other: no JSON holds it as it is (RFC 7464).
 const between = "\x1e"
@@ -62,7 +62,7 @@ func source(ctx context.Context, in traces.Input) (io.ReadCloser, error) {
 	return io.NopCloser(&all), err
 }
 
-// eachStored hands the export of each session of a store that has messages to do, which keeps none of it.
+// eachStored hands the export of each session of a store that has messages to do, which keeps nothing.
 func eachStored(ctx context.Context, in traces.Input, do func(text []byte) error) error {
 	path := in.Path()
 	if path == "" {

@@ -114,7 +114,7 @@ func exports() []string {
 	return all
 }
 
-// A store gives the sessions that exports of it give, while the client has it open, when it was killed and its log has no
+// A store gives the sessions that its exports give, while the client has it open, when it was killed and its log has no
 // index, and when it has been put in order. Nothing is written beside it, and the client goes on.
 func TestStore(t *testing.T) {
 	files := map[string]string{}

@@ -1,9 +1,9 @@
 // Package otel reads OpenTelemetry spans of the GenAI convention, by which any
-// program can report its calls of a model: OTLP as JSON or lines of it, exports
+// program can report its calls of a model: OTLP as JSON or as lines of JSON, exports
 // of Tempo and Jaeger, lists of spans, and the lines of the Copilot CLI's file
 // exporter.
 //
-// One call is the innermost span with token counts, and never that of an agent,
+// One call is the innermost span with token counts, and never the span of an agent,
 // a workflow or a tool, which repeat sums. Calls of one conversation are a
 // session; below the span of a tool they are a sub-agent's. Texts are optional.
 // Without them tools still show what a call answers.
@@ -42,7 +42,7 @@ type file struct {
 	scratch          []byte
 	shown            bool  // it shows spans, also if they are cut off
 	bad              error // of what is read
-	objects          int   // calls whose counts come from an object of them
+	objects          int   // calls whose counts come from an object that holds them
 	cut              int   // spans whose messages are cut off
 }
 

@@ -127,7 +127,7 @@ func sessionOf(t testing.TB, list ...spanOf) *traces.Session {
 	return c.Sessions[0]
 }
 
-// All forms give one session, with the usage of its calls and without that of the agent.
+// All forms give one session, with the usage of its calls and without the agent's.
 func TestForms(t *testing.T) {
 	list := []spanOf{
 		agent("a", "", 0, 60), call("b", "a", 1, 20_000, 0, 19_997, 90, "gen_ai.response.time_to_first_chunk", "2"), toolSpan("x", "a", "view", 7, 9),
@@ -167,7 +167,7 @@ func TestForms(t *testing.T) {
 			}
 			got.Threads[0].Rounds[i].Line = rounds[i].Line
 		}
-		if name == "Jaeger" { // it has no chunk that is a fraction, as the others
+		if name == "Jaeger" { // it has no chunk that is a fraction, as all other forms have
 			got.Threads[0].Rounds[0].First = b.First
 		}
 		if !reflect.DeepEqual(got, want) {
@@ -176,7 +176,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Names of other conventions, each with 100 tokens of input, of them 60 read and 30 written, and 7 of output.
+// Names of other conventions, each with 100 tokens of input, 60 read and 30 written among them, and 7 of output.
 func TestNames(t *testing.T) {
 	for what, names := range map[string]string{
 		"today":       "gen_ai.usage.input_tokens gen_ai.usage.cache_read.input_tokens gen_ai.usage.cache_write.input_tokens gen_ai.usage.output_tokens",
@@ -212,7 +212,7 @@ func TestNested(t *testing.T) {
 			t.Errorf("without parents %d calls, problems %v", s.NumCalls(), s.Problems)
 		}
 	}
-	// A response is that of one call.
+	// A response belongs to one call.
 	same, later := call("a", "", 0, 500, 0, 0, 9, "gen_ai.response.id", "r1"), call("b", "", 2, 500, 0, 0, 9, "gen_ai.response.id", "r1")
 	if s := sessionOf(t, same, later); s.NumCalls() != 1 || s.Quality.Uncounted != 0 {
 		t.Errorf("at one time: %d calls, problems %v", s.NumCalls(), s.Problems)
@@ -225,7 +225,7 @@ func TestNested(t *testing.T) {
 	if s := sessionOf(t, outer, call("c", "a", 2, 500, 0, 0, 9), bare); s.NumCalls() != 1 || s.Quality.Uncounted != 0 {
 		t.Errorf("%d calls, %d not counted", s.NumCalls(), s.Quality.Uncounted)
 	}
-	// The counts of a call replace those of the span around it; a second call in that span, without counts, is reported.
+	// The counts of a call replace the counts of the span around it; a second call in that span, without counts, is reported.
 	bare.up = "a"
 	if s := sessionOf(t, outer, call("c", "a", 2, 500, 0, 0, 9), bare); s.NumCalls() != 2 || s.Quality.Uncounted != 1 {
 		t.Errorf("%d calls, %d not counted", s.NumCalls(), s.Quality.Uncounted)
@@ -384,7 +384,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// library is a span of the i-th call as a library writes it, in OTLP, 20 s after that of the call before. Span r is above all.
+// library is a span of the i-th call as a library writes it, in OTLP, 20 s after the call before. Span r is above all.
 func library(i int, scope, id, up string, from, to int, attributes ...string) string {
 	s := spanOf{trace: "t1", id: id + strconv.Itoa(i), up: up, name: "x", from: from + 20*i, to: to + 20*i, attributes: attributes}
 	if up != "" && up != "r" {
@@ -394,7 +394,7 @@ func library(i int, scope, id, up string, from, to int, attributes ...string) st
 }
 
 // Two calls of 20,010 tokens, of which 20,000 are written, and of 21,020, of which 20,000 are read and 1,000 written, with 100 and
-// 200 tokens of output, as each library reports them. The versions are those of docs/agents.md.
+// 200 tokens of output, as each library reports them. The versions are the ones in docs/agents.md.
 func TestLibraries(t *testing.T) {
 	counts := func(in, out, read, write string, rows ...[]string) (list [2][]string) {
 		for i, n := range [2][4]string{{"20010", "100", "0", "20000"}, {"21020", "200", "20000", "1000"}} {

@@ -138,7 +138,7 @@ func innermost(list []*span) {
 	}
 }
 
-// pair makes one call of two spans beside each other that a library reports of a streamed one: that of the request, which has
+// pair makes one call of two spans beside each other that a library reports for a streamed call: the request's span, which has
 // no counts, and an instant with them once the response has ended.
 func pair(list []*span) {
 	slices.SortStableFunc(list, func(a, b *span) int { return cmp.Compare(a.start, b.start) })
@@ -184,7 +184,7 @@ func once(list []*span, of map[prompt.Digest]*span) (kept []*span) {
 }
 
 // repeats reports whether a span reports the call of an earlier one that encloses it, with the same counts: where the
-// span above one of them is not known, or where two libraries report beside each other. Of these only one knows the
+// span above one is not known, or where two libraries report beside each other. Of these only one knows the
 // id of the response, or each says who it is.
 func (sp *span) repeats(o *span, of map[prompt.Digest]*span) bool {
 	if sp.end > o.end || sp.start == sp.end || !sp.call.Usage.Same(&o.call.Usage) {

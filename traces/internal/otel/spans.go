@@ -13,7 +13,7 @@ import (
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
 )
 
-// names has the names of members and, after an empty line, those of attributes: first the current convention's, then those of its
+// names has the names of members and, after an empty line, the names of attributes: first the current convention's, then its
 // predecessors, OpenInference, Vercel's AI SDK, Traceloop, Codex and Claude Code.
 //
 //go:embed names.txt
@@ -156,7 +156,7 @@ func (f *file) add(line int, v assembly.Values, all []byte) {
 		sp.end = sp.start + int64(us)*1000
 	}
 	sp.end = max(sp.end, sp.start)
-	if sp.key.IsZero() { // it arrives twice if all of it does
+	if sp.key.IsZero() { // it arrives twice if its trace does
 		sp.key = prompt.DigestBytes(all)
 	}
 	if bytes.HasPrefix(v["conversation"].JSON, []byte(`"`)) { // a number is a thread of the machine
@@ -192,7 +192,7 @@ func (f *file) call(sp *span, v assembly.Values) *assembly.Request {
 	if v.Has("object") {
 		o := f.Counted(literal(assembly.Inner(v["object"].JSON, &f.scratch)))
 		switch all := o.Usage(); {
-		case all.Same(&counts): // it has more of them, such as lifetimes
+		case all.Same(&counts): // it has more counts, such as lifetimes
 			counts, terms = all, o.Terms()
 		case all.OK && !v.Has("read") && !v.Has("write"):
 			counts, terms = all, o.Terms()

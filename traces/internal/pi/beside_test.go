@@ -8,7 +8,7 @@ import (
 )
 
 // The counts of a compaction are of one call, or of two where it cuts a turn that messages precede (pi 1.6.0: the turn's
-// beginning has a summary of its own). Writes for an hour are split from the others.
+// beginning has a summary of its own). Writes for an hour are split from all other writes.
 func TestCompactionUsage(t *testing.T) {
 	const usage = `,"usage":{"input":700,"cacheRead":10,"cacheWrite":50,"cacheWrite1h":20,"output":90,"totalTokens":850}`
 	for name, tc := range map[string]struct {

@@ -63,7 +63,7 @@ type file struct {
 	model string           // of the last call
 }
 
-// said is what an entry of the tree says, for the compactions that keep some of them.
+// said is what an entry of the tree says, for the compactions that keep some entries.
 type said uint8
 
 // What an entry says.
@@ -335,8 +335,7 @@ func (c *counts) usage() assembly.Usage {
 	return u
 }
 
-// blocksOf returns the blocks of content, a string or a list; kind is that of
-// its texts.
+// blocksOf returns the blocks of content, a string or a list; kind is the kind of its texts.
 func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) ([]assembly.Block, error) {
 	if v.Kind() == '"' {
 		var text string

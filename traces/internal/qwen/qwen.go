@@ -35,8 +35,8 @@ func Describe() *traces.Agent {
 	}
 }
 
-// begins reports whether a file begins with a line of the client, as far as head has it: some members are those of Claude
-// Code's lines.
+// begins reports whether a file begins with a line of the client, as far as head has it: some
+// members are members of Claude Code's lines.
 func begins(head []byte) bool {
 	var l struct {
 		UUID    string `json:"uuid"`

@@ -69,7 +69,7 @@ func (h *half) Scan(s *jsonscan.Scanner) {
 	}
 }
 
-// call is a call of a model, or one half of it.
+// call is a call of a model, or one half of a call.
 type call struct {
 	*assembly.Request
 	half   string // the id that its halves share, "" for none
@@ -78,7 +78,7 @@ type call struct {
 	failed bool
 }
 
-// paths are those of interfaces that are known.
+// paths are the paths of interfaces that are known.
 var paths = regexp.MustCompile(`/(messages|completions|responses)/?(\?|$)`)
 
 // first returns the text of the first value that is there.
@@ -218,7 +218,7 @@ func (f *file) kept(system []byte) []byte {
 	return f.systems[d]
 }
 
-// list takes the messages of a request. It returns those of the system at their beginning.
+// list takes the messages of a request. It returns the system's messages at their beginning.
 func (c *call) list(list []*assembly.Message) (system []byte) {
 	for len(list) > 0 && list[0].System {
 		system, list = append(system, list[0].JSON...), list[1:]

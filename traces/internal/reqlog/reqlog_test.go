@@ -178,7 +178,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Counts of OpenAI's two interfaces, whole and streamed, each with 100 tokens of input, of them 60 read, and 7 of output.
+// Counts of OpenAI's two interfaces, whole and streamed, each with 100 tokens of input, 60 of which are read, and 7 of output.
 func TestOpenAI(t *testing.T) {
 	chat := `"usage":{"prompt_tokens":100,"completion_tokens":7,"total_tokens":107,"prompt_tokens_details":{"cached_tokens":60}}`
 	items := `"usage":{"input_tokens":100,"output_tokens":7,"total_tokens":107,"input_tokens_details":{"cached_tokens":60},"output_tokens_details":{"reasoning_tokens":2}}`

@@ -39,7 +39,7 @@ func (c *call) join(o *call) {
 	c.Request, c.asked, c.told, c.failed = req, true, true, c.failed || o.failed
 }
 
-// sessions makes a session of the calls that name one, and of those of a file that name none.
+// sessions makes a session of the calls that name one, and of the calls of a file that name none.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	var all []*assembly.Request
 	for _, c := range whole(files) {

@@ -21,7 +21,7 @@ import (
 // Magic is what every database begins with.
 const Magic = "SQLite format 3\x00"
 
-// Store is an open database that shows one state of it, whatever is written meanwhile.
+// Store is an open database that shows one of its states, whatever is written meanwhile.
 type Store struct {
 	*sql.Tx
 	db   *sql.DB
