@@ -193,7 +193,7 @@ func (f *modelFile) Rules() []error {
 	for i := 1; i < len(f.Prices); i++ {
 		if !f.Prices[i].From.After(f.Prices[i-1].From.Time) {
 			path := fmt.Sprintf("prices[%d].from", i)
-			errs = append(errs, spec.Wrong(path, "must be a date after that of the prices before"))
+			errs = append(errs, spec.Wrong(path, "must be a date after the date of the prices before"))
 		}
 	}
 	return errs
@@ -206,7 +206,7 @@ func (f *periodFile) Rules() []error {
 	for i := range f.Tiers {
 		t, path := &f.Tiers[i], fmt.Sprintf("tiers[%d].", i)
 		if t.Above <= last {
-			errs = append(errs, spec.Wrong(path+"above", "must be more than that of the prices before"))
+			errs = append(errs, spec.Wrong(path+"above", "must be more than the size of the prices before"))
 		}
 		last = t.Above
 		for k, own := range t.classes() {

@@ -155,7 +155,7 @@ func (a *Advice) paidLine() string {
 	if a.DerivedUSD >= minAdvised {
 		paid += ", including " + document.USD(a.DerivedUSD, 2) + " " + results.DerivedText
 	}
-	return paid + "; with a subscription you pay none of it (--as tokens)"
+	return paid + "; with a subscription you do not pay it (--as tokens)"
 }
 
 // inDollars returns what was paid, and what to set in each client.
@@ -236,7 +236,7 @@ func (x *AgentAdvice) section(as string) document.Section {
 		}
 	}
 	if off, ok := x.Model.Relative(); ok && math.Abs(off) > largeError && x.Bare == 0 {
-		say("Model error on these sessions: %s. What is simulated of them may be as far off.", x.Model)
+		say("Model error on these sessions: %s. Simulations of these sessions may be as far off.", x.Model)
 	}
 	return s
 }
@@ -248,7 +248,7 @@ func (x *AgentAdvice) how(c *Change, as string) string {
 		text += fmt.Sprintf(" It is the %s value tried.", c.Edge)
 	}
 	if c.From != "" && x.Version == "" {
-		text += fmt.Sprintf(" From version %s; that of the client is not known.", c.From)
+		text += fmt.Sprintf(" From version %s; the client's version is not known.", c.From)
 	}
 	text += c.Effect.loss()
 	if c.Caveat != "" {
@@ -293,7 +293,7 @@ func (x *AgentAdvice) table() *document.Table {
 		row(strconv.Itoa(i+1), x.Changes[i].Does, x.Changes[i].SavesUSD, &x.Changes[i].Effect)
 	}
 	if x.Together != nil {
-		row("", fmt.Sprintf("%d of them together", len(x.Together.Settings)), x.Together.SavesUSD, &x.Together.Effect)
+		row("", fmt.Sprintf("%d changes together", len(x.Together.Settings)), x.Together.SavesUSD, &x.Together.Effect)
 	}
 	return t
 }

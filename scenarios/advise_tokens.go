@@ -245,7 +245,7 @@ func (a *Advice) used() string {
 	if all.Input() == 0 {
 		return "what was used is not known: the logs have no token counts"
 	}
-	return fmt.Sprintf("logged: %s input tokens, %s of them read from the cache, and %s output tokens",
+	return fmt.Sprintf("logged: %s input tokens, %s read from the cache, and %s output tokens",
 		document.Tokens(all.Input()), document.Percent(float64(all.Read)/float64(all.Input())), document.Tokens(all.Output))
 }
 
@@ -271,7 +271,7 @@ func (x *AgentAdvice) usages() []usage {
 		list = append(list, usage{strconv.Itoa(i+1) + ". " + c.Does, c.Assign, &c.Tokens})
 	}
 	if x.Together != nil {
-		list = append(list, usage{fmt.Sprintf("%d of them together", len(x.Together.Settings)), "", &x.Together.Tokens})
+		list = append(list, usage{fmt.Sprintf("%d changes together", len(x.Together.Settings)), "", &x.Together.Tokens})
 	}
 	return list
 }

@@ -32,13 +32,13 @@ func (p *Plan) check(d *Design, sessions []*traces.Session, seen *survey) error 
 		errs = p.UnknownModels(sessions)
 	}
 	if d.Scenario.Bound && d.Scenario.Sessions.Cohort != cohortSession {
-		errs = append(errs, errors.New("bound: sessions.cohort lets sessions share a cache, and the bound is that of a session alone"))
+		errs = append(errs, errors.New("bound: sessions.cohort lets sessions share a cache, and the bound looks at a session alone"))
 	}
 	if d.Scenario.Bound && d.Scenario.Users.Any() {
-		errs = append(errs, errors.New("bound: users share a cache, and the bound is that of a session alone"))
+		errs = append(errs, errors.New("bound: users share a cache, and the bound looks at a session alone"))
 	}
 	if d.Scenario.Bound && d.Scenario.Server.Name != "" {
-		errs = append(errs, errors.New("bound: server.name replaces the server, and the bound is that of the recording's"))
+		errs = append(errs, errors.New("bound: server.name replaces the server, and the bound holds for the recording's"))
 	}
 	return errors.Join(append(errs, p.checkEvents(d, sessions), checkWindows(d, seen.windows))...)
 }

@@ -175,7 +175,7 @@ func (x *expansion) uniqueNames(nodes []*yaml.Node) []*yaml.Node {
 			first[entryName(n)] = n
 			return false
 		case n.Kind != yaml.ScalarNode || before.Kind != yaml.ScalarNode:
-			x.errorf(n, "strategy %q is defined twice, first at %s: give one of them another name", entryName(n), x.tree.At(before))
+			x.errorf(n, "strategy %q is defined twice, first at %s: give one another name", entryName(n), x.tree.At(before))
 		}
 		return true
 	})

@@ -116,7 +116,7 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 			return nil, err
 		}
 		run.Workload.Remarks = append(run.Workload.Remarks,
-			"interrupted before the model error was found: the one shown is that of the settings of this scenario")
+			"interrupted before the model error was found: the one shown is for the settings of this scenario")
 		runErr = errors.Join(runErr, err)
 	}
 	return run, runErr

@@ -51,7 +51,7 @@ type Scenario struct {
 	Server     Server            `yaml:"server" sweep:"true" doc:"The modelled prompt cache. Sources: the provider's page on prompt caching (platform.claude.com) and, where it leaves something open, the recordings."`
 	Summarizer summarizer.Stub   `yaml:"summarizer" sweep:"true" doc:"Answers of summary calls. They have sizes and times only, and no text."`
 	Live       live.Settings     `yaml:"live,omitempty" doc:"Calls that real models answer (sim run --summarizer live, docs/live.md): the block alone makes none. Which server is asked, and where calls are stored, is for the command line to say: ANTHROPIC_BASE_URL, --base-url, --cassettes."`
-	Latency    costmodel.Latency `yaml:"latency" sweep:"true" doc:"How long calls take. A call of the conversation keeps its recorded time, moved by the difference between the input tokens that the simulated and the recorded server had to compute, and to read from the cache. The time of its input adds to the summarizer's times; calls of layers without a time of their own take all of it. docs/latency.md gives the source of the figures: 3,441 recorded calls."`
+	Latency    costmodel.Latency `yaml:"latency" sweep:"true" doc:"How long calls take. A call of the conversation keeps its recorded time, moved by the difference between the input tokens that the simulated and the recorded server had to compute, and to read from the cache. The time of its input adds to the summarizer's times; calls of layers without a time of their own take the model's whole time. docs/latency.md gives the source of the figures: 3,441 recorded calls."`
 	Levels     sim.Levels        `yaml:"levels" sweep:"true" doc:"Levels of the window that the client shows, by its own count, on main conversations (--split counts calls and times). The limit is where the strategy compacts by itself, else the window. With all at 0 nothing is counted."`
 	Overflow   sim.Overflow      `yaml:"overflow" sweep:"true" doc:"What becomes of a request that the server refuses as longer than the window and that no layer can shorten: end (the session ends, as in the client; what is not simulated is counted, and the row shows what an answered call costs and is not compared), answer (it is answered and priced as if the window were larger) or strategy (end under strategies that shorten contexts, answer under the others: none, recorded, keepalive)."`
 	Breaks     bool              `yaml:"breaks" doc:"Watch every call with the break detector of the client (docs/breaks.md): --split compares its reasons with what happened."`
@@ -72,7 +72,7 @@ func (s *Scenario) Rules() []error {
 		errs = append(errs, spec.Wrong("schema", "%d: this version reads schema %d", s.Schema, schema))
 	}
 	if s.Users.Any() && (len(s.Sessions.Paths) > 0 || s.Sessions.Generate.Profile != "") {
-		errs = append(errs, spec.Wrong("sessions", "are those of users here: leave out sessions.paths, sessions.generate or users"))
+		errs = append(errs, spec.Wrong("sessions", "are users' sessions here: leave out sessions.paths, sessions.generate or users"))
 	}
 	if s.Users.Any() && s.Users.GlobalScope && !s.Client.System.Divided() {
 		errs = append(errs, spec.Wrong("client.system.split", "is %s, and users.global_scope marks one of its sections: want %s",
@@ -104,9 +104,9 @@ type Sessions struct {
 	Agents   []string `yaml:"agent" doc:"Only sessions of one of these agents."`
 	// Task says of which task a session is a try, for sim check.
 	Task   string `yaml:"task" doc:"What tells the task that a session is a try of, so that sim check compares tries within tasks: folder, the one that its file is in, or an expression (regexp) for the file's path whose first group names it. \"\" for none."`
-	Cohort cohort `yaml:"cohort" doc:"Which sessions share a clock and a cache, at the times they were recorded: session (each is alone), project (those of one agent in one project) or all (those of one agent). Sessions that share read what others have cached of the same prefix, and dreams are those of one user."`
+	Cohort cohort `yaml:"cohort" doc:"Which sessions share a clock and a cache, at the times they were recorded: session (each is alone), project (sessions of one agent in one project) or all (sessions of one agent). Sessions that share read what others have cached of the same prefix, and dreams are those of one user."`
 	// Organisations say which sessions of a cohort may read each other's entries.
-	Organisations organisations `yaml:"organisations" needs:"cohort=project|cohort=all" doc:"Whose sessions they are: of one organisation, or each session of its own. In a cohort those of different organisations share only what is marked for everyone (client.system.split: sections)."`
+	Organisations organisations `yaml:"organisations" needs:"cohort=project|cohort=all" doc:"Whose sessions they are: of one organisation, or each session of its own. In a cohort sessions of different organisations share only what is marked for everyone (client.system.split: sections)."`
 	Generate      Generate      `yaml:"generate" doc:"Sessions generated from a profile instead of recordings, without files. The same profile, seed and number give the same sessions. Excludes paths."`
 }
 
@@ -225,8 +225,8 @@ func (o organisations) owner() func(int, *traces.Session) uint32 {
 // Client is the agent whose requests are assembled. A zero value means the session's agent.
 type Client struct {
 	Version string `yaml:"version" doc:"Version of Claude Code to behave as, such as \"1.0.62\" (two markers on messages) or \"2.1.17\" (one): one to three numbers. A version newer than all known ones behaves as the newest. \"\" is each session's own. Sessions of other agents keep the client they were recorded with."`
-	Prefix  string `yaml:"prefix" enum:"session,preset" doc:"Whose system prompt and lifetimes are sent under a preset that is a whole client: session (those of the recording) or preset (sections, scopes and lifetimes of the preset's client)."`
-	Window  int64  `yaml:"window" min:"0" doc:"Context window, tokens. 0 is that of the session's model: 200,000, or 1,000,000 for names that end in [1m] and recordings that pass 200,000." unit:"tokens"`
+	Prefix  string `yaml:"prefix" enum:"session,preset" doc:"Whose system prompt and lifetimes are sent under a preset that is a whole client: session (the recording's) or preset (sections, scopes and lifetimes of the preset's client)."`
+	Window  int64  `yaml:"window" min:"0" doc:"Context window, tokens. 0 is the window of the session's model: 200,000, or 1,000,000 for names that end in [1m] and recordings that pass 200,000." unit:"tokens"`
 
 	client.Assembly `yaml:",inline"`
 }
@@ -248,7 +248,7 @@ func (c *Client) Rules() []error {
 
 // Server is the modelled cache.
 type Server struct {
-	Name               string `yaml:"name" doc:"Cache that all sessions call in place of that of their recording: a name of docs/servers.md. Models that its provider does not sell cost nothing unless prices.as bills them as one that it does, and what recordings show of their own server does not hold. \"\" for that of the recording."`
+	Name               string `yaml:"name" doc:"Cache that all sessions call in place of their recording's: a name of docs/servers.md. Models that its provider does not sell cost nothing unless prices.as bills them as one that it does, and what recordings show of their own server does not hold. \"\" for that of the recording."`
 	promptcache.Config `yaml:",inline"`
 
 	HintAt int64 `yaml:"hint_at" min:"0" needs:"server-hint" doc:"Size, tokens, from which the server refuses a request of a strategy that takes hints (layer server-hint) once, with the hint to clear. 0 for never. When the provider hints is not documented." unit:"tokens"`

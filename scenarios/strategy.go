@@ -149,7 +149,7 @@ func (x *expansion) mapping(e *entry) bool {
 	case preset == nil && child("layers") == nil:
 		x.errorf(n, "a strategy needs preset or layers")
 	case preset != nil && len(body.Content) > 0:
-		x.errorf(preset, "preset %s contradicts %s in line %d: give one of them", preset.Value, body.Content[0].Value, body.Content[0].Line)
+		x.errorf(preset, "preset %s contradicts %s in line %d: give one", preset.Value, body.Content[0].Value, body.Content[0].Line)
 	case preset == nil && set != nil:
 		x.errorf(set, "set changes a preset and there is none: write the values into layers")
 	case preset != nil:

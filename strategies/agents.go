@@ -5,7 +5,7 @@ import "github.com/compactsim/compactsim/sim/prompt"
 // agentsParams are the parameters of agents. Sizes are tokens.
 type agentsParams struct {
 	Switch      `yaml:",inline"`
-	Share       float64 `yaml:"share" doc:"share of sub-agents that begin as forks of their parent, 0…1; the others keep the prefix they were recorded with; assumed" min:"0" max:"1"`
+	Share       float64 `yaml:"share" doc:"share of sub-agents that begin as forks of their parent, 0…1; all other sub-agents keep the prefix they were recorded with; assumed" min:"0" max:"1"`
 	Recursive   bool    `yaml:"recursive" doc:"forks fork too; off, their sub-agents keep their own prefix"`
 	Placeholder int32   `yaml:"placeholder" doc:"tokens of the result that stands in a fork for each call of its parent's last response; assumed" unit:"tokens" min:"1"`
 	Identical   bool    `yaml:"identical_placeholders" doc:"these results are the same in all forks; off, they differ"`

@@ -19,7 +19,7 @@ type attachments struct {
 	PlanMode   int32       `yaml:"plan_mode" doc:"tokens of the reminder that plan mode goes on, while it does" unit:"tokens" min:"0" off:"0"`
 	Todos      bool        `yaml:"todos" doc:"the todo list as last written"`
 	AgentEach  int32       `yaml:"agent_status" doc:"tokens for each sub-agent that still runs, or has ended in the background and was not read" unit:"tokens" min:"0" off:"0"`
-	ToolDelta  *int32      `yaml:"tool_delta" doc:"tokens that announce tools loaded later; null for those of the recording or, if it shows none, of recordings of the version" unit:"tokens" min:"0" off:"0"`
+	ToolDelta  *int32      `yaml:"tool_delta" doc:"tokens that announce tools loaded later; null for the recording's or, if it shows none, the tokens in recordings of the version" unit:"tokens" min:"0" off:"0"`
 	AgentDelta *int32      `yaml:"agent_delta" doc:"tokens that announce kinds of agents; null as for tools" unit:"tokens" min:"0" off:"0"`
 	MCPDelta   *int32      `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers; null as for tools" unit:"tokens" min:"0" off:"0"`
 	Listing    int32       `yaml:"skill_listing" doc:"tokens of the listing of all skills, where the recording shows none" unit:"tokens" min:"0" needs:"resend_skill_listing"`

@@ -15,7 +15,7 @@ type cachedClearParams struct {
 	Switch     `yaml:",inline"`
 	MainGuard  bool      `yaml:"main_thread_guard" doc:"only the main thread deletes; off, sub-agents register and delete results of their own too"`
 	Models     []string  `yaml:"models" doc:"models that support deletions; none named: all; which ones did is assumed"`
-	Tools      toolNames `yaml:"tools" doc:"tools whose results may be deleted, by name or operation, or all; those of MCP never are"`
+	Tools      toolNames `yaml:"tools" doc:"tools whose results may be deleted, by name or operation, or all; tools of MCP never are"`
 	Threshold  int       `yaml:"threshold" doc:"number of registered results not yet deleted from which the older ones are deleted" unit:"results" min:"0"`
 	KeepRecent int       `yaml:"keep_recent" doc:"newest results that stay; assumed" unit:"results" min:"0"`
 	Pin        bool      `yaml:"pin" doc:"a block of deletions stays at its place in every later request; off, it is sent once and the deletion is lost with it"`

@@ -16,7 +16,7 @@ type clearParams struct {
 	When        when        `yaml:"when" doc:"further conditions"`
 	Subagents   bool        `yaml:"subagents" doc:"sub-agents clear too"`
 	What        []clearKind `yaml:"what" doc:"what is cleared: results, inputs (of calls), thinking, media"`
-	Tools       toolNames   `yaml:"tools" doc:"tools whose results and inputs are cleared, by name or operation, or all; those of MCP too"`
+	Tools       toolNames   `yaml:"tools" doc:"tools whose results and inputs are cleared, by name or operation, or all; tools of MCP too"`
 	Exclude     toolNames   `yaml:"exclude_tools" doc:"tools whose results and inputs stay"`
 	Superseded  bool        `yaml:"superseded" doc:"of results only reads of a file that was read, edited or written again since"`
 	MinBytes    int32       `yaml:"min_bytes" doc:"smaller pieces stay" unit:"bytes" min:"0"`
@@ -36,7 +36,7 @@ type leaveParams struct {
 	Tokens  int32   `yaml:"tokens" doc:"tokens of the text in its place" unit:"tokens" min:"0"`
 	Head    int32   `yaml:"head" doc:"first bytes that stay" unit:"bytes" min:"0" off:"0"`
 	Tail    int32   `yaml:"tail" doc:"last bytes that stay" unit:"bytes" min:"0" off:"0"`
-	Share   float64 `yaml:"share" doc:"share of it that stays, in place of head and tail" unit:"share" min:"0" below:"1" off:"0"`
+	Share   float64 `yaml:"share" doc:"share of a result that stays, in place of head and tail" unit:"share" min:"0" below:"1" off:"0"`
 	Pointer bool    `yaml:"pointer" doc:"the text says where the original is stored, so that it can be read again"`
 }
 

@@ -43,7 +43,7 @@ type CompactParams struct {
 	Worth         worthParams      `yaml:"worth" doc:"refuses a compaction that does not pay back"`
 	Server        serverParams     `yaml:"server" doc:"the provider's compaction on demand: on the conversation's own prefix, without an instruction of the client"`
 	Keep          keepParams       `yaml:"keep" doc:"messages that stay as they are"`
-	Partial       partialParams    `yaml:"partial" doc:"summarises the messages on one side of a pivot and keeps the others"`
+	Partial       partialParams    `yaml:"partial" doc:"summarises the messages on one side of a pivot and keeps the rest"`
 	Idle          idleParams       `yaml:"idle" doc:"compacts in a gap, shortly before a cache of one hour expires"`
 	Rent          rentParams       `yaml:"rent" doc:"compacts when waiting has cost as much as the compaction"`
 	Refill        refillParams     `yaml:"rapid_refill" doc:"stops automatic compaction when the context fills up again at once"`

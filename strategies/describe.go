@@ -52,7 +52,7 @@ func (s *Strategy) Node() (*yaml.Node, error) {
 		put(root, "client", spec.Clone(s.client), "the client half, in sessions of that agent")
 	}
 	if s.own != nil {
-		put(root, "own", encoded(true), "each session under the generation of its own client; layers change those of the generations")
+		put(root, "own", encoded(true), "each session under the generation of its own client; layers change the layers of the generations")
 	}
 	layers := &yaml.Node{Kind: yaml.SequenceNode}
 	var group *yaml.Node

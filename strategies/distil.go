@@ -13,7 +13,7 @@ type distilParams struct {
 	Switch      `yaml:",inline"`
 	Trigger     Trigger   `yaml:"trigger" doc:"level from which on it distils"`
 	When        when      `yaml:"when" doc:"further conditions"`
-	Tools       toolNames `yaml:"tools" doc:"tools whose results are distilled, by name or operation, or all; those of MCP too"`
+	Tools       toolNames `yaml:"tools" doc:"tools whose results are distilled, by name or operation, or all; tools of MCP too"`
 	Exclude     toolNames `yaml:"exclude_tools" doc:"tools whose results stay"`
 	MinTokens   int32     `yaml:"min_tokens" doc:"smaller results stay" unit:"tokens" min:"1"`
 	Keep        KeepSet   `yaml:"keep" doc:"messages whose results stay"`

@@ -16,7 +16,7 @@ type dreamParams struct {
 	CountOwn     bool         `yaml:"count_own" doc:"the session that asks counts among them; assumed"`
 	PastSessions int          `yaml:"past_sessions" doc:"sessions before the first one simulated that count until the first consolidation; assumed" min:"0"`
 	StaleMinutes float64      `yaml:"stale_minutes" doc:"minutes from which the lock of a session that has ended is taken over" min:"0" max:"1e6"`
-	Reread       bool         `yaml:"reread" doc:"the lock is read again once written, so that of two sessions at once one gives way" needs:"race_seconds"`
+	Reread       bool         `yaml:"reread" doc:"the lock is read again once written: one of two sessions at once gives way" needs:"race_seconds"`
 	RaceSeconds  float64      `yaml:"race_seconds" doc:"seconds in which another session does not see that the lock was written; assumed" min:"0" max:"1e6"`
 	Phases       dreamPhases  `yaml:"phases" doc:"responses by phase"`
 	Instruction  int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" unit:"tokens" min:"0"`

@@ -75,7 +75,7 @@ type indexParams struct {
 	Lines         int32   `yaml:"lines" doc:"lines of the index that are loaded" min:"0"`
 	Bytes         int32   `yaml:"bytes" doc:"bytes of the index that are loaded" min:"0"`
 	LineBytes     int32   `yaml:"line_bytes" doc:"bytes of a line" min:"1"`
-	TokensPerByte float64 `yaml:"tokens_per_byte" doc:"tokens of a byte of it" above:"0" max:"1"`
+	TokensPerByte float64 `yaml:"tokens_per_byte" doc:"tokens of a byte of memory" above:"0" max:"1"`
 }
 
 // defaultIndex has the documents' limits; 0.26 tokens a byte is what recorded

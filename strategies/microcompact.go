@@ -12,7 +12,7 @@ type microcompactParams struct {
 	Switch      `yaml:",inline"`
 	Trigger     Trigger   `yaml:"trigger" doc:"level from which tool results are looked at, before any request"`
 	Subagents   bool      `yaml:"subagents" doc:"sub-agents clear too"`
-	Tools       toolNames `yaml:"tools" doc:"tools whose results may be cleared, by name or operation, or all; those of MCP never are"`
+	Tools       toolNames `yaml:"tools" doc:"tools whose results may be cleared, by name or operation, or all; tools of MCP never are"`
 	KeepLast    int       `yaml:"keep_last" doc:"newest calls of these tools whose results stay" unit:"calls" min:"0"`
 	Threshold   int64     `yaml:"threshold" doc:"tokens of such results to come down to" unit:"tokens" min:"1"`
 	MinSaved    int64     `yaml:"min_saved" doc:"tokens below which a clearing is not worth it" unit:"tokens" min:"0"`

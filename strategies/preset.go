@@ -31,7 +31,7 @@ type presetFile struct {
 	// Client is the client half of a generation.
 	Client yaml.Node `yaml:"client" doc:"the client half: keys of client in a scenario, and levels"`
 	// Own makes a strategy of all generations: its layers change the generations that have them.
-	Own bool `yaml:"own" doc:"each session under the generation of its own client; layers change those of the generations"`
+	Own bool `yaml:"own" doc:"each session under the generation of its own client; layers change the layers of the generations"`
 }
 
 const firstOf = "first_of"

@@ -10,7 +10,7 @@ import (
 type serverHintParams struct {
 	Switch     `yaml:",inline"`
 	Subagents  bool      `yaml:"subagents" doc:"sub-agents take the hint too; assumed"`
-	Tools      toolNames `yaml:"tools" doc:"tools whose results may be cleared, by name or operation, or all; those of MCP never are"`
+	Tools      toolNames `yaml:"tools" doc:"tools whose results may be cleared, by name or operation, or all; tools of MCP never are"`
 	KeepRecent int       `yaml:"keep_recent" doc:"newest results of these tools that stay" unit:"results" min:"0"`
 	Target     int64     `yaml:"target_tokens_saved" doc:"tokens to clear, oldest results first" min:"1"`
 	Floor      int64     `yaml:"floor" doc:"tokens below which a clearing is not worth it" unit:"tokens" min:"0"`

@@ -36,7 +36,7 @@ type extraction struct {
 	TurnInput   int32        `yaml:"turn_input" doc:"tokens of the results of the edits; assumed" unit:"tokens" min:"0"`
 	Output      int32        `yaml:"output" doc:"tokens of each of the responses; assumed" unit:"tokens" min:"0"`
 	Lifetime    callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
-	Seconds     float64      `yaml:"seconds" doc:"time of each response, s; 0 for that of the latency model" min:"0" max:"1e6"`
+	Seconds     float64      `yaml:"seconds" doc:"time of each response, s; 0 for the latency model's" min:"0" max:"1e6"`
 	Failure     float64      `yaml:"failure" doc:"share of updates that end without an edit, 0…1; assumed" unit:"share" min:"0" max:"1"`
 }
 
@@ -93,7 +93,7 @@ type sessionMemoryFile struct {
 	Section  int64   `yaml:"section" doc:"tokens a section is kept to, and cut to when the memory takes the place of messages" unit:"tokens" min:"0"`
 	Total    int64   `yaml:"total" doc:"tokens the memory is kept to, its template included" unit:"tokens" min:"0"`
 	Share    float64 `yaml:"share" doc:"tokens it grows by for each token of the messages it summarises, 0…1; assumed" min:"0" max:"1"`
-	Largest  float64 `yaml:"largest" doc:"share of it that the largest section has, 0…1; assumed" unit:"share" above:"0" max:"1"`
+	Largest  float64 `yaml:"largest" doc:"share of the memory that the largest section has, 0…1; assumed" unit:"share" above:"0" max:"1"`
 	Condense bool    `yaml:"condense" doc:"updates keep to the limits when they are reminded; off, the memory grows on"`
 	Reminder int32   `yaml:"reminder" doc:"tokens of the reminder for each limit that is reached; assumed" unit:"tokens" min:"0"`
 	Marker   int32   `yaml:"marker" doc:"tokens that stand for what was cut off a section; assumed" unit:"tokens" min:"0"`

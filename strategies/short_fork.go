@@ -18,7 +18,7 @@ type shortForkParams struct {
 	SkipCacheWrite bool         `yaml:"skip_cache_write" doc:"marker on the conversation's last response instead of the instruction, so that the next turn reads it"`
 	Lifetime       callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
 	Suppressed     float64      `yaml:"suppressed" doc:"share of answers thrown away before a person sees them, 0…1; assumed" unit:"share" min:"0" max:"1"`
-	Accepted       float64      `yaml:"accepted" doc:"share of the others that the person takes, 0…1; the recorded calls are made all the same; assumed" unit:"share" min:"0" max:"1"`
+	Accepted       float64      `yaml:"accepted" doc:"share of all other suggestions that the person takes, 0…1; the recorded calls are made all the same; assumed" unit:"share" min:"0" max:"1"`
 }
 
 // endOfTurnShare is the share of turns of recorded sessions after which the

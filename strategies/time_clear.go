@@ -13,7 +13,7 @@ type timeClearParams struct {
 	GapMinutes  int64     `yaml:"gap_minutes" doc:"minutes since the last response after which results are cleared" min:"1" max:"153722867"`
 	ColdOnly    bool      `yaml:"cold_only" doc:"clear only when the lifetime of the cache has passed too; off, the gap alone decides"`
 	Subagents   bool      `yaml:"subagents" doc:"sub-agents clear too; assumed"`
-	Tools       toolNames `yaml:"tools" doc:"tools whose results may be cleared, by name or operation, or all; those of MCP never are"`
+	Tools       toolNames `yaml:"tools" doc:"tools whose results may be cleared, by name or operation, or all; tools of MCP never are"`
 	KeepRecent  int       `yaml:"keep_recent" doc:"newest results of these tools that stay; at least 1 does" unit:"results" min:"0"`
 	Placeholder int32     `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" unit:"tokens" min:"0"`
 	Pending     bool      `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response; assumed"`

@@ -15,7 +15,7 @@ type toolStorageParams struct {
 	Switch      `yaml:",inline"`
 	Limits      storageLimits `yaml:"limits" doc:"bytes above which a result goes to disk"`
 	Never       toolNames     `yaml:"never" doc:"tools whose results never go to disk, by name or operation"`
-	PerMessage  int32         `yaml:"per_message" doc:"bytes of all results of one message, including those of never; above it the largest go to disk; 0 for no limit" unit:"bytes" min:"0" off:"0"`
+	PerMessage  int32         `yaml:"per_message" doc:"bytes of all results of one message, including results of never; above it the largest go to disk; 0 for no limit" unit:"bytes" min:"0" off:"0"`
 	Preview     int32         `yaml:"preview" doc:"bytes of a stored result that stay" unit:"bytes" min:"0"`
 	Pointer     int32         `yaml:"pointer" doc:"tokens of the text around the preview (path and size); assumed" unit:"tokens" min:"0"`
 	Freeze      bool          `yaml:"freeze" doc:"a decision about a result stays; off, every request decides about all results afresh"`

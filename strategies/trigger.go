@@ -66,7 +66,7 @@ type Trigger struct {
 	// PctOverride is CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: like the client, Value
 	// ignores what does not lie in (0, 100].
 	PctOverride float64 `yaml:"pct_override,omitempty" doc:"per cent of the window (less the output kept free) that lowers the value; 0 for none" unit:"per cent" min:"0" max:"100"`
-	Shift       float64 `yaml:"shift,omitempty" doc:"moves the value, −1…1: down by that share of it, or up by that share of what is left to the window" unit:"share" min:"-1" max:"1"`
+	Shift       float64 `yaml:"shift,omitempty" doc:"moves the value, −1…1: down by that share of the value, or up by that share of what is left to the window" unit:"share" min:"-1" max:"1"`
 	Less        int64   `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level" unit:"tokens" min:"0"`
 }
 

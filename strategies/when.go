@@ -7,8 +7,8 @@ import (
 
 // when are the conditions of an action beside its trigger.
 type when struct {
-	Any  []Trigger `yaml:"any" doc:"each of them starts it too" off:"[]"`
-	All  []Trigger `yaml:"all" doc:"all of them must hold besides" off:"[]"`
+	Any  []Trigger `yaml:"any" doc:"each of these triggers starts it too" off:"[]"`
+	All  []Trigger `yaml:"all" doc:"all of these must hold besides" off:"[]"`
 	Cold bool      `yaml:"cold" doc:"only once the lifetime of the cache has passed"`
 	At   point     `yaml:"at" doc:"when they are checked: request (before each), prompt (before the first request after a prompt) or end (when a response without tool calls ends a loop)" off:"request"`
 }

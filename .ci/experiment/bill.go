@@ -20,8 +20,8 @@ type bill struct {
 	Version string           `json:"version"` // of the client
 	Calls   int              `json:"calls"`
 	Models  map[string]usage `json:"models"` // tokens by model
-	// Compactions are those of the first thread, in order. Rounds are places in its main calls at which the agent fetched
-	// what the request lacked; Again has how many of these fetched something it had been shown before.
+	// Compactions are the first thread's, in order. Rounds are places in its main calls at which the agent fetched
+	// what the request lacked. Again counts the fetches of something that the agent had been shown before.
 	Compactions []compaction `json:"compactions,omitempty"`
 	Rounds      []int        `json:"rounds,omitempty"`
 	Again       int          `json:"again,omitempty"`

@@ -101,7 +101,7 @@ func (r *run) told() []string {
 		if n := own.Compaction.KeepRecentTokens; n > 0 {
 			sets = append(sets, fmt.Sprintf("full-compact.keep.tokens=%d", n))
 		}
-		if n := own.Limit.Input; n > 0 { // OpenCode keeps 20,000 tokens of it free, or what the setting says
+		if n := own.Limit.Input; n > 0 { // OpenCode keeps 20,000 tokens of the limit free, or what the setting says
 			free := 20000
 			if own.Compaction.Reserved > 0 {
 				free = own.Compaction.Reserved

@@ -90,7 +90,7 @@ func renew(ctx context.Context, chosen []*run, clients, left, folder string) err
 	return nil
 }
 
-// compare predicts all pairs, prints what came of it, and returns an error if something is worse than it was.
+// compare predicts all pairs, prints the outcomes, and returns an error if something is worse than it was.
 func compare(ctx context.Context, folder, doc string, seen, tight bool) error {
 	list, err := judge(ctx, folder)
 	if err != nil {

@@ -97,7 +97,7 @@ func (m *masker) text(t string) string {
 	return strings.Join(lines, "\n")
 }
 
-// json returns JSON, or lines of it, with every text as it is kept, and all else byte by byte.
+// json returns JSON, or lines of JSON, with every text replaced by the text that the recording keeps, and all else byte by byte.
 func (m *masker) json(doc []byte) []byte {
 	out := make([]byte, 0, len(doc))
 	for i := 0; i < len(doc); {

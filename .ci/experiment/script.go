@@ -6,7 +6,7 @@ type Script struct {
 	Name    string
 	Density float64           // tokens for each piece of a text (pieces), by which one script is heavier than another
 	Files   map[string]string // the project: texts by path
-	Threads []*Thread         // those with prompts are sessions, the others sub-agents
+	Threads []*Thread         // threads with prompts are sessions, threads without are sub-agents
 }
 
 // A Thread is one conversation.

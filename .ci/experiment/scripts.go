@@ -17,7 +17,7 @@ type shape struct {
 	files      int
 	fileBytes  [2]int // smallest and largest file
 	checkBytes [2]int // smallest and largest output of a check
-	// Shares of steps: look at files, change the file at hand, and of the rest run checks, the others search.
+	// Shares of steps: look at files, change the file at hand, and run checks in a share of the rest; all further steps search.
 	look, change, checks float64
 	parallel             float64 // share of looks and checks that come several at once
 	local                float64 // share of looks that go to one of the last four files

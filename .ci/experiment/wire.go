@@ -39,7 +39,7 @@ func without(v any) any {
 	return v
 }
 
-// text returns the strings of a value, which are what a model reads of it; names of members and ids count as nothing.
+// text returns the strings of a value, which are what a model reads; names of members and ids count as nothing.
 func text(v any) string {
 	var b strings.Builder
 	gather(&b, v)

@@ -53,7 +53,7 @@ func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, core
 	sessions, calls := scale*float64(len(x.corpus.Sessions)), scale*float64(recorded)
 	rows, shuffle := sessions*float64(cells), calls*nameBytes
 	memory := baseMemory + (max(largest, roomBytes)*memoryFactor+int64(roomBlocks*usual.maxRows)*rowBytes)>>20
-	_, err = fmt.Fprintf(w, "%d files, %.1f MB as stored; figures below are from %d of them, %.1f MB\n"+
+	_, err = fmt.Fprintf(w, "%d files, %.1f MB as stored; figures below are from %d files, %.1f MB\n"+
 		"%.0f sessions × %d cells = %.0f calls to simulate\n"+
 		"%.3f core-hours, at $%.3f each $%.2f\n"+
 		"about %d MiB of memory in a worker\n"+

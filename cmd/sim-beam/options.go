@@ -45,7 +45,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.strategies, "strategy", nil, "strategies to run in place of the scenario's, separated by commas")
 	f.StringArrayVar(&o.set, "set", nil, "set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of all random draws")
-	f.Int64Var(&o.window, "window", 0, "context window in `TOKENS`; 0 for that of each session's client")
+	f.Int64Var(&o.window, "window", 0, "context window in `TOKENS`; 0 for the window of each session's client")
 	f.StringVar(&o.profile, "profile", scenarios.ProfileDefault, "default, none or a `FILE` of sim calibrate or an earlier run")
 	f.StringVar(&o.prices, "prices", "", "`FILE` with prices that add to the built-in ones or replace them")
 	f.StringVar(&o.pricesAt, "prices-at", "call", "`DATE` of the prices: call or YYYY-MM-DD")

@@ -68,7 +68,7 @@ conversation compacts again and again for nothing. --since and --until then choo
 	flags := cmd.Flags()
 	flags.BoolVar(&f.compactions, "compactions", false, "show what every compaction cost and whether it paid off")
 	flags.BoolVar(&f.all, "all", false, "every finding, and the bill by class, model, day and project, misses and contexts")
-	flags.IntVar(&f.top, "top", 5, "show `N` findings in full and N lines of each list, and sum up the others; 0 for all")
+	flags.IntVar(&f.top, "top", 5, "show `N` findings in full and N lines of each list, and sum up the rest; 0 for all")
 	return cmd
 }
 

@@ -38,7 +38,7 @@ func TestStarterOverWeeks(t *testing.T) {
 		{[]string{"--init"}, exitOK, nil},
 		{[]string{"--update", "first"}, exitOK, []string{"4 of 4 comparisons ok"}},
 		{[]string{"--update", "second"}, exitOK, []string{
-			"1 figure is compared with those of other sessions", "2 of 2 comparisons ok"}},
+			"1 figure is compared with other sessions'", "2 of 2 comparisons ok"}},
 		{[]string{"--update", "broken"}, exitCheck, []string{
 			"FAIL sim-check.yaml:26: billed_to_predicted of billed is ", "12 sessions against 24",
 			"look: calls within the lifetime did not read what was cached, for no visible reason (", "): sim explain ",

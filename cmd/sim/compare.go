@@ -51,7 +51,7 @@ variable ` + anonymizeKeyVariable + `.`,
 	flags.StringSliceVar(&f.options.Cells, "strategy", nil,
 		"`NAMES` of cells, of strategies or patterns such as 'auto-compact/*', separated by commas")
 	flags.StringSliceVar(&f.options.Metrics, "metric", nil, "`METRICS` to compare, separated by commas")
-	flags.BoolVar(&f.options.All, "all", false, "every metric, not only those of the run table and classes of cost and misses that differ")
+	flags.BoolVar(&f.options.All, "all", false, "every metric, not only the run table's and classes of cost and misses that differ")
 	bindFormat(cmd, &f.format, compare.Formats()...)
 	f.keys.bind(cmd)
 	return cmd

@@ -52,7 +52,7 @@ drawn in segments. --format csv has every call with all figures.`,
 	flags.StringVar(&f.strategy, "strategy", "", "also show what the strategy `NAME` would have done")
 	completeFlag(cmd, "strategy", presetNames)
 	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
-	flags.Int64Var(&f.window, "window", 0, "context window in `TOKENS`; 0 for that of each session's client")
+	flags.Int64Var(&f.window, "window", 0, "context window in `TOKENS`; 0 for the window of each session's client")
 	flags.BoolVar(&f.all, "all", false, "list every call")
 	flags.StringArrayVar(&f.set, "set", nil, "set a parameter of the scenario as `PATH=VALUE`, such as full-compact.trigger.fixed=80000; repeatable")
 	return cmd

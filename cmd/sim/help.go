@@ -58,7 +58,7 @@ func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "sessions", Short: "Which sessions a command reads", Long: `PATH is a file, a folder or - for standard input; several
 are read together. These flags choose among the sessions.`},
-		{Use: "prices", Short: "Which prices calls are billed at", Long: "Prices are those of the API at the date of each call, in USD."},
+		{Use: "prices", Short: "Which prices calls are billed at", Long: "Prices are the API's at the date of each call, in USD."},
 		{Use: "charts", Short: "The look and size of charts", Long: `--chart FILE draws the main chart of a command, --chart KIND=FILE another
 one, and KIND alone draws it into the folder of --out. Its data go into
 FILE-data.csv next to it. --style paper leaves title and notes to FILE-caption.txt.`},

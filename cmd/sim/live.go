@@ -249,7 +249,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 func (c *liveCalls) estimateText(e *live.Estimate) string {
 	text := fmt.Sprintf("about %s, ", document.Count(e.Calls, "real call"))
 	if e.Stored > 0 {
-		text += fmt.Sprintf("%d of them recorded, ", e.Stored)
+		text += fmt.Sprintf("%d recorded, ", e.Stored)
 	}
 	text += fmt.Sprintf("%s tokens in and %s out", live.Thousands(e.Usage.Input()), live.Thousands(e.Usage.Output))
 	none := c.unpriced()

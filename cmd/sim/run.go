@@ -65,8 +65,8 @@ func (f *runFlags) bindStrategies(cmd *cobra.Command) {
 	flags.Bool("open-loop", false,
 		"the agent fetches nothing again, whatever was forgotten")
 	flags.Uint64("seed", 1, "seed `N` of all random draws")
-	flags.Int64("window", 0, "context window in `TOKENS`; 0 for that of each session's client")
-	flags.String("server", "", "replay on the cache of provider `NAME` (docs/servers.md); without it, that of each recording")
+	flags.Int64("window", 0, "context window in `TOKENS`; 0 for the window of each session's client")
+	flags.String("server", "", "replay on the cache of provider `NAME` (docs/servers.md); without it, on each recording's")
 	flags.String("profile", scenarios.ProfileDefault,
 		"fitted profile: default, none or a `FILE` written by sim calibrate")
 	flags.String("prices-at", "call", "`DATE` of the prices: call or YYYY-MM-DD")

@@ -218,7 +218,7 @@ var gone = map[string]string{
 	"sim validate --folds time":   "--folds session serves",
 	"sim validate --folds user":   "--folds repository serves",
 	"sim traces gen --format":     "gzip packs what it writes, and every command reads that",
-	"--summarizer record-missing": "--summarizer live makes the calls that are not stored, and replays the others",
+	"--summarizer record-missing": "--summarizer live makes the calls that are not stored, and replays all other calls",
 }
 
 // pageOf says what writes a page.

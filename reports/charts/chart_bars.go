@@ -180,7 +180,7 @@ func rankChart(run *results.Run) (*document.Chart, error) {
 		drawn++
 	}
 	if drawn == 0 {
-		return nil, errors.New("no kind of session has three of them")
+		return nil, errors.New("no kind has three sessions")
 	}
 	for i, c := range cells {
 		p.Y.Place(i, len(cells), shortName(c, swept))

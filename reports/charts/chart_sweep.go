@@ -183,7 +183,7 @@ func (s *sweep) measure(m results.Metric) *metricSweep {
 		of.points = append(of.points, p)
 	}
 	if left > 0 {
-		of.notes = append(of.notes, document.Count(left, "cell")+" not drawn: without a sample, of fewer sessions than the others, or cut short")
+		of.notes = append(of.notes, document.Count(left, "cell")+" not drawn: without a sample, of fewer sessions than other cells, or cut short")
 	}
 	slices.SortStableFunc(of.points, func(a, b sweepPoint) int { return cmp.Compare(a.at[0], b.at[0]) })
 	of.write = document.Format(m.Unit, of.values())

@@ -247,7 +247,7 @@ func titledNote(run *results.Run) []string {
 		return []string{"as shipped is the strategy own: it compacts at the client's threshold"}
 	}
 	return []string{"as shipped, lower and higher are the strategies own, own/lower and own/higher: they compact at the client's threshold, " +
-		"at half of it, and halfway from it to the window"}
+		"at half that size, and halfway from that size to the window"}
 }
 
 // isReference reports whether other cells are compared with c.

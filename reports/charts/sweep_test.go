@@ -204,7 +204,7 @@ func TestSweepPartial(t *testing.T) {
 	if err := sweepDrawings(run, "cost_usd")[0].Draw(&b, "svg"); err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, b.Bytes(), "2 cells not drawn: without a sample, of fewer sessions than the others, or cut short")
+	wantText(t, b.Bytes(), "2 cells not drawn: without a sample, of fewer sessions than other cells, or cut short")
 	wantTexts(t, b.Bytes(), "best: $916.00 at 80k and 1 more")
 }
 
@@ -218,7 +218,7 @@ func TestSweepCutShort(t *testing.T) {
 	if err := sweepDrawings(run, "cost_usd")[0].Draw(&b, "svg"); err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, b.Bytes(), "1 cell not drawn: without a sample, of fewer sessions than the others, or cut short")
+	wantText(t, b.Bytes(), "1 cell not drawn: without a sample, of fewer sessions than other cells, or cut short")
 	wantTexts(t, b.Bytes(), "best: $916.00 at 80k and 1 more")
 }
 

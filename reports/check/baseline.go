@@ -159,7 +159,7 @@ func (f *File) keep(s *slice, metrics []results.Metric) (BaselineCell, error) {
 		}
 		v := mean(values)
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return out, fmt.Errorf("%s of %s is %v: no baseline is made of it", m.Name, s.cell.Name, v)
+			return out, fmt.Errorf("%s of %s is %v: it cannot enter a baseline", m.Name, s.cell.Name, v)
 		}
 		if !f.compares(m.Name, s.cell) {
 			values = []float64{v}

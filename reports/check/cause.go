@@ -36,9 +36,9 @@ func (in *Input) why() string {
 		text := fmt.Sprintf("%s (%s, %s", c.Text, figure(results.UnitUSD, c.USD), document.Count(c.Calls, "call"))
 		switch {
 		case c.Same > 1 && c.Read > 0:
-			text += fmt.Sprintf("; %s of them still read the same %s, and what follows changed", document.Grouped(float64(c.Same), 0), document.Count(int(c.Read), "token"))
+			text += fmt.Sprintf("; %s still read the same %s, and what follows changed", document.Grouped(float64(c.Same), 0), document.Count(int(c.Read), "token"))
 		case c.Same > 1 && c.Same < c.Calls:
-			text += fmt.Sprintf("; %s of them read nothing", document.Grouped(float64(c.Same), 0))
+			text += fmt.Sprintf("; %s read nothing", document.Grouped(float64(c.Same), 0))
 		}
 		parts = append(parts, text+"): sim explain "+c.Call)
 	}

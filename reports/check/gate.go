@@ -60,7 +60,7 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 		r.note("%s averaged over %d seeds", counted(drawn, "figure is", "figures are"), f.Seeds)
 	}
 	if apart > 0 {
-		r.note("%s compared with those of other sessions", counted(apart, "figure is", "figures are"))
+		r.note("%s compared with other sessions'", counted(apart, "figure is", "figures are"))
 	}
 	if drawn+apart > 0 {
 		r.note("false-alarm rate: at most %.3g %%", 100*f.Level)

@@ -29,7 +29,7 @@ const (
 
 // pageNotes are at the bottom of every audit.
 var pageNotes = []string{
-	"Prices are those of the API at each call's date, in USD; a subscription is billed none of this.",
+	"Prices are the API's at each call's date, in USD; a subscription is billed none of this.",
 	"LIMITED: input tokens not read from the cache, which count against the rate limit.",
 	"Findings overlap: one token can be in several, so they do not add up.",
 	"Two things are simulated: which compactions cost more than they saved, and the last line, what to set.",

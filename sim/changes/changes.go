@@ -40,7 +40,7 @@ func (w *When) Rules() []error {
 		}
 	}
 	if moments != 1 {
-		return []error{fmt.Errorf("want one of round, every, tokens and after, not %d of them", moments)}
+		return []error{fmt.Errorf("want one of round, every, tokens and after, not %d", moments)}
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ const smallWindow, largeWindow = 200_000, 1_000_000
 // in [1m].
 type windows struct {
 	Capability bool `yaml:"capability" doc:"Those that can by themselves: Opus from 4.6, Sonnet from 4.6, Haiku 5.5, Fable, Mythos."`
-	Beta       bool `yaml:"beta_1m" doc:"Those of Sonnet 4 up to 4.6, with a beta header that was retired in 2026-04."`
+	Beta       bool `yaml:"beta_1m" doc:"The million tokens of Sonnet 4 up to 4.6, with a beta header that was retired in 2026-04."`
 	SmallOff   bool `yaml:"small_auto_window_off" needs:"client.env.CLAUDE_CODE_AUTO_COMPACT_WINDOW" doc:"CLAUDE_CODE_AUTO_COMPACT_WINDOW below 200,000 switches automatic compaction off in silence, as 2.1.221 does."`
 }
 

@@ -18,9 +18,9 @@ type System struct {
 	MCPNotice      int32       `yaml:"mcp_notice" min:"0" doc:"Tokens that announce a server when tools are deferred. Assumed." unit:"tokens"`
 	HeaderInKey    string      `yaml:"billing_header_in_key" enum:"by_provider,true,false" needs:"split=sections" doc:"Whether the header, which differs in every request, is part of the cache key: by_provider (not on first_party), true or false. Assumed."`
 	Memoised       bool        `yaml:"memoised" doc:"Memoised sections and project files show changes after the next compaction of the main conversation; off, in the next request."`
-	UncachedChange float64     `yaml:"uncached_change" min:"0" max:"1" needs:"split=sections" doc:"Probability, 0…1, that the uncached section differs from that of the request before." unit:"share of calls"`
+	UncachedChange float64     `yaml:"uncached_change" min:"0" max:"1" needs:"split=sections" doc:"Probability, 0…1, that the uncached section differs from the request before." unit:"share of calls"`
 	RenderedReuse  bool        `yaml:"rendered_prompt_reuse" doc:"Forks send the prompt as the conversation last rendered it, at a person's prompt. Off, as it would be rendered now: a flag_change in between breaks their prefix."`
-	ClaudeMD       string      `yaml:"claude_md" enum:"reminder,system" needs:"split=sections" doc:"Place of project files: reminder (before the first prompt) or system. It decides what an edit of them invalidates. Assumed."`
+	ClaudeMD       string      `yaml:"claude_md" enum:"reminder,system" needs:"split=sections" doc:"Place of project files: reminder (before the first prompt) or system. It decides what an edit of these files invalidates. Assumed."`
 	AgentMemory    agentMemory `yaml:"agent_memory" doc:"What sub-agents keep from one invocation to the next, after their system prompt (003:1783)."`
 	ClaudeMDTokens int32       `yaml:"claude_md_tokens" min:"0" needs:"claude_md=system" doc:"With system, so many of the recorded reminders move to the system prompt."`
 }
@@ -42,7 +42,7 @@ const (
 type sizes struct {
 	Billing  int32 `yaml:"billing_header" min:"0" doc:"The line that changes with every request." unit:"tokens"`
 	Identity int32 `yaml:"identity" min:"0" doc:"Who the model is." unit:"tokens"`
-	Static   int32 `yaml:"static" min:"0" doc:"The same for everyone. 0 is what the others leave." unit:"tokens"`
+	Static   int32 `yaml:"static" min:"0" doc:"The same for everyone. 0 is what all other sections leave." unit:"tokens"`
 	Memoised int32 `yaml:"memoised" min:"0" doc:"Kept until the next compaction." unit:"tokens"`
 	Uncached int32 `yaml:"uncached" min:"0" doc:"Computed anew for every request." unit:"tokens"`
 }

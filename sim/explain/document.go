@@ -317,7 +317,7 @@ func steps(c *studies.ExplainedCall) document.List {
 		case s.Boundary != "":
 			text = fmt.Sprintf("%s: %s → %s tokens", s.Boundary, document.Whole(s.Before), document.Whole(s.After))
 			if s.Remainder > 0 {
-				text += fmt.Sprintf(", %s of them a remainder that recordings show beyond what the client restores", document.Whole(s.Remainder))
+				text += fmt.Sprintf(", %s tokens a remainder that recordings show beyond what the client restores", document.Whole(s.Remainder))
 			}
 			if s.Chained {
 				text += ", of a context that held a summary already"
@@ -355,7 +355,7 @@ func prefix(c *studies.ExplainedCall) string {
 	case e == nil:
 		return "unchanged: the request only appends to what the thread sent before"
 	default:
-		return fmt.Sprintf("changed by %s at entry %d (now %s): %s tokens in front of it unchanged, %s from there on",
+		return fmt.Sprintf("changed by %s at entry %d (now %s): %s tokens before this entry unchanged, %s from there on",
 			e.Cause, e.Position, e.Kind, document.Whole(e.Ahead), document.Whole(e.Behind))
 	}
 }

@@ -266,6 +266,6 @@ func (c *Client) refused(resp *http.Response) error {
 	}
 	return &Failure{
 		Cause: CauseRequest, Status: resp.StatusCode,
-		Message: fmt.Sprintf("the answer is %q, not JSON: is the base URL that of such an API?", clip(c.config.Key.redact(kind))),
+		Message: fmt.Sprintf("the answer is %q, not JSON: does the base URL lead to such an API?", clip(c.config.Key.redact(kind))),
 	}
 }

@@ -217,10 +217,10 @@ const summaryForm = "IMPORTANT: answer with text only. Call no tool: every call 
 // instruction returns the words at the end of a call. quote is the beginning of the summarised part, custom what the
 // user wants of summaries; each may be "".
 func (p *plan) instruction(quote, custom string) string {
-	part := "Summarise this conversation. Your summary takes its place: whoever goes on with the work sees nothing else of it."
+	part := "Summarise this conversation. Your summary takes its place: whoever goes on with the work sees nothing else."
 	switch p.part {
 	case prompt.PartFrom:
-		part = fmt.Sprintf("Summarise the later part of this conversation. It begins with these words:\n%q\nThe messages ahead of it stay "+
+		part = fmt.Sprintf("Summarise the later part of this conversation. It begins with these words:\n%q\nThe messages before them stay "+
 			"as they are: do not summarise them again, and use them only to understand the rest.", quote)
 	case prompt.PartUpTo:
 		part = "Summarise this conversation. Newer messages, which you do not see, stay as they are and will follow your summary."

@@ -216,7 +216,7 @@ func (r *Report) sentText(unpriced []string) string {
 	}
 	text := fmt.Sprintf("%s made for $%.2f", document.Count(r.Made, "real call"), r.USD)
 	if len(unpriced) > 0 {
-		text += ", besides those of " + strings.Join(unpriced, ", ") + ", for which no price is known"
+		text += ", besides calls of " + strings.Join(unpriced, ", ") + ", for which no price is known"
 	}
 	var lost []string
 	if r.Refused > 0 {

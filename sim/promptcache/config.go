@@ -73,7 +73,7 @@ type Config struct {
 	Lookback         int           `yaml:"lookback" min:"1" doc:"Positions a marker looks back at for an entry, itself included. The worked example of the provider's page gives 20; older texts (20 before each) 21." unit:"positions"`
 	EveryBlockCounts bool          `yaml:"every_block_counts" doc:"Count each block as one position. Off, a run of tool_use blocks, and one of tool_result blocks, is one: so says the page since 2026, and recordings of February 2026 read across 21 blocks of one turn."`
 	MaxMarkers       int           `yaml:"max_markers" min:"1" max:"4" doc:"Markers served per request, 1 to 4."`
-	Lifetime5m       time.Duration `yaml:"lifetime_5m" above:"0s" doc:"Life of entries that ask for 5m. The page calls it a minimum; recordings show a few reads up to 30 s later. Prices stay those of the class."`
+	Lifetime5m       time.Duration `yaml:"lifetime_5m" above:"0s" doc:"Life of entries that ask for 5m. The page calls it a minimum; recordings show a few reads up to 30 s later. Prices stay the class's."`
 	Lifetime1h       time.Duration `yaml:"lifetime_1h" above:"0s" doc:"Life of entries that ask for 1h."`
 	Anchor           anchor        `yaml:"anchor" doc:"Start of a lifetime: end of the response (in recordings the edge is sharp there) or start of the request (the provider's page)."`
 	// NoPrefixRefresh is written prefix_refresh: true while it is false.

@@ -94,7 +94,7 @@ func overPredicted() Metric {
 func regret() Metric {
 	return Metric{place: atBound, Name: NameRegret, Unit: UnitUSD, Better: Lower, Exact: true,
 		Definition: "cost_usd − bound_usd: what the best schedule of full compaction could save at most; " +
-			"below 0 for what beats all of them, or passes the window; no sample without a bound",
+			"below 0 for what beats every schedule, or passes the window; no sample without a bound",
 		Value: func(r *Row) (float64, bool) { return r.CostUSD() - r.Figures[BoundUSD], r.Figures[Bounded] > 0 }}
 }
 

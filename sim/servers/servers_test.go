@@ -121,7 +121,7 @@ func TestDocument(t *testing.T) {
 
 func shortest(s *Server) string {
 	if s.Minimum == 0 {
-		return "that of the model"
+		return "the model's"
 	}
 	return strconv.Itoa(int(s.Minimum))
 }
@@ -149,7 +149,7 @@ func kept(s *Server) string {
 	case s.Markers:
 		return "5 minutes, or an hour"
 	case s.Lifetime == 0:
-		return "that of the model, as recorded"
+		return "the model's, as recorded"
 	case s.Lifetime > 1000*time.Hour:
 		return "ever"
 	}

@@ -23,10 +23,10 @@ const (
 // Arrivals says when sessions begin.
 type Arrivals struct {
 	Process string        `yaml:"process" enum:"poisson,diurnal,trace" doc:"poisson: evenly over the day; diurnal: most at the peak hour; trace: at times."`
-	Peak    float64       `yaml:"peak_hour" min:"0" max:"24" doc:"Of diurnal arrivals: the local hour with most of them."`
-	Focus   float64       `yaml:"focus" min:"0" max:"50" doc:"How far the day gathers around it: the rate goes with exp(focus · cos(2π(hour − peak)/24)), at 2 it is 55 times that of the quietest hour."`
+	Peak    float64       `yaml:"peak_hour" min:"0" max:"24" doc:"Of diurnal arrivals: the local hour with most arrivals."`
+	Focus   float64       `yaml:"focus" min:"0" max:"50" doc:"How far the day gathers around it: the rate goes with exp(focus · cos(2π(hour − peak)/24)), at 2 it is 55 times the rate of the quietest hour."`
 	Offset  time.Duration `yaml:"offset" min:"-24h" max:"24h" doc:"Local time less UTC: -5h in New York."`
-	Weekend float64       `yaml:"weekend" min:"0" max:"1000" doc:"Rate of Saturdays and Sundays, of that of a weekday."`
+	Weekend float64       `yaml:"weekend" min:"0" max:"1000" doc:"Rate of Saturdays and Sundays, as a share of a weekday's."`
 	Times   []string      `yaml:"times" doc:"Of a trace: times from the start or dates, with the index of the user or without (90m, 90m 17, 2026-03-02T09:00:00Z). Those without go to each user in turn."`
 }
 

@@ -39,7 +39,7 @@ type Settings struct {
 // Organisation is what the users of an organisation have in common.
 type Organisation struct {
 	Users     int                `yaml:"users" min:"1" max:"1000000" doc:"How many."`
-	Kinds     map[string]float64 `yaml:"kinds" min:"0" max:"1" whole:"true" doc:"How users are entitled, as shares of all: employees of the provider (employee: 1h, whatever the quota), subscribers of a plan (subscriber: 1h inside its quota), users who pay by the token (api: 5m), and those of other providers (bedrock, third_party: 5m, and a cache of their own)."`
+	Kinds     map[string]float64 `yaml:"kinds" min:"0" max:"1" whole:"true" doc:"How users are entitled, as shares of all: employees of the provider (employee: 1h, whatever the quota), subscribers of a plan (subscriber: 1h inside its quota), users who pay by the token (api: 5m), and users of other providers (bedrock, third_party: 5m, and a cache of their own)."`
 	MCP       float64            `yaml:"mcp" min:"0" max:"1" doc:"Share of users whose sessions load tools of MCP servers."`
 	MCPTools  int32              `yaml:"mcp_tools" min:"1" max:"100000" doc:"Tokens of these tools, of all that a session has."`
 	Bedrock1h bool               `yaml:"bedrock_1h" doc:"Users of Bedrock opt in to 1h."`
@@ -62,7 +62,7 @@ type Sessions struct {
 
 // Overage says who exceeds the quota of their plan.
 type Overage struct {
-	Share float64       `yaml:"share" min:"0" max:"1" doc:"The share of them who do on a day with sessions."`
+	Share float64       `yaml:"share" min:"0" max:"1" doc:"The share of users who do on a day with sessions."`
 	After time.Duration `yaml:"after" min:"0s" max:"24h" doc:"How long after the start of the day's first session."`
 	Lasts time.Duration `yaml:"lasts" above:"0s" max:"24h" doc:"For how long."`
 }

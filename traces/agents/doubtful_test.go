@@ -63,7 +63,7 @@ var doubtfuls = []doubtful{
 		name:  "spans without parents are one call",
 		files: map[string][]string{"a.jsonl": {span("a", "lost", "0000", "0020", "500 400 90 9"), span("b", "lost too", "0001", "0015", "500 400 90 9")}},
 		calls: 1, bill: prompt.Usage{Uncached: 10, Read: 400, Write5m: 90, Output: 9},
-		told: []string{"a.jsonl:2: the call of this span is that of another; it is counted once", "shows no messages"},
+		told: []string{"a.jsonl:2: another span reports the call of this span; it is counted once", "shows no messages"},
 	},
 	{
 		name:  "a span that arrives twice is one call",

@@ -63,7 +63,7 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 	for i, in := range inputs.Files {
 		c := found[i]
 		if of[in.Name] = c.agent; c.rival != nil {
-			m.keep([]traces.Problem{{File: in.Name, Text: fmt.Sprintf("it may be of %s or %s; it is taken for the former", c.agent.Title, c.rival.Title)}})
+			m.keep([]traces.Problem{{File: in.Name, Text: fmt.Sprintf("it may be of %s or %s; it is taken for the first", c.agent.Title, c.rival.Title)}})
 		}
 	}
 	inputs.Files = m.superseded(inputs.Files, of)

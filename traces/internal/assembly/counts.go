@@ -116,7 +116,7 @@ var signs = [...]sign{
 	{"as much is neither read nor written as by the call before", 0.5, false, func(before, call *traces.Round, _ bool) bool {
 		return call.Usage.Uncached > traces.MaxTail && call.Usage.Uncached == before.Usage.Uncached
 	}},
-	{"the output is as long as that of the call before", 0.5, false, func(before, call *traces.Round, _ bool) bool {
+	{"the output is as long as the output of the call before", 0.5, false, func(before, call *traces.Round, _ bool) bool {
 		return call.Usage.Output > shortOutput && call.Flags&(traces.RoundOutputDerived|traces.RoundOutputUnknown) == 0 &&
 			call.Usage.Output == before.Usage.Output
 	}},

@@ -135,7 +135,7 @@ func (b *builder) growCall(t *tree, e entry, st *stream, key copyKey) {
 	}
 	b.claimed[id] = append(b.claimed[id], claim{st, a.usage})
 	if len(known) > 0 && id != "" {
-		b.problem(e, "message id %.40q is that of a call with other token counts, too; they are two calls", id)
+		b.problem(e, "a call with other token counts has message id %.40q, too; they are two calls", id)
 	}
 	c := newCall(cmp.Or(id, e.callID()), e)
 	c.Doubt = c.Doubt || len(known) > 0 && id != ""

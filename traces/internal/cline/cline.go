@@ -127,7 +127,7 @@ func (f *file) document(text []byte) error {
 		var m message
 		err := assembly.Decode(v, &m)
 		if err == nil && m.Role != "assistant" && m.Metrics != nil {
-			err = fmt.Errorf("role %.40q is not that of the model, and the message has its token counts", m.Role)
+			err = fmt.Errorf("role %.40q is not the model's, and the message has its token counts", m.Role)
 		}
 		if err != nil {
 			return f.Refuse(line, fmt.Errorf("message: %w", err))
@@ -191,11 +191,11 @@ func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, s
 	if n := int64(len(f.turn)); u.OK {
 		// A context grows: the calls of a turn read more than as many calls before it.
 		if missing := n - 1; missing > 0 && 2*u.Input() < (2*n-1)*f.input {
-			f.Lacks(int(missing), line, "counts are less than those of the %d calls of the turn: some are missing", n)
+			f.Lacks(int(missing), line, "counts are less than the counts of the %d calls of the turn: some are missing", n)
 		}
 		if n == 1 && f.shared > 0 && u.Input() > 3*f.input/2+said-f.saidThen {
 			// This call alone is larger than the share of each call before it: the counts did not cover all calls.
-			f.Lacks(f.shared, line, "counts of the turn before are less than those of its %d calls: some are missing", f.shared+1)
+			f.Lacks(f.shared, line, "counts of the turn before are less than the counts of its %d calls: some are missing", f.shared+1)
 		}
 		f.input, f.shared, f.saidThen = u.Input()/n, int(n)-1, said
 	}

@@ -226,7 +226,7 @@ func (f *file) parse(ln assembly.Line) error {
 			f.Unknown[e.Type]++
 		}
 		if d.Metrics != nil || d.Used != nil {
-			return fmt.Errorf("%s: event has token counts that are those of another type", e.Type)
+			return fmt.Errorf("%s: event has the token counts of another type", e.Type)
 		}
 	}
 	return nil

@@ -196,7 +196,7 @@ func (f *file) message(line int, r *record) error {
 		f.Lacks(1, line, "message %q has the time of the one before it and another id; both are read", r.ID)
 	}
 	if r.Type == "gemini" && r.ID == "" {
-		f.Lacks(1, line, "a message has no id, so a copy of it counts again")
+		f.Lacks(1, line, "a message has no id, so its copy counts again")
 	}
 	f.at = f.Add(f.at, steps)
 	f.latest[f.at] = mark{r.Type, r.Timestamp, r.Tokens}
@@ -210,7 +210,7 @@ func (f *file) message(line int, r *record) error {
 func (f *file) rewind(line int, id string) {
 	i, ok := f.index[id]
 	if !ok {
-		f.Problems.Add(f.Name, line, "message %s, to which the session went back, is not in the file; all of it is taken for left", id)
+		f.Problems.Add(f.Name, line, "message %s, to which the session went back, is not in the file; the whole history is taken for left", id)
 		f.at = -1
 		return
 	}

@@ -172,7 +172,7 @@ func once(list []*span, of map[prompt.Digest]*span) (kept []*span) {
 		before := traced[sp.trace]
 		recent := before[max(0, len(before)-8):]
 		if i := slices.IndexFunc(recent, func(o *span) bool { return sp.repeats(o, of) }); i >= 0 {
-			sp.file.Problems.Add(sp.file.Name, sp.line, "the call of this span is that of another; it is counted once")
+			sp.file.Problems.Add(sp.file.Name, sp.line, "another span reports the call of this span; it is counted once")
 			if recent[i].call.Adopt(sp.call); sp.answered && !recent[i].answered {
 				recent[i].call.ID = sp.call.ID
 			}

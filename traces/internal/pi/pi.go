@@ -283,7 +283,7 @@ func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 		return nil, nil // the system prompt in sections, since 1.x
 	}
 	if m.Usage != nil {
-		return nil, fmt.Errorf("role %.40q is not that of the model, and the message has its token counts", m.Role)
+		return nil, fmt.Errorf("role %.40q is not the model's, and the message has its token counts", m.Role)
 	}
 	blocks, err := blocksOf(mk, m.Content, prompt.KindPrompt)
 	return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: blocks}}, err

@@ -115,7 +115,7 @@ func (f *file) add(line int, x *exchange) bool {
 	f.Keep(c.Reply...)
 	if path := first(x.Path, x.Request.path, x.Response.path); path != "" && !paths.MatchString(path) {
 		if c.asked && c.Usage.OK && c.Usage.Output > 0 {
-			f.Lacks(1, line, "the answer of %.40q has the token counts of a call, and the path is that of no known interface", path)
+			f.Lacks(1, line, "the answer of %.40q has the token counts of a call, and its path belongs to no known interface", path)
 		}
 		c.asked, c.told = false, false
 	}
