@@ -328,7 +328,7 @@ func TestUsersAreChecked(t *testing.T) {
 		"schema: 1\nusers: {organisations: {a: {}}}":                                          "f.yaml:2: users.organisations.a.users 0 must lie in 1…1000000",
 		"schema: 1\nusers: {start: noon}":                                                     "f.yaml:2: users.start: want a time such as 2026-03-02T09:00:00Z",
 		"schema: 1\nusers: {days: 300, organisations: {a: {users: 1000000}}}":                 "f.yaml:2: users.organisations begin about 6.96e+08 sessions, at most 2000000",
-		"schema: 1\nusers: {organisations: {a: {users: 1}}}\nsessions: {paths: [x]}":          "f.yaml:3: sessions are those of users here",
+		"schema: 1\nusers: {organisations: {a: {users: 1}}}\nsessions: {paths: [x]}":          "f.yaml:3: sessions are users' sessions here",
 		"schema: 1\nusers: {organisations: {a: {users: 1}}}\nclient: {system: {split: none}}": "f.yaml:3: client.system.split is none, and users.global_scope marks one of its sections",
 		acme("mcp: 1.5"):                                      at + "mcp 1.5 must lie in 0…1",
 		acme("mcp: .nan"):                                     at + "mcp .nan must lie in 0…1",

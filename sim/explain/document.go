@@ -355,7 +355,7 @@ func prefix(c *studies.ExplainedCall) string {
 	case e == nil:
 		return "unchanged: the request only appends to what the thread sent before"
 	default:
-		return fmt.Sprintf("changed by %s at entry %d (now %s): %s tokens before this entry unchanged, %s from there on",
+		return fmt.Sprintf("changed by %s at entry %d (now %s): %s tokens before it unchanged, %s from there on",
 			e.Cause, e.Position, e.Kind, document.Whole(e.Ahead), document.Whole(e.Behind))
 	}
 }

@@ -48,7 +48,7 @@ var doubtfuls = []doubtful{
 		name:  "a file that two readers could take is read once",
 		files: map[string][]string{"a.json": {`{"sessionId":"s","projectHash":"f00d","version":1,"updated_at":"2026-06-01T10:00:00.000Z","messages":[{"id":"u","type":"user","timestamp":"2026-06-01T10:00:00.000Z","content":"look"},{"id":"m","type":"gemini","timestamp":"2026-06-01T10:00:00.000Z","model":"gemini-3-pro","content":"yes","tokens":{"input":100,"output":5,"cached":60,"thoughts":2,"tool":0,"total":107}}]}`}},
 		calls: 1, bill: prompt.Usage{Uncached: 40, Read: 60, Output: 7},
-		told: []string{"a.json: it may be of Gemini CLI or Cline; it is taken for the former"},
+		told: []string{"a.json: it may be of Gemini CLI or Cline; it is taken for the first"},
 	},
 	{
 		name: "a trajectory beside the log it was made of is left out",

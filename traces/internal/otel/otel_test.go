@@ -208,7 +208,7 @@ func TestNested(t *testing.T) {
 	}
 	for _, up := range []string{"", "lost"} {
 		middle.up, inner.up = up, up
-		if s := sessionOf(t, outer, middle, inner); s.NumCalls() != 1 || s.Usage().Uncached != 500 || !strings.Contains(fmt.Sprint(s.Problems), "is that of another; it is counted once") {
+		if s := sessionOf(t, outer, middle, inner); s.NumCalls() != 1 || s.Usage().Uncached != 500 || !strings.Contains(fmt.Sprint(s.Problems), "another span reports the call of this span; it is counted once") {
 			t.Errorf("without parents %d calls, problems %v", s.NumCalls(), s.Problems)
 		}
 	}
@@ -446,7 +446,7 @@ func TestLibraries(t *testing.T) {
 				library(i, "com.anthropic.sdk.python", "a", "r", 1, 4, chat(append(sdk[i], hour(i)...), "gen_ai.response.id", id(i))...),
 				library(i, "openinference.instrumentation.anthropic", "b", "r", 0, 5, append([]string{"openinference.span.kind", "LLM", "llm.model_name", "claude-opus-4-6"}, open[i]...)...),
 			}
-		}, true, "is that of another"},
+		}, true, "another span reports"},
 		"Traceloop": {func(i int) []string {
 			return []string{library(i, "opentelemetry.instrumentation.anthropic", "a", "r", 0, 5, chat(old[i], "gen_ai.response.id", id(i))...)}
 		}, false, ""},
