@@ -384,7 +384,7 @@ func (p *Plan) total(ctx context.Context, sessions []*traces.Session, assignment
 func (p *Plan) measured(
 	ctx context.Context, sessions []*traces.Session, assignments []string,
 ) ([]results.Row, *tally, error) {
-	c, err := p.ownConfig(assignments, sim.RefetchFitted)
+	c, _, err := p.ownConfig(assignments, sim.RefetchFitted)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -404,11 +404,13 @@ func (p *Plan) ownRows(
 	ctx context.Context, sessions []*traces.Session, sets [][]string, how sim.Refetch,
 ) ([][]results.Row, error) {
 	var configs []sim.Config
+	around := surroundings()
 	for _, set := range sets {
-		c, err := p.ownConfig(set, how)
+		c, scenario, err := p.ownConfig(set, how)
 		if err != nil {
 			return nil, err
 		}
+		c.Around = around(scenario)
 		configs = append(configs, c)
 	}
 	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
@@ -419,15 +421,20 @@ func (p *Plan) ownRows(
 	return rows, err
 }
 
-// ownConfig is the client as it is with assignments, in the given kind of closed loop.
-func (p *Plan) ownConfig(assignments []string, how sim.Refetch) (sim.Config, error) {
-	c, err := p.Config(strategyOwn, assignments)
+// ownConfig returns the session's own client with assignments, in the given kind of closed loop, and the
+// scenario it was made from.
+func (p *Plan) ownConfig(assignments []string, how sim.Refetch) (sim.Config, *Scenario, error) {
+	cell, err := p.cell(strategyOwn, assignments)
 	if err != nil {
-		return c, fmt.Errorf("%s: %w", strings.Join(assignments, " "), err)
+		return sim.Config{}, nil, fmt.Errorf("%s: %w", strings.Join(assignments, " "), err)
+	}
+	c, err := p.config(cell)
+	if err != nil {
+		return c, nil, fmt.Errorf("%s: %w", strings.Join(assignments, " "), err)
 	}
 	if c.Agent.Refetch = how; how == sim.RefetchNever {
 		c.Needs = nil
 	}
 	c.Breaks = false
-	return c, nil
+	return c, cell.Scenario, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/learning"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/promptcache"
@@ -22,15 +23,24 @@ import (
 // Config returns what a loop needs to simulate one strategy under the plan, with
 // assignments as File.Assign takes them. A swept parameter is an error.
 func (p *Plan) Config(strategy string, assignments []string) (sim.Config, error) {
-	d, err := p.expand("strategy", []string{strategy}, assignments)
+	cell, err := p.cell(strategy, assignments)
 	if err != nil {
 		return sim.Config{}, err
 	}
+	return p.config(cell)
+}
+
+// cell returns the one cell of a strategy with assignments.
+func (p *Plan) cell(strategy string, assignments []string) (*Cell, error) {
+	d, err := p.expand("strategy", []string{strategy}, assignments)
+	if err != nil {
+		return nil, err
+	}
 	cells := slices.DeleteFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name != strategy })
 	if len(cells) != 1 {
-		return sim.Config{}, fmt.Errorf("%d cells of strategy %s: one value for each parameter is wanted here", len(cells), strategy)
+		return nil, fmt.Errorf("%d cells of strategy %s: one value for each parameter is wanted here", len(cells), strategy)
 	}
-	return p.config(&cells[0])
+	return &cells[0], nil
 }
 
 // configs returns the cells as the runner takes them.
@@ -55,16 +65,17 @@ func (p *Plan) configs(d *Design) ([]sim.Config, error) {
 	return configs, nil
 }
 
-// surroundings returns a function whose values are equal for scenarios that differ at most in strategies and cache
-// lifetimes. It compares everything else as written out, so that equal settings that were drawn separately are equal
-// too.
+// surroundings returns a function whose values are equal for scenarios that differ at most in strategies, in variables
+// of the client that change strategies alone, and in cache lifetimes. It compares everything else as written out, so
+// that equal settings that were drawn separately are equal too.
 func surroundings() func(*Scenario) any {
 	known := map[*Scenario]any{}
 	return func(s *Scenario) any {
 		if known[s] == nil {
 			other := *s
 			other.Strategies, other.Server.Lifetime5m, other.Server.Lifetime1h = nil, 0, 0
-			known[s] = fmt.Sprintf("%#v", other)
+			other.Client.Assembly.Env = client.Env{}
+			known[s] = fmt.Sprintf("%#v %#v", other, s.Client.Assembly.Env.Variables())
 		}
 		return known[s]
 	}

@@ -55,8 +55,7 @@ func (s *Strategy) Kind() string {
 	if s.client != nil {
 		fmt.Fprintln(&b, spec.Flow(s.client))
 	}
-	for i := range s.layers {
-		c := &s.layers[i]
+	for _, c := range s.active() {
 		if c.params == nil {
 			return ""
 		}
@@ -91,10 +90,10 @@ func (k *Kin) Stand(alike []int) {
 	k.Runs = alike[len(alike)-1]
 	if k.polled == nil {
 		k.same = !slices.ContainsFunc(k.All, func(s *Strategy) bool { return s != k.All[0] })
-		for i := range k.All[0].layers {
-			a := polled{layer: k.All[0].layers[i].def.Name, levels: make([]int64, len(k.All))}
+		for i, c := range k.All[0].active() {
+			a := polled{layer: c.def.Name, levels: make([]int64, len(k.All))}
 			for _, s := range k.All {
-				a.params = append(a.params, s.layers[i].params)
+				a.params = append(a.params, s.active()[i].params)
 			}
 			k.polled = append(k.polled, a)
 		}
