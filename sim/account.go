@@ -31,6 +31,9 @@ func (l *Loop) account(t *thread, f *flight) {
 		l.advised(t, f)
 		search = t.replay.models.search(t.replay.session, t.index, t.round, t.replay.date(f.start))
 		r.Figures[results.SearchUSD] += search
+		if t.replay.session.Threads[t.index].Rounds[t.round].Usage.Input() == 0 {
+			r.Figures[results.UnloggedInputUSD] += cost.Total() - cost[results.ClassOutput]
+		}
 	}
 	if l.config.Record == nil {
 		return

@@ -40,6 +40,7 @@ const (
 	MostUsed          // of the limit at a request: 100 less the least left, per cent
 	LoggedOutputUSD   // billed rows: output as logged, without what was derived
 	UnloggedWritesUSD // billed rows: by how much the bill rises if all that was not read was written, where the provider bills writes and its logs carry none
+	UnloggedInputUSD  // simulated rows: input of recorded calls whose log has no count of it
 	UnpricedCalls     // calls of a model without a price
 	StoredResults
 	StoredTokens
@@ -164,6 +165,7 @@ var rowFields = []field{
 	{Member: jsonlines.Member{Name: "reasons", Kind: jsonlines.Tally, At: tallyReasons, Optional: true}},
 	bare("logged_output_usd", jsonlines.Amount, LoggedOutputUSD).or(),
 	bare("unlogged_writes_usd", jsonlines.Amount, UnloggedWritesUSD).or(),
+	bare("unlogged_input_usd", jsonlines.Amount, UnloggedInputUSD).or(),
 	bare("unpriced_calls", jsonlines.Whole, UnpricedCalls),
 }
 

@@ -313,8 +313,9 @@ func addCounts(to *map[string]int, counts map[string]int) {
 // LoggedUSD returns the cost, USD, of the calls that a log of the session shows: the calls of the
 // conversations, and the summary calls of compactions, the calls of advisors and the calls beside
 // the conversation if billed has some. Searches of the web count with the calls that made them.
+// Input that no log counts is left out, because nothing was billed for it.
 func (r *Row) LoggedUSD(billed *Row) float64 {
-	usd := r.Figures[SearchUSD]
+	usd := r.Figures[SearchUSD] - r.Figures[UnloggedInputUSD]
 	for _, s := range [...]Source{SourceCompact, SourceAdvisor, SourceOther} {
 		if billed.CallsBy(s) > 0 {
 			usd += r.CostBy(s).Total()

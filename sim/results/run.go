@@ -221,15 +221,24 @@ func (c *Cell) Over(d *Cell) (*Cell, bool) {
 	if len(c.Rows) < len(d.Rows) || len(d.Rows) == 0 {
 		return nil, false
 	}
-	has := map[string]bool{}
-	for _, row := range d.Rows {
-		has[row.Session] = true
+	drop := map[string]bool{}
+	for _, row := range c.Rows {
+		drop[row.Session] = true
 	}
+	for _, row := range d.Rows {
+		delete(drop, row.Session)
+	}
+	some := c.without(drop)
+	return some, some.Covers(d)
+}
+
+// without returns c without some of its sessions.
+func (c *Cell) without(drop map[string]bool) *Cell {
 	some := *c
 	some.Rows = slices.Clone(c.Rows)
-	some.Drop(func(session string) bool { return !has[session] })
+	some.Drop(func(session string) bool { return drop[session] })
 	some.sum()
-	return &some, some.Covers(d)
+	return &some
 }
 
 // RankUSD returns the cost that ranks c among the cells of r, USD: infinite when it covers fewer sessions than the

@@ -90,7 +90,7 @@ func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
 	e.RecordedUSD = recorded.Total.LoggedUSD(&Row{})
 	for i := range n {
 		was, is := billed.Rows[i], recorded.Rows[i]
-		if was.uncounted() {
+		if was.uncounted() || !was.pricedAs(is) {
 			e.BilledUSD -= was.CostUSD()
 			e.RecordedUSD -= is.LoggedUSD(&Row{})
 			e.LossUSD -= is.Figures[ExpectedLossUSD]
@@ -110,6 +110,10 @@ func (r *Row) uncounted() bool {
 	out := r.CostByClass()[ClassOutput]
 	return out > 0 && r.CostUSD() == out
 }
+
+// pricedAs reports whether both rows leave calls without a price out, or neither does. Their costs
+// cannot be compared otherwise.
+func (r *Row) pricedAs(o *Row) bool { return (r.N(UnpricedCalls) > 0) == (o.N(UnpricedCalls) > 0) }
 
 // measure sets what follows from the errors of sessions, as predicted and with expected losses. Spread
 // holds the prior one.
@@ -153,11 +157,15 @@ type Difference struct {
 // Chance reports whether the interval of the difference contains 0.
 func (d Difference) Chance() bool { return d.Known && d.Low <= 0 && d.High >= 0 }
 
-// Difference returns the difference in cost of c against base over the sessions of c, false when
-// base lacks a session, one of the two was cut short, or base costs nothing.
+// Difference returns the difference in cost of c against base over the sessions of c, without
+// sessions of which one of the two alone has calls without a price. It is false when base lacks a
+// session, one of the two was cut short, or base costs nothing.
 func (e ModelError) Difference(c, base *Cell) (Difference, bool) {
 	base, ok := base.Over(c)
 	if !ok || c.Total.CutShort() || base.Total.CutShort() {
+		return Difference{}, false
+	}
+	if c, base = alikePriced(c, base); base == nil {
 		return Difference{}, false
 	}
 	total := base.Total.CostUSD()
@@ -169,6 +177,29 @@ func (e ModelError) Difference(c, base *Cell) (Difference, bool) {
 		d = e.Interval(c.costs(), base.costs())
 	}
 	return d, true
+}
+
+// alikePriced returns two cells over the same sessions without the sessions that one of them
+// prices and the other does not, nil when none is left.
+func alikePriced(c, base *Cell) (*Cell, *Cell) {
+	unlike := map[string]bool{}
+	for i, row := range c.Rows {
+		if i < len(base.Rows) && !row.pricedAs(base.Rows[i]) {
+			unlike[row.Session] = true
+		}
+	}
+	switch {
+	case len(c.Rows) == 0 || len(base.Rows) == 0:
+		if !c.Total.pricedAs(&base.Total) {
+			return nil, nil
+		}
+		return c, base
+	case len(unlike) == 0:
+		return c, base
+	case len(unlike) == len(c.Rows):
+		return nil, nil
+	}
+	return c.without(unlike), base.without(unlike)
 }
 
 // Interval returns the difference of costs by session, USD, against base at the same index. Of one

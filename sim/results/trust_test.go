@@ -225,3 +225,35 @@ func TestSessionsWithoutCountsHaveNoModelError(t *testing.T) {
 		t.Error("a session without counts alone has a model error")
 	}
 }
+
+// Two of four sessions: one recorded row fills in input of $4 for calls whose log counts outputs alone, and one
+// cannot be priced. By hand the first is 6 for 5, as 4 of its 10 were never billed; the second is left out.
+func TestUnlikeRowsAreNotCompared(t *testing.T) {
+	billed, recorded := Cell{Cell: "billed", Strategy: "billed"}, Cell{Cell: "recorded", Strategy: "recorded"}
+	for i, usd := range []float64{10, 10, 5, 7} {
+		id := fmt.Sprintf("%03d", i)
+		billed.Rows, recorded.Rows = append(billed.Rows, costing("billed", id, usd)), append(recorded.Rows, costing("recorded", id, usd))
+	}
+	recorded.Rows[2] = costing("recorded", "002", 10)
+	recorded.Rows[2].Figures[UnloggedInputUSD] = 4
+	recorded.Rows[3] = costing("recorded", "003", 2)
+	recorded.Rows[3].Figures[UnpricedCalls] = 3
+	billed.sum()
+	recorded.sum()
+	e := ErrorOf(&billed, &recorded, 0)
+	if !near(e.BilledUSD, 25) || !near(e.RecordedUSD, 26) || e.Sessions != 3 {
+		t.Errorf("$%g against $%g in %d sessions, want 26 against 25 in 3", e.RecordedUSD, e.BilledUSD, e.Sessions)
+	}
+	if d, ok := e.Difference(&billed, &recorded); !ok || !near(d.Relative, 25.0/30-1) {
+		t.Errorf("%+v, want the three sessions that both price: 25 against 30", d)
+	}
+	last := func(c *Cell) *Cell {
+		one := *c
+		one.Rows = c.Rows[3:]
+		one.sum()
+		return &one
+	}
+	if d, ok := e.Difference(last(&billed), last(&recorded)); ok {
+		t.Errorf("%+v, want no comparison of a priced row with an unpriced one", d)
+	}
+}
