@@ -83,8 +83,11 @@ const previewBytes = 2000
 func storage(e *client.Env) []layerSetting {
 	var list []layerSetting
 	least := int64(previewBytes)
+	set := func(path string, value any) {
+		list = append(list, layerSetting{strategies.ToolStorageName, path, value})
+	}
 	limit := func(path string, bytes int64) {
-		list = append(list, layerSetting{strategies.ToolStorageName, path, bytes})
+		set(path, bytes)
 		least = min(least, bytes)
 	}
 	if n, ok := client.Number(e.BashMaxOutput); ok {
@@ -94,12 +97,23 @@ func storage(e *client.Env) []layerSetting {
 		limit("limits.mcp", n*bytesPerToken)
 	}
 	if limits, ok := client.ToolLimits(e.ToolLimits); ok {
+		tools := map[string]int64{}
 		for _, name := range slices.Sorted(maps.Keys(limits)) {
-			limit("limits."+name, limits[name])
+			bytes := limits[name]
+			least = min(least, bytes)
+			switch name {
+			case "mcp", "default":
+				set("limits."+name, bytes)
+			default:
+				tools[name] = bytes
+			}
+		}
+		if len(tools) > 0 {
+			set("limits.tools", tools)
 		}
 	}
 	if least < previewBytes {
-		list = append(list, layerSetting{strategies.ToolStorageName, "preview", least})
+		set("preview", least)
 	}
 	return list
 }

@@ -101,8 +101,12 @@ client:
 		{"mc_disabled: 1", "microcompact", "enabled", "false"}, // 001:1354-1375
 		{"mc_disabled: 0", "microcompact", "enabled", "true"},
 		{"mc_disabled: 1", "full-compact", "auto", "true"},
-		{`tengu_satin_quoll: '{"Bash": 20000, "Grep": 9000}'`, "tool-storage", "limits.bash", "20000"}, // 003:845
-		{`tengu_satin_quoll: '{"Bash": 20000, "Grep": 9000}'`, "tool-storage", "limits.grep", "9000"},
+		{`tengu_satin_quoll: '{"Bash": 20000, "Grep": 9000}'`, "tool-storage", "limits.tools.Bash", "20000"}, // 003:845
+		{`tengu_satin_quoll: '{"Bash": 20000, "Grep": 9000}'`, "tool-storage", "limits.tools.Grep", "9000"},
+		{`tengu_satin_quoll: '{"WebFetch": 7000, "mcp__a.b__c": 6000}'`, "tool-storage", "limits.tools.WebFetch", "7000"},
+		{`tengu_satin_quoll: '{"WebFetch": 7000, "bash": 1000}'`, "tool-storage", "limits.bash", "30000"}, // a tool of another name
+		{`tengu_satin_quoll: '{"WebFetch": 1200}'`, "tool-storage", "preview", "1200"},
+		{`tengu_satin_quoll: '{"mcp": 1500}'`, "tool-storage", "limits.mcp", "1500"},
 		{`tengu_satin_quoll: '{"mcp": 1500}'`, "tool-storage", "preview", "1500"},
 		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: 80abc", "full-compact", "trigger.pct_override", "80"}, // parseFloat
 		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: ' 8e1 %'", "full-compact", "trigger.pct_override", "80"},

@@ -32,6 +32,8 @@ type storageLimits struct {
 	Grep    int32 `yaml:"grep" doc:"bytes for Grep" unit:"bytes" min:"0"`
 	MCP     int32 `yaml:"mcp" doc:"bytes for tools of MCP servers" unit:"bytes" min:"0"`
 	Cap     int32 `yaml:"cap" doc:"bytes no limit can pass" unit:"bytes" min:"0"`
+	// Tools are the limits that the client's own table of tools sets, so the cap does not bound them.
+	Tools map[string]int32 `yaml:"tools" doc:"bytes by the whole name of a tool (WebFetch, mcp__github__search); they win over the limits above, but not over never" unit:"bytes" min:"1"`
 }
 
 // retune is a change of all limits by the flag that sets them remotely (003,
@@ -52,7 +54,11 @@ type reread struct {
 
 // Rules returns contradictions between the parameters.
 func (p *toolStorageParams) Rules() []error {
-	if least := min(p.Limits.Default, p.Limits.Bash, p.Limits.Grep, p.Limits.MCP, p.Limits.Cap); p.Preview > least {
+	least := min(p.Limits.Default, p.Limits.Bash, p.Limits.Grep, p.Limits.MCP, p.Limits.Cap)
+	for _, bytes := range p.Limits.Tools {
+		least = min(least, bytes)
+	}
+	if p.Preview > least {
 		return []error{spec.Wrong("preview", "%d is more than the limit %d", p.Preview, least)}
 	}
 	return nil
@@ -69,7 +75,7 @@ func (p *reread) Rules() []error {
 func defaultToolStorage() toolStorageParams {
 	return toolStorageParams{
 		Switch: on,
-		Limits: storageLimits{Default: 50000, Bash: 30000, Grep: 20000, MCP: 50000, Cap: 400000},
+		Limits: storageLimits{Default: 50000, Bash: 30000, Grep: 20000, MCP: 50000, Cap: 400000, Tools: map[string]int32{}},
 		Never:  []string{"Read"}, PerMessage: 200000, Preview: 2000, Pointer: 60,
 		Freeze: true, Retune: retune{Scale: 1},
 		Reread: reread{After: 1, Output: 100, Limit: 25000},
@@ -202,12 +208,14 @@ func (l *toolStorage) gather(t *Turn, i int) int {
 // limit returns the size up to which a result stays, bytes; 0 for any size.
 func (l *toolStorage) limit(t *Turn, b *prompt.Block) int32 {
 	p := &l.params
-	limit := p.Limits.Default
-	switch name := t.tool(b); {
+	limit, name := p.Limits.Default, t.tool(b)
+	switch {
 	case len(p.Never) > 0 && l.never.has(t, b),
 		b.Flags&prompt.FlagImage != 0 && !p.StoreImages,
 		b.Flags&prompt.FlagError != 0 && !p.StoreErrors:
 		return 0
+	case p.Limits.Tools[name] > 0:
+		return p.Limits.Tools[name]
 	case b.Flags&prompt.FlagMCP != 0:
 		limit = p.Limits.MCP
 	case name == "Bash":

@@ -33,6 +33,14 @@ func TestToolStorageLimits(t *testing.T) {
 		{"Edit", 50001, 0, "{}", 399 + 60},
 		{"mcp__db__query", 50001, 0, "{}", 399 + 60},
 		{"mcp__db__query", 50001, 0, "{limits: {mcp: 100000}}", 10000},
+		{"Task", 8001, 0, "{limits: {tools: {Task: 8000}}}", 2499 + 60}, // 10,000 × 2,000 / 8,001
+		{"Task", 8000, 0, "{limits: {tools: {Task: 8000}}}", 10000},
+		{"Skill", 8001, 0, "{limits: {tools: {Task: 8000}}}", 10000}, // another tool
+		{"Bash", 40000, 0, "{limits: {tools: {Bash: 40000}}}", 10000},
+		{"mcp__db__query", 8001, 0, "{limits: {tools: {mcp__db__query: 8000}}}", 2499 + 60},
+		{"mcp__db__list", 8001, 0, "{limits: {tools: {mcp__db__query: 8000}}}", 10000},
+		{"Edit", 450000, 0, "{limits: {tools: {Edit: 450000}}, per_message: 0}", 10000}, // no cap
+		{"Read", 8001, 0, "{limits: {tools: {Read: 8000}}}", 10000},                     // never
 		{"Read", 900000, 0, "{}", 10000},
 		{"Read", 900000, 0, "{never: []}", 22 + 60},
 		{"Edit", 400001, 0, "{limits: {default: 500000}, per_message: 0}", 49 + 60}, // the hard cap
@@ -310,6 +318,7 @@ func TestToolStorageSizes(t *testing.T) {
 func TestToolStorageRules(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"{preview: 20000}": true, "{preview: 20001}": false, // Grep's limit
+		"{limits: {tools: {X: 2000}}}": true, "{limits: {tools: {X: 1999}}}": false, "{limits: {tools: {X: 0}}}": false,
 		"{reread: {share: 0.5, after: 0}}": false, "{reread: {share: 0, after: 0}}": true,
 	} {
 		err := builtin(t).AddPreset([]byte("name: test\nlayers:\n  - tool-storage: "+text+"\n"), "test.yaml")

@@ -5,7 +5,6 @@ import (
 	"math"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -44,7 +43,7 @@ type Env struct {
 	Dream              string `yaml:"tengu_onyx_plover" env:"flag" doc:"dream.enabled."`
 	MemoryExtraction   string `yaml:"tengu_passport_quail" env:"flag" doc:"memory-extraction.enabled."`
 	MicroDisabled      string `yaml:"mc_disabled" env:"flag" doc:"No clearing of old results: microcompact.enabled (001, experiment cc_microcompact_ext)."`
-	ToolLimits         string `yaml:"tengu_satin_quoll" needs:"tool-storage" env:"limits" doc:"Bytes above which results of Bash, Grep, MCP servers (mcp) and other tools (default) go to disk, as JSON: tool-storage.limits (003, GrowthBook override)."`
+	ToolLimits         string `yaml:"tengu_satin_quoll" needs:"tool-storage" env:"limits" doc:"Bytes above which results of a tool go to disk, by its name, as JSON: tool-storage.limits.tools (003, GrowthBook override). The words mcp and default set the limits of these names."`
 	TimeMicrocompact   string `yaml:"tengu_slate_heron" env:"flag" doc:"time-microcompact.enabled."`
 	CachedMicrocompact string `yaml:"CACHED_MICROCOMPACT" env:"flag" doc:"cached-microcompact.enabled."`
 	ContextCollapse    string `yaml:"CONTEXT_COLLAPSE" env:"flag" doc:"Excludes automatic compaction: full-compact.auto and .idle.enabled, session-memory.compact. What it does itself no document says: nothing takes their place."`
@@ -154,22 +153,19 @@ func Percent(value string) (float64, bool) {
 	return f, err == nil && f > 0 && f <= 100
 }
 
-// ToolLimits returns the limits of stored results that a feature sets, bytes by
-// parameter of tool-storage.limits: an object of Bash, Grep, mcp and default.
+// ToolLimits returns the limits of stored results that a feature sets, in bytes by the name of the tool, as the client
+// writes the name. Two words stand for more than one tool: mcp and default.
 func ToolLimits(value string) (map[string]int64, bool) {
 	var by map[string]int64
 	if json.Unmarshal([]byte(value), &by) != nil {
 		return nil, false
 	}
-	limits := map[string]int64{}
 	for name, n := range by {
-		name = strings.ToLower(name)
-		if !slices.Contains([]string{"bash", "grep", "mcp", "default"}, name) || n < 1 || n > math.MaxInt32 {
+		if name == "" || n < 1 || n > math.MaxInt32 {
 			return nil, false
 		}
-		limits[name] = n
 	}
-	return limits, true
+	return by, by != nil
 }
 
 // Rules returns errors for variables whose values the client cannot read.
@@ -199,7 +195,7 @@ func wanted(kind, value string) string {
 		ok = true // the client ignores what it cannot read
 	case "limits":
 		_, limits := ToolLimits(value)
-		ok, want = ok || limits, `bytes by tool, such as {"Bash": 20000, "Grep": 10000, "mcp": 50000, "default": 40000}`
+		ok, want = ok || limits, `bytes by the name of a tool, such as {"Bash": 20000, "WebFetch": 10000, "mcp__github__search": 50000}`
 	case "ttl":
 		ok, want = ok || value == Choice5m || value == Choice1h, "5m or 1h"
 	case "user":

@@ -63,7 +63,7 @@ type plan struct {
 
 func (o *Options) plan(c *summarizer.Call) plan {
 	in := c.Intent
-	p := plan{model: askedName(c.Model), maxOutput: o.MaxOutput}
+	p := plan{model: askedName(o.Provider, c.Model), maxOutput: o.MaxOutput}
 	if o.Model != "" && in.Model == "" {
 		p.model = o.Model
 	}
@@ -92,7 +92,7 @@ func (o *Options) bounded(output int, model string, c *summarizer.Call) int {
 			output = min(output, most)
 		}
 	}
-	if model == askedName(c.Model) && c.Window > 0 {
+	if model == askedName(o.Provider, c.Model) && c.Window > 0 {
 		sent := int64(c.Context.Tokens())
 		if rest := c.Window - sent - sent/estimateError; rest < int64(output) {
 			output = max(int(rest), min(output, leastOutput))
@@ -104,18 +104,38 @@ func (o *Options) bounded(output int, model string, c *summarizer.Call) int {
 var (
 	platformPrefix = regexp.MustCompile(`^(?:arn:.*/)?(?:[a-z-]+\.)?anthropic\.`)
 	platformSuffix = regexp.MustCompile(`-v[0-9]+(:[0-9]+k?)*$`)
+	// claude-opus-4-6-fast, claude-sonnet-4.5:beta, claude-opus-4-5-thinking: how the call was made.
+	serviceSuffix = regexp.MustCompile(`(?:(?::|-)(?:fast|priority|thinking|batch|free|beta|nitro|floor|online|extended|exacto))+$`)
+	versionFirst  = regexp.MustCompile(`^claude-([4-9](?:-[0-9])?)-([a-z]+)$`)
+	familyFirst   = regexp.MustCompile(`^claude-([a-z]+)-(3(?:-[0-9])?)$`)
 )
+
+// dated are the models whose names the provider's endpoint takes with their date alone, by family and version
+// (platform.claude.com, models overview and deprecations, November 2026).
+var dated = map[string]string{
+	"claude-3-opus": "-20240229", "claude-3-sonnet": "-20240229", "claude-3-haiku": "-20240307",
+	"claude-3-5-sonnet": "-20241022", "claude-3-5-haiku": "-20241022", "claude-3-7-sonnet": "-20250219",
+	"claude-opus-4": "-20250514", "claude-sonnet-4": "-20250514",
+}
 
 // askedName returns a recorded name in the form of the provider's own endpoint:
 // "us.anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5@20251101" and
-// "claude-opus-4-5[1m]" are names of platforms, of a window and of terms of service.
-func askedName(recorded string) string {
+// "claude-opus-4-5[1m]" are names of platforms, of a window and of terms of service. For Anthropic it also
+// takes off what gateways add ("anthropic/claude-opus-4.6:beta"), and adds the date where a name needs one;
+// behind an interface like OpenAI's may stand that gateway, so there such a name stays.
+func askedName(provider, recorded string) string {
 	name, _, _ := strings.Cut(recorded, "[")
 	if m := platformPrefix.FindString(name); m != "" {
-		return platformSuffix.ReplaceAllString(name[len(m):], "")
+		name = platformSuffix.ReplaceAllString(name[len(m):], "")
+	}
+	if at := strings.Index(name, "claude-"); at >= 0 && provider != OpenAI {
+		name = strings.ReplaceAll(serviceSuffix.ReplaceAllString(name[at:], ""), ".", "-")
+		name = versionFirst.ReplaceAllString(name, "claude-$2-$1")
+		name = familyFirst.ReplaceAllString(name, "claude-$2-$1")
+		name += dated[name]
 	}
 	if strings.HasPrefix(name, "claude-") {
-		return strings.Replace(name, "@", "-", 1)
+		name = strings.Replace(name, "@", "-", 1)
 	}
 	return name
 }

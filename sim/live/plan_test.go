@@ -70,13 +70,29 @@ func TestAskedName(t *testing.T) {
 		"us-gov.anthropic.claude-haiku-4-5-v1:0[1m]": "claude-haiku-4-5",
 		"claude-opus-4-5@20251101":                   "claude-opus-4-5-20251101",
 		"arn:aws:bedrock:eu-west-1:1:inference-profile/eu.anthropic.claude-opus-4-6-v1": "claude-opus-4-6",
-		"anthropic/claude-opus-4.6": "anthropic/claude-opus-4.6",
-		"gpt-5-codex":               "gpt-5-codex",
-		"qwen-v2":                   "qwen-v2",
-		"":                          "",
+		"anthropic/claude-opus-4.6":                           "claude-opus-4-6",
+		"anthropic/claude-sonnet-4.5:beta":                    "claude-sonnet-4-5",
+		"openrouter/anthropic/claude-opus-4.5:thinking:nitro": "claude-opus-4-5",
+		"claude-opus-4-6-fast":                                "claude-opus-4-6",
+		"claude-4.5-sonnet":                                   "claude-sonnet-4-5",
+		"databricks-claude-opus-4-1":                          "claude-opus-4-1",
+		"claude-haiku-3-5":                                    "claude-3-5-haiku-20241022",
+		"claude-3.7-sonnet":                                   "claude-3-7-sonnet-20250219",
+		"claude-3-5-haiku@20241022":                           "claude-3-5-haiku-20241022",
+		"claude-sonnet-4":                                     "claude-sonnet-4-20250514",
+		"claude-sonnet-4-0":                                   "claude-sonnet-4-0",
+		"gpt-5-codex":                                         "gpt-5-codex",
+		"qwen-v2":                                             "qwen-v2",
+		"":                                                    "",
 	} {
-		if got := askedName(recorded); got != want {
+		if got := askedName(Anthropic, recorded); got != want {
 			t.Errorf("%q is asked as %q, want %q", recorded, got, want)
+		}
+	}
+	// A gateway with OpenAI's interface has names of its own.
+	for _, name := range []string{"anthropic/claude-opus-4.6:beta", "claude-haiku-3-5", "openai/gpt-5.5"} {
+		if got := askedName(OpenAI, name); got != name {
+			t.Errorf("%q is asked of a gateway as %q", name, got)
 		}
 	}
 }
