@@ -28,7 +28,7 @@ type Advice struct {
 }
 
 // AgentAdvice is the advice for the sessions of one agent. Its figures are of
-// strategy own: the client as it is, simulated.
+// strategy own: the client without a change, simulated.
 type AgentAdvice struct {
 	Agent    string `json:"agent"` // as in Session.Agent
 	Title    string `json:"title"`

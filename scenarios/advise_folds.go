@@ -115,7 +115,7 @@ func costOf(row, asItIs *results.Row) float64 {
 }
 
 // among returns a finished search over values with known costs by session; the
-// first is the client as it is.
+// first is the client without a change.
 func among(costs [][]float64) (*tuner, []*choice) {
 	usd, _ := results.LookupMetric(results.NameCost)
 	n := len(costs[0])

@@ -141,7 +141,7 @@ func (a *Advice) Document(remarks []string, as string) *document.Document {
 }
 
 // dollarsNote says what the columns of advice in dollars are.
-const dollarsNote = "SIMULATED is the cost with the client as it is, row own of `sim run --agent …`; its agent fetches again what it " +
+const dollarsNote = "SIMULATED is the cost with the client unchanged, row own of `sim run --agent …`; its agent fetches again what it " +
 	"has lost and can get back. UNLOGGED is the part of SIMULATED that PAID lacks: calls that are in no log, such as summaries " +
 	"and repeated fetches. SAVES is what a setting takes off SIMULATED. Unseen sessions are those not used to choose the " +
 	"value. RECALL is the share of what the agent uses later that is still in the context or can be fetched."

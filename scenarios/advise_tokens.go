@@ -230,7 +230,7 @@ func (u *Use) peaks(list []tallied, begins []int64) Peaks {
 }
 
 // tokensNote says what the columns of advice in tokens are.
-const tokensNote = "LOGGED is what the logs show. AS IT IS is the client simulated without a change, with the calls that are in no log, " +
+const tokensNote = "LOGGED is what the logs show. OWN is the client simulated without a change, with the calls that are in no log, " +
 	"such as summaries and repeated fetches; % compares each row with it. A five-hour window, or a week, begins with the first logged " +
 	"call after the last one ended. PEAK is the fullest window, TYPICAL the median one. Unseen sessions " +
 	"are those not used to choose the value. The limits of plans are not known here."
@@ -265,7 +265,7 @@ type usage struct {
 
 // usages returns the rows of the tables of tokens.
 func (x *AgentAdvice) usages() []usage {
-	list := []usage{{"logged", "", &x.Use.Logged}, {"as it is", "", &x.Use.AsIs}}
+	list := []usage{{"logged", "", &x.Use.Logged}, {"own", "", &x.Use.AsIs}}
 	for i := range x.Changes {
 		c := &x.Changes[i]
 		list = append(list, usage{strconv.Itoa(i+1) + ". " + c.Does, c.Assign, &c.Tokens})

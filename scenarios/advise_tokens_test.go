@@ -70,7 +70,7 @@ func TestTokensAreTheDollars(t *testing.T) {
 		}
 	}
 	near("the log", usd(&one.Use.Logged), one.PaidUSD)
-	near("as it is", usd(&one.Use.AsIs), one.AsIsUSD)
+	near("own", usd(&one.Use.AsIs), one.AsIsUSD)
 	for _, c := range append(one.Changes, one.Open...) {
 		near(c.Assign, one.AsIsUSD-usd(&c.Tokens), c.SavesUSD)
 	}

@@ -31,7 +31,7 @@ func annotate(run *results.Run, d *Design, real bool) {
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		if set := d.givenTo(c.Strategy); len(set) > 0 {
-			note(c.Cell, "", "with %s", strings.Join(set, ", "))
+			note(c.Cell, "", results.ChangedTo+"%s", strings.Join(set, ", "))
 		}
 		for _, why := range notRun(c) {
 			note(c.Cell, "", "%s", why)

@@ -59,7 +59,7 @@ func TestWhatIsSetInLayersIsNoted(t *testing.T) {
 		set  string
 		want []results.Note
 	}{
-		{"full-compact.trigger.fixed=100000", []results.Note{{Cell: "auto-compact/167k", Text: "with full-compact.trigger.fixed=100000"}}},
+		{"full-compact.trigger.fixed=100000", []results.Note{{Cell: "auto-compact/167k", Text: "changed to full-compact.trigger.fixed=100000"}}},
 		{"full-compact.trigger.fixed=[100000, 120000]", nil},
 		{"server.lookback=30", nil},
 	} {
@@ -80,7 +80,7 @@ func TestWhatIsSetInLayersIsNoted(t *testing.T) {
 		}
 		var got []results.Note
 		for _, n := range run.Notes {
-			if strings.HasPrefix(n.Text, "with ") {
+			if strings.HasPrefix(n.Text, results.ChangedTo) {
 				got = append(got, n)
 			}
 		}

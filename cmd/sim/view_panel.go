@@ -177,7 +177,7 @@ func sliders(whose string, list []dial) string {
 	for i, d := range list {
 		id := html.EscapeString(fmt.Sprintf("says-%s-%d", whose, i))
 		fmt.Fprintf(&b, "<div class=\"dial\" title=\"%[1]s\"><label>%[2]s<br><input type=\"range\" data-path=\"%[1]s\" data-values=\"%[3]s\" "+
-			"min=\"0\" max=\"%[4]d\" value=\"0\" aria-describedby=\"%[5]s\"></label> <output>as it is</output><small id=\"%[5]s\">%[6]s</small></div>\n",
+			"min=\"0\" max=\"%[4]d\" value=\"0\" aria-describedby=\"%[5]s\"></label> <output>unchanged</output><small id=\"%[5]s\">%[6]s</small></div>\n",
 			html.EscapeString(d.Path), html.EscapeString(d.Label), html.EscapeString(strings.Join(d.Values, " ")), len(d.Values), id,
 			html.EscapeString(d.Says))
 	}

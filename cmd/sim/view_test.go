@@ -101,7 +101,7 @@ func TestViewEqualsRun(t *testing.T) {
 		return regexp.MustCompile(row + `\b.*?(\$[\d.]+)`).FindStringSubmatch(out)
 	}
 	for _, tc := range []struct{ ask, row, command string }{
-		{`{"strategy":"own","dials":["full-compact.trigger.fixed=60000"]}`, "as shipped", "--set full-compact.trigger.fixed=60000"},
+		{`{"strategy":"own","dials":["full-compact.trigger.fixed=60000"]}`, "own, changed", "--set full-compact.trigger.fixed=60000"},
 		{`{"strategy":"none","dials":["client.ttl.choice=5m"]}`, "none", "--set client.ttl.choice=5m"},
 		{`{"strategy":"auto-compact/155k","agent":"claude-code"}`, "auto-compact/155k", "--agent claude-code"},
 	} {

@@ -13,13 +13,13 @@ import (
 )
 
 // Ablation reports what each mechanism of some strategies is worth: the figures
-// of the strategy as it is, and those with each mechanism switched, largest
+// of the unchanged strategy, and of the strategy with each mechanism switched, largest
 // difference in cost first. CSV and JSON have a row for each with its own figures.
 func Ablation(a *studies.Ablation) *document.Document {
 	d := &document.Document{
 		Head: headLines(a.Run),
 		Notes: []string{
-			"DIFFERENCE is the cost with one mechanism switched minus the cost as it is: if positive, a mechanism taken away " +
+			"DIFFERENCE is the cost with one mechanism switched minus the cost unchanged: if positive, a mechanism taken away " +
 				"(“without”) had saved that much, and one added (“with”) costs it. Differences do not add up, because " +
 				"mechanisms replace each other.",
 			"To repeat a line: sim run --strategy NAME --set PATH=VALUE.", ablationTrust(a),
@@ -38,14 +38,14 @@ func Ablation(a *studies.Ablation) *document.Document {
 	return d
 }
 
-// ablated is a strategy as it is, or with a mechanism switched.
+// ablated is a strategy unchanged, or with a mechanism switched.
 type ablated struct {
 	cell *results.Cell
 	base string
-	diff *studies.Difference // nil as it is
+	diff *studies.Difference // nil unchanged
 }
 
-// ablatedRows returns a strategy as it is and its changes.
+// ablatedRows returns an unchanged strategy and its changes.
 func ablatedRows(a *studies.Ablation, base string) (rows []ablated) {
 	cell := cellOf(a.Run, base)
 	if cell == nil {
@@ -72,7 +72,7 @@ func ablationColumns(head string, rows []ablated) []document.ColumnOf[ablated] {
 	plain := func(name, title string, of func(ablated) any) document.ColumnOf[ablated] {
 		return document.ColumnOf[ablated]{Column: document.Column{Name: name, Title: title, Right: title != head}, Of: of}
 	}
-	changed := func(of func(*studies.Difference) any) func(ablated) any { // empty for a strategy as it is
+	changed := func(of func(*studies.Difference) any) func(ablated) any { // empty for an unchanged strategy
 		return func(x ablated) any {
 			if x.diff == nil {
 				return nil
@@ -84,7 +84,7 @@ func ablationColumns(head string, rows []ablated) []document.ColumnOf[ablated] {
 		plain("strategy", "", func(x ablated) any { return x.base }),
 		plain("set", head, func(x ablated) any {
 			if x.diff == nil {
-				return document.Cell{Text: "as it is"}
+				return document.Cell{Text: "unchanged"}
 			}
 			return document.Cell{Value: x.diff.Set, Text: changeText(x.diff.Change)}
 		}),
@@ -118,7 +118,7 @@ func ablationColumns(head string, rows []ablated) []document.ColumnOf[ablated] {
 	return list
 }
 
-// ablationTable lists a strategy as it is and its mechanisms. Notes below name
+// ablationTable lists an unchanged strategy and its mechanisms. Notes below name
 // those without a difference and those that cannot be switched.
 func ablationTable(a *studies.Ablation, base string) *document.Table {
 	var none []string
@@ -253,7 +253,7 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 	c := runChart(a.Run, "What each mechanism is worth: "+document.Printable(base), errorLine(a.Run), barsWidth+30, []document.Panel{p}, notes...)
 	if cell := cellOf(a.Run, base); cell != nil {
 		cost := cell.Total.CostUSD()
-		c.Facts = append(c.Facts, "as it is: "+document.Amounts(cost)(cost))
+		c.Facts = append(c.Facts, "unchanged: "+document.Amounts(cost)(cost))
 	}
 	return c, nil
 }

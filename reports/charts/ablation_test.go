@@ -65,7 +65,7 @@ func TestAblationGolden(t *testing.T) {
 	})
 }
 
-// Machines have a row for the strategy as it is and for every change; by hand, for the costs above.
+// Machines have a row for the unchanged strategy and for every change; by hand, for the costs above.
 func TestAblationIsTidy(t *testing.T) {
 	var got bytes.Buffer
 	if err := Ablation(switched()).Write(&got, "csv"); err != nil {

@@ -30,15 +30,15 @@ func Chains(run *results.Run, cells []studies.Chains, most int) *document.Docume
 	for i := range cells {
 		c := &cells[i]
 		if len(c.Compactions) == 0 && c.LostUSD == 0 {
-			none = append(none, titled(c.Cell))
+			none = append(none, c.Cell)
 			continue
 		}
-		d.Sections = append(d.Sections, document.Section{Name: titled(c.Cell), Blocks: []document.Block{chainTable(c, most)}})
+		d.Sections = append(d.Sections, document.Section{Name: c.Cell, Blocks: []document.Block{chainTable(c, most)}})
 	}
 	if len(none) > 0 {
 		d.Notes = append([]string{"no compactions: " + strings.Join(none, ", "), ""}, d.Notes...)
 	}
-	d.Notes = append(d.Notes, titledNote(run)...)
+	d.Notes = append(d.Notes, ownNote(run)...)
 	return d
 }
 

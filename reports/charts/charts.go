@@ -214,40 +214,28 @@ const maxNameRunes = 44
 
 // cellName formats the name of a cell for a chart.
 func cellName(name string) string {
-	return document.Shortened(document.Printable(titled(name)), maxNameRunes)
+	return document.Shortened(document.Printable(name), maxNameRunes)
 }
 
-// titled returns the words for a strategy that people read, its name for most; files and
-// rows have the name.
-func titled(name string) string {
-	switch name {
-	case "own":
-		return "as shipped"
-	case "own/lower":
-		return "lower"
-	case "own/higher":
-		return "higher"
+// ownNote says what the rows of a session's own client do, nothing if none is shown.
+func ownNote(run *results.Run) []string {
+	what := map[string]string{
+		"own": "own is each session's own client, which compacts at its threshold", "own/lower": "own/lower compacts at half that size",
+		"own/higher": "own/higher compacts halfway from that size to the window",
 	}
-	return name
-}
-
-// titledNote says which strategies the words of titled stand for, nothing if none is shown.
-func titledNote(run *results.Run) []string {
-	shown := make(map[string]bool)
+	var list []string
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if len(c.Params) == 0 || len(c.Params) == 1 && c.Params["seed"] != "" { // with another setting it is not as shipped
-			shown[titled(c.Strategy)] = true
+		plain := len(c.Params) == 0 || len(c.Params) == 1 && c.Params[results.SeedParam] != ""
+		if text := what[c.Strategy]; plain && text != "" {
+			list = append(list, text)
+			delete(what, c.Strategy)
 		}
 	}
-	switch {
-	case !shown["lower"] && !shown["higher"] && !shown["as shipped"]:
+	if len(list) == 0 {
 		return nil
-	case !shown["lower"] && !shown["higher"]:
-		return []string{"as shipped is the strategy own: it compacts at the client's threshold"}
 	}
-	return []string{"as shipped, lower and higher are the strategies own, own/lower and own/higher: they compact at the client's threshold, " +
-		"at half that size, and halfway from that size to the window"}
+	return []string{strings.Join(list, ", ")}
 }
 
 // isReference reports whether other cells are compared with c.

@@ -160,7 +160,7 @@ func verdict(run *results.Run) document.List {
 	if d, ok := run.VsRecorded(best); ok && d.Relative > 0 {
 		label = "No strategy is cheaper than what was recorded; the nearest"
 	}
-	text := titled(best.Cell) + ": " + document.Amounts(usd)(usd)
+	text := best.Cell + ": " + document.Amounts(usd)(usd)
 	if against, _ := vsRecorded(run, best); against != "" {
 		text += ", " + against + " against what was recorded"
 	}

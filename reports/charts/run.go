@@ -49,7 +49,7 @@ func Run(run *results.Run, o Options) *document.Document {
 	if len(run.Cells) < len(bySeed.Cells) {
 		d.Notes = append(d.Notes, "± half the 95 % interval of the mean over the seeds; a row for each seed is in --format csv")
 	}
-	d.Notes = append(d.Notes, slices.Concat(t.unmarked(), titledNote(shown), t.optimum())...)
+	d.Notes = append(d.Notes, slices.Concat(t.unmarked(), ownNote(shown), t.optimum())...)
 	if hasUsers(run) {
 		return d // nothing was recorded that figures or advice could be held against
 	}
@@ -75,7 +75,7 @@ func (t *tables) optimum() []string {
 		return nil
 	}
 	usd := best.Total.CostUSD()
-	return []string{fmt.Sprintf("cheapest: %s, %s", titled(best.Cell), document.Amounts(usd)(usd))}
+	return []string{fmt.Sprintf("cheapest: %s, %s", best.Cell, document.Amounts(usd)(usd))}
 }
 
 // cheapest returns the simulated cell with the lowest metric among those that did all the work, in all sessions; nil
@@ -231,11 +231,12 @@ func (t *tables) begin(title string) *document.Table {
 
 // row returns a row that begins with the columns that name a cell.
 func (t *tables) row(c *results.Cell) []any {
-	name := titled(c.Cell)
-	if len(t.swept) > 0 { // with a setting it is not as shipped
-		if name = c.Strategy; len(c.Params) == 0 {
-			name = titled(name)
-		}
+	name := c.Cell
+	if len(t.swept) > 0 {
+		name = c.Strategy
+	}
+	if slices.ContainsFunc(t.run.Notes, func(n results.Note) bool { return n.Cell == c.Cell && strings.HasPrefix(n.Text, results.ChangedTo) }) {
+		name += ", changed"
 	}
 	row := []any{name}
 	for _, p := range t.swept {

@@ -130,6 +130,10 @@ type Note struct {
 	Detail bool `json:"detail,omitzero"`
 }
 
+// ChangedTo begins the note of a cell with the parameters of its layers that were set from outside
+// the scenario.
+const ChangedTo = "changed to "
+
 // Sum sorts the rows of every cell by session, adds them up into its total and sets the model error
 // where none is known by session. Sorting makes sums of floating-point numbers independent of the
 // order in which sessions finished.

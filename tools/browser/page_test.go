@@ -234,7 +234,7 @@ func TestView(t *testing.T) {
 	}
 	accessible(ctx, t)
 	must(ctx, t, slide(4), done(1)) // the fourth value: 50,000 tokens
-	cost := value[string](ctx, t, `Array.from(document.querySelectorAll("main td")).find(x => x.firstChild?.textContent === "as shipped").nextElementSibling.firstChild.textContent`)
+	cost := value[string](ctx, t, `Array.from(document.querySelectorAll("main td")).find(x => x.firstChild?.textContent === "own, changed").nextElementSibling.firstChild.textContent`)
 	line := value[string](ctx, t, `document.querySelector("main pre").textContent`)
 	if want := "sim run --strategy recorded,own --set full-compact.trigger.fixed=50000"; line != want {
 		t.Errorf("the command to copy is %q, want %q", line, want)

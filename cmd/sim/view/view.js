@@ -8,7 +8,7 @@
   let under = null, explaining = null, advising = null, timer = 0, about = null, fits = form.dataset.fits, agent = form.dataset.agent;
   const value = d => d.dataset.values.split(" ")[d.value - 1];
   // fit shows the dials that the strategy has, and of clients those of the agent whose sessions are shown. One that a client has
-  // is shown once. One that is not shown is as it is: fit returns whether any was turned.
+  // is shown once. One that is not shown is unchanged: fit returns whether any was turned.
   function fit() {
     const own = field("strategy").value === "own", paths = fits.split(" ");
     clients.forEach(c => { c.hidden = !own || c.dataset.agent !== agent });
@@ -85,7 +85,7 @@
   });
   const show = () => {
     dials.forEach(d => {
-      const text = +d.value ? value(d).replace(/\B(?=(\d{3})+$)/g, ",") : "as it is";
+      const text = +d.value ? value(d).replace(/\B(?=(\d{3})+$)/g, ",") : "unchanged";
       d.closest(".dial").querySelector("output").textContent = text; d.setAttribute("aria-valuetext", text);
     });
     const some = sessions().length, of = field("session").options.length;

@@ -89,7 +89,7 @@ func TestOffTerminal(t *testing.T) {
 		"2 lines could not be read; -v lists them":                                     "2 lines could not be read",
 		"you pay none of it (--as tokens)":                                             "you pay none of it",
 		"274 compactions left out (--top 0 lists them)":                                "274 compactions left out",
-		"the client as it is, row own of `sim run --agent …`; its agent":               "the client as it is; its agent",
+		"the client unchanged, row own of `sim run --agent …`; its agent":              "the client unchanged; its agent",
 		"Waiting grows to 1 h. `sim run --set a.b=1 PATH` shows $12.50.":               "Waiting grows to 1 h.",
 		"These are samples. For your own sessions: sim report ~/.claude":               "These are samples.",
 		"To repeat a line: sim run --set PATH=VALUE.":                                  "",

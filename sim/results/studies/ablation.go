@@ -23,7 +23,7 @@ type Ablation struct {
 // Change is a cell that differs from its base in one mechanism.
 type Change struct {
 	Cell string
-	Base string // the cell as it is
+	Base string // the unchanged cell
 	Path string // of the mechanism
 	Set  string // what was set, as path=value
 	On   bool   // it is in force in the base: without it
