@@ -40,6 +40,7 @@ func annotate(run *results.Run, d *Design, real bool) {
 			c.Unmeasured = append(c.Unmeasured, results.NameRecall)
 		}
 	}
+	run.Notes = append(run.Notes, ineffective(run)...)
 	for _, s := range d.servers() {
 		note("", "", "server %s: %s (%s, %s)", s.Name, s.About, s.Certainty, s.AsOf)
 	}
@@ -77,6 +78,49 @@ func notRun(c *results.Cell) (list []string) {
 	}
 	for _, text := range slices.Sorted(maps.Keys(found)) {
 		list = append(list, fmt.Sprintf(text, document.Count(found[text], "session")))
+	}
+	return list
+}
+
+// ineffective says which events of the scenario change no request of how many sessions, and why: once for a run, as
+// most strategies agree.
+func ineffective(run *results.Run) (list []results.Note) {
+	type span struct{ cells, least, most int }
+	found, cells, sessions := map[string]span{}, 0, 0
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if c.Strategy == results.StrategyBilled {
+			continue
+		}
+		counts := map[string]int{}
+		for _, r := range c.Rows {
+			for reason := range r.Reasons {
+				for _, begin := range []string{sim.EventIdle, sim.EventDue, sim.EventMissing} {
+					if event, why, ok := strings.Cut(reason, ": "+begin); ok {
+						counts[event+" "+strings.TrimSuffix(begin, ": ")+" in %s of %s: "+why]++
+					}
+				}
+			}
+		}
+		cells, sessions = cells+1, max(sessions, len(c.Rows))
+		for text, n := range counts {
+			s, ok := found[text]
+			if !ok {
+				s.least = n
+			}
+			found[text] = span{s.cells + 1, min(s.least, n), max(s.most, n)}
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(found)) {
+		s := found[text]
+		if s.cells < cells {
+			s.least = 0
+		}
+		n := document.Whole(s.most)
+		if s.least < s.most {
+			n = fmt.Sprintf("%d to %s, by strategy,", s.least, n)
+		}
+		list = append(list, results.Note{Text: fmt.Sprintf(text, n, document.Count(sessions, "session"))})
 	}
 	return list
 }

@@ -90,6 +90,25 @@ func TestWhatIsSetInLayersIsNoted(t *testing.T) {
 	}
 }
 
+// An event that changes no request says so once for a run, whatever the number of strategies, with its sessions.
+func TestEventWithoutEffectIsNoted(t *testing.T) {
+	d := expand(t, "strategies: [recorded, none, own]\nevents: [{at: {round: 100000}, do: effort, value: high}]\n")
+	run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(t.Context(), samples(t, "short-fix"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []results.Note
+	for _, n := range run.Notes {
+		if strings.HasPrefix(n.Text, "event ") {
+			got = append(got, n)
+		}
+	}
+	want := []results.Note{{Text: "event 1 (effort) does not happen in 1 of 1 session: the moment does not come"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // notesOf returns the notes of a run that speak of prices.
 func notesOf(t *testing.T, text, file string, c *traces.Corpus) []string {
 	t.Helper()

@@ -26,6 +26,7 @@ type head struct {
 	recorded prompt.TTL
 	flags    uint32 // changes of what the static section depends on
 	rendered uint32 // how many sections the prompt held as it was last rendered
+	flagging uint64 // events flag_change since then, a bit each
 	project  pending
 	memory   pending
 	shown    int32 // tokens of the memory index in the prompt
@@ -37,6 +38,7 @@ type pending struct {
 	tokens  int32 // by which it grows
 	content prompt.Digest
 	due     bool
+	events  uint64 // that made it, a bit each
 }
 
 // layOut shapes the head of a thread that begins: tools, system, reminders. Its tokens stay the

@@ -83,7 +83,7 @@ func (l *Loop) changeHead(t *thread) {
 		}
 		if c.Due(t.round+1, l.sizeFor(t, c), t.replay.now(l.clock.now)) {
 			t.head.fired |= 1 << i
-			l.change(t, c)
+			t.replay.effects.happen(i, l.change(t, c, i))
 		}
 	}
 }
@@ -97,43 +97,60 @@ func (l *Loop) sizeFor(t *thread, c *changes.Change) int64 {
 	return int64(t.context.Tokens())
 }
 
-// change carries out one event.
-func (l *Loop) change(t *thread, c *changes.Change) {
+// change carries out the event with a position in the scenario, and returns what it changes.
+func (l *Loop) change(t *thread, c *changes.Change, at int) effect {
+	changed := true
 	switch c.Action {
 	case changes.ActionTools, changes.ActionDenyRule:
-		l.changeTools(t, c)
+		changed = l.changeTools(t, c)
 	case changes.ActionMCPConnect:
 		n := c.Tokens
 		if !c.Given {
 			n = defaultMCPTools
 		}
-		l.connect(t, min(t.head.tools.mcp+n, changes.MaxTokens), true)
+		changed = l.connect(t, min(t.head.tools.mcp+n, changes.MaxTokens), true)
 	case changes.ActionMCPLeave:
-		l.connect(t, 0, false)
+		changed = l.connect(t, 0, false)
 	case changes.ActionSystem:
-		if l.rewrite(t, client.SectionStatic, c.Tokens, l.content(t, c)) {
+		if changed = l.rewrite(t, client.SectionStatic, c.Tokens, l.content(t, c)); changed {
 			l.headChanged(t)
 		}
 	case changes.ActionFlag:
 		t.head.flags++
+		return l.wait(t, client.SectionStatic, &t.head.flagging, at)
 	case changes.ActionClaudeMD:
 		p := &t.head.project
 		p.tokens, p.content, p.due = p.tokens+c.Tokens, p.content.Extend(l.content(t, c)), true
+		return l.wait(t, client.SectionProject, &p.events, at)
 	case changes.ActionModel:
-		l.changeModel(t, c.Value)
+		changed = l.changeModel(t, c.Value)
 	case changes.ActionOverage:
 		over := c.Value == "on" || !c.Given && !t.replay.overage
-		if over != t.replay.overage {
+		if changed = over != t.replay.overage; changed {
 			t.replay.row.Figures[results.QuotaChanges]++
 		}
 		t.replay.overage = over
 	case changes.ActionPermission, changes.ActionOutputStyle, changes.ActionSkill:
 		t.head.notices += c.Tokens
+		changed = c.Tokens > 0
 	case changes.ActionMessage:
 		t.inbox = append(t.inbox, max(1, c.Tokens))
 	default:
-		l.changeKey(t, c)
+		changed = l.changeKey(t, c)
 	}
+	if changed {
+		return effectShown
+	}
+	return effectNone
+}
+
+// wait notes an event whose effect a section of the prompt shows when it is rendered next.
+func (l *Loop) wait(t *thread, s client.Section, events *uint64, at int) effect {
+	*events |= 1 << at
+	if l.section(t, s) < 0 {
+		return effectNone
+	}
+	return effectDue
 }
 
 // content is the digest of what an event makes of a text: the same wherever the same
@@ -143,11 +160,11 @@ func (l *Loop) content(t *thread, c *changes.Change) prompt.Digest {
 	return prompt.DigestString(c.Action.String() + "\x00" + c.Value).ExtendInt(t.head.times)
 }
 
-// changeTools gives a thread other tools of its own.
-func (l *Loop) changeTools(t *thread, c *changes.Change) {
+// changeTools gives a thread other tools of its own. It reports whether the thread has tools.
+func (l *Loop) changeTools(t *thread, c *changes.Change) bool {
 	_, to := t.stretch(prompt.LevelTools)
 	if to == 0 {
-		return
+		return false
 	}
 	h := &t.head.tools
 	if !h.know {
@@ -160,21 +177,23 @@ func (l *Loop) changeTools(t *thread, c *changes.Change) {
 	h.base = t.replay.arena.Add(b)
 	l.serve(t, h.mcp)
 	l.headChanged(t)
+	return true
 }
 
 // connect makes the tools of servers weigh n tokens, as one server comes or all go: in
 // the prefix, with all that follows from it, or announced after it. When none is
-// connected, none goes.
-func (l *Loop) connect(t *thread, n int32, comes bool) {
+// connected, none goes. It reports whether that changes what is sent.
+func (l *Loop) connect(t *thread, n int32, comes bool) bool {
 	if t.replay.assembly.System.MCP == client.MCPDeferred {
-		if comes || t.head.tools.deferred {
+		told := comes || t.head.tools.deferred
+		if told {
 			t.head.notices += t.replay.assembly.System.MCPNotice
 		}
 		t.head.tools.deferred = comes
-		return
+		return told && t.replay.assembly.System.MCPNotice > 0
 	}
 	if n == t.head.tools.mcp || !l.serve(t, n) {
-		return
+		return false
 	}
 	if t.head.sections[client.SectionUncached] > 0 {
 		l.rewrite(t, client.SectionUncached, 0, prompt.DigestString("servers").ExtendInt(uint64(n)))
@@ -183,24 +202,26 @@ func (l *Loop) connect(t *thread, n int32, comes bool) {
 		l.mark(t)
 	}
 	l.headChanged(t)
+	return true
 }
 
 // changeModel makes a thread's calls go to another model, with a cache, a price
-// and a window of its own.
-func (l *Loop) changeModel(t *thread, name string) {
+// and a window of its own. It reports whether they did not go there already.
+func (l *Loop) changeModel(t *thread, name string) bool {
 	s := t.replay
 	i := s.models.named(name, l.window(s, name), s.session.StartTime())
 	if i == t.model() {
-		return
+		return false
 	}
 	s.nameModels()
 	t.head.model = i + 1
 	l.headChanged(t)
+	return true
 }
 
 // changeKey changes a parameter of the request that belongs to the cache key of
-// a level.
-func (l *Loop) changeKey(t *thread, c *changes.Change) {
+// a level. It reports whether the parameter had another value.
+func (l *Loop) changeKey(t *thread, c *changes.Change) bool {
 	h := &t.head
 	value := &h.keys[c.Action]
 	var next prompt.Digest
@@ -215,7 +236,7 @@ func (l *Loop) changeKey(t *thread, c *changes.Change) {
 		next = textKey(c.Action, c.Value)
 	}
 	if next == *value || c.Action.Stays() && next.IsZero() {
-		return
+		return false
 	}
 	*value = next
 	level, _ := c.Action.Key()
@@ -227,6 +248,7 @@ func (l *Loop) changeKey(t *thread, c *changes.Change) {
 	}
 	t.context.SetKey(level, key)
 	l.headChanged(t)
+	return true
 }
 
 // announce adds to a round's input the notices of what is added to a conversation without
@@ -340,8 +362,10 @@ func (l *Loop) renderFlags(t *thread) {
 	}
 	h.rendered = h.flags
 	if l.rewrite(t, client.SectionStatic, 0, flagged(h.flags)) {
+		t.replay.effects.shown |= h.flagging
 		l.headChanged(t)
 	}
+	h.flagging = 0
 }
 
 // flagged is what a number of flag changes makes of the static section: the
@@ -352,6 +376,7 @@ func flagged(n uint32) prompt.Digest { return prompt.DigestString("flags").Exten
 func (l *Loop) showSections(t *thread) {
 	h := &t.head
 	if h.project.due && l.rewrite(t, client.SectionProject, h.project.tokens, h.project.content) {
+		t.replay.effects.shown |= h.project.events
 		l.headChanged(t)
 	}
 	if h.memory.due && l.rewrite(t, client.SectionMemoised, h.memory.tokens-h.shown, h.memory.content) {

@@ -3,6 +3,8 @@ package sim
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -55,12 +57,13 @@ func TestEventsOfWhatIsNotThere(t *testing.T) {
 		kind prompt.Kind
 		do   string
 		want int64 // tokens more from the third call on
+		why  string
 	}{
-		"a prompt":           {prompt.KindTools, "system_change", 0},
-		"project files":      {prompt.KindTools, "claude_md_edit", 0},
-		"a prompt, first":    {prompt.KindSystem, "system_change", 1000},
-		"tools":              {prompt.KindSystem, "tools_change", 0},
-		"files in reminders": {prompt.KindReminder, "claude_md_edit", 1000},
+		"a prompt":           {prompt.KindTools, "system_change", 0, "no system prompt stands in the context"},
+		"project files":      {prompt.KindTools, "claude_md_edit", 0, "no project files stand in the context"},
+		"a prompt, first":    {prompt.KindSystem, "system_change", 1000, ""},
+		"tools":              {prompt.KindSystem, "tools_change", 0, "no tools stand in the context"},
+		"files in reminders": {prompt.KindReminder, "claude_md_edit", 1000, ""},
 	} {
 		s := headless(tc.kind)
 		_, before := run(t, testConfig(t, "none"), s)
@@ -74,6 +77,41 @@ func TestEventsOfWhatIsNotThere(t *testing.T) {
 			calls[1].Context != before[1].Context {
 			t.Errorf("%s: %d tokens more, %d changes; want %d", name, got, row.N(results.HeadChanges), tc.want)
 		}
+		var why map[string]int
+		if tc.why != "" {
+			why = map[string]int{"event 1 (" + tc.do + "): " + EventIdle + tc.why: 1}
+		}
+		if diff := cmp.Diff(why, row.Reasons); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// An event without an effect says why: of nine in a conversation of one turn and three calls, one changes requests.
+func TestEventsSayWhyNothingChanges(t *testing.T) {
+	c := headConfig(t, "none", nil,
+		atRound(2, "effort", "high"), atRound(3, "effort", "high"), atRound(2, "claude_md_edit", "500"), atRound(2, "flag_change", ""),
+		atRound(4, "tools_change", "10"), atRound(2, "mcp_disconnect", ""), atRound(2, "permission", ""),
+		atRound(2, "model", "claude-opus-4-5"), atRound(2, "overage", "off"))
+	row, _ := run(t, c, threeCalls())
+	want := map[string]int{
+		"event 2 (effort): changes nothing: requests have that value already":                    1,
+		"event 3 (claude_md_edit): is not shown: no compaction of the main conversation follows": 1,
+		"event 4 (flag_change): is not shown: no person's prompt follows":                        1,
+		"event 5 (tools_change): does not happen: the moment does not come":                      1,
+		"event 6 (mcp_disconnect): changes nothing: no server is connected":                      1,
+		"event 7 (permission): changes nothing: it adds no tokens":                               1,
+		"event 8 (model): changes nothing: calls go to that model already":                       1,
+		"event 9 (overage): changes nothing: requests have that value already":                   1,
+	}
+	if diff := cmp.Diff(want, row.Reasons); diff != "" {
+		t.Error(diff)
+	}
+	// A compaction, of the third call's 20,700 tokens, renders project files again.
+	a := headConfig(t, "auto-compact/167k", nil, atRound(2, "claude_md_edit", "500"))
+	row, _ = run(t, a, newSession("head").turns(12, 0, 20_000).session())
+	if row.N(results.Compactions) == 0 || len(row.Reasons) > 0 {
+		t.Errorf("%d compactions, reasons %v", row.N(results.Compactions), row.Reasons)
 	}
 }
 

@@ -67,6 +67,7 @@ type replay struct {
 	row       results.Row
 	latch     client.Latch
 	overage   bool              // the user has passed the plan's quota
+	effects   effects           // of the scenario's events
 	contents  uint64            // contents that occur once in the session
 	asked     int32             // calls the summariser was asked about
 	wrote     ownSummary        // what the recording's client was given
@@ -103,6 +104,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.count = s.assembly.Count.Over(s.client.Counting())
 	s.named = agents.ClaudeCode(session)
 	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
+	s.effects = effects{}
 	s.scaled, s.scale, s.own = "", 1, 0
 	s.server = l.serverOf(session, s.assembly.Provider)
 	s.automatic, s.unwritten = l.config.cache(session) == traces.CacheAutomatic, l.config.unwritten(session)
@@ -356,6 +358,7 @@ func (s *replay) finish(l *Loop) {
 	}
 	s.carry(l)
 	s.row.Figures[results.UnpricedCalls] = float64(s.models.unpriced)
+	s.tellEffects()
 	for key, n := range s.reasons {
 		if s.row.Reasons == nil {
 			s.row.Reasons = make(map[string]int, len(s.reasons))

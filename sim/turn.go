@@ -209,7 +209,7 @@ func (s *replay) refuse(layer, reason string) {
 
 // SetMemory gives the index of memory files another content.
 func (h *host) SetMemory(tokens int32, content prompt.Digest) {
-	h.thread.head.memory = pending{tokens, content, true}
+	h.thread.head.memory = pending{tokens: tokens, content: content, due: true}
 }
 
 // Post puts a message into the input of another thread's next round, or into its

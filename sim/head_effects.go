@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim/changes"
+)
+
+// effect is what an event of a scenario does to a thread's requests.
+type effect uint8
+
+const (
+	effectNone  effect = iota // nothing: the thread lacks what the event changes
+	effectDue                 // a section that is rendered later will show it
+	effectShown               // requests differ from here on
+)
+
+// effects are what the events of a scenario do in a session, a bit for each event by its position.
+type effects struct{ happened, due, shown uint64 }
+
+// happen notes that an event happened to a thread.
+func (e *effects) happen(at int, did effect) {
+	e.happened |= 1 << at
+	switch did {
+	case effectDue:
+		e.due |= 1 << at
+	case effectShown:
+		e.shown |= 1 << at
+	}
+}
+
+// What begins the reason of an event that changes no request of a session.
+const (
+	EventIdle    = "changes nothing: "
+	EventDue     = "is not shown: "
+	EventMissing = "does not happen: "
+)
+
+// tellEffects counts the events that changed no request among the session's reasons.
+func (s *replay) tellEffects() {
+	for i := range s.assembly.changes {
+		c, e := &s.assembly.changes[i], &s.effects
+		why := ""
+		switch bit := uint64(1) << i; {
+		case e.shown&bit != 0:
+			continue
+		case e.due&bit != 0:
+			why = EventDue + "no person's prompt follows"
+			if c.Action == changes.ActionClaudeMD {
+				why = EventDue + "no compaction of the main conversation follows"
+			}
+		case e.happened&bit != 0:
+			why = EventIdle + idle(c.Action)
+		default:
+			why = EventMissing + "the moment does not come"
+		}
+		s.refuse(fmt.Sprintf("event %d (%v)", i+1, c.Action), why)
+	}
+}
+
+// idle says what a session lacks in which an action changes nothing.
+func idle(a changes.Action) string {
+	switch a {
+	case changes.ActionTools, changes.ActionDenyRule, changes.ActionMCPConnect:
+		return "no tools stand in the context"
+	case changes.ActionMCPLeave:
+		return "no server is connected"
+	case changes.ActionSystem, changes.ActionFlag:
+		return "no system prompt stands in the context"
+	case changes.ActionClaudeMD:
+		return "no project files stand in the context"
+	case changes.ActionModel:
+		return "calls go to that model already"
+	case changes.ActionPermission, changes.ActionOutputStyle, changes.ActionSkill:
+		return "it adds no tokens"
+	}
+	return "requests have that value already"
+}
