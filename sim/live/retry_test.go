@@ -114,11 +114,11 @@ func TestRetryAfterCeiling(t *testing.T) {
 // The caller's cancellation ends the waiting.
 func TestRetryCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &fake{do: func(int) (*Reply, error) {
-		time.AfterFunc(20*time.Millisecond, cancel)
-		return &Reply{}, &Failure{Cause: CauseRate, After: time.Minute}
-	}}
-	r := retrying(t, b, 4, sleep)
+	b := failing(Failure{Cause: CauseRate, After: time.Minute})
+	r := retrying(t, b, 4, func(ctx context.Context, d time.Duration) error {
+		cancel()
+		return sleep(ctx, d)
+	})
 	reply, err := r.Do(ctx, dialogue())
 	if !errors.Is(err, context.Canceled) || b.calls != 1 || reply.Attempts != 1 {
 		t.Errorf("%v after %d calls", err, b.calls)
