@@ -41,8 +41,8 @@ variable ` + anonymizeKeyVariable + `.`,
 		Example: `  sim run ~/.claude/projects --out before
   sim run ~/.claude/projects --out after --set full-compact.trigger.fixed=120000
   sim compare before after
-  sim compare old=before new=after --strategy auto-compact/167k --format markdown
-  sim compare before --strategy recorded,auto-compact/167k,none
+  sim compare old=before new=after --strategy own --format markdown
+  sim compare before --strategy recorded,own,none
   sim compare sweep --strategy 'recorded,auto-compact/*'
   sim compare before after --format markdown --anonymize --anonymize-key ~/sim.key`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },

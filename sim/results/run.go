@@ -293,10 +293,13 @@ func (r *Run) Footnotes() []Note {
 func (r *Run) unpriced() (Note, bool) {
 	n := Note{Metric: NameCost}
 	least, most, have := math.MaxInt, 0, 0
+	var whole []string
 	for i := range r.Cells {
 		if calls := r.Cells[i].Total.N(UnpricedCalls); calls > 0 {
 			least, most, have = min(least, calls), max(most, calls), have+1
 			n.Cell = r.Cells[i].Cell
+		} else {
+			whole = append(whole, r.Cells[i].Cell)
 		}
 	}
 	if have > 1 {
@@ -305,6 +308,9 @@ func (r *Run) unpriced() (Note, bool) {
 	n.Text = "the cost leaves out " + document.Count(least, "call") + " of models without a price"
 	if least < most {
 		n.Text += fmt.Sprintf(", and up to %s more that a strategy adds", document.Whole(most-least))
+	}
+	if have > 1 && len(whole) == 1 {
+		n.Text += "; " + whole[0] + " has them all, so its cost is not to be compared with the cost of other rows"
 	}
 	return n, have > 0
 }
