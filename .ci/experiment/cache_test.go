@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// blocksOf returns n blocks of size tokens whose texts are their numbers; the blocks at the indices at carry a marker.
+// blocksOf returns n blocks of size tokens whose texts are their numbers; blocks whose index is in at have a marker.
 func blocksOf(n, size int, ttl time.Duration, at ...int) []block {
 	var list []block
 	for i := range n {

@@ -67,7 +67,7 @@ func (m *masker) of(line string) bool {
 // kernel is a version of the machine's system.
 var kernel = regexp.MustCompile(`Linux \d[\w.+-]*`)
 
-// line returns a line as it is kept.
+// line returns a line as a kept recording has it.
 func (m *masker) line(l string) string {
 	if strings.Contains(l, "Linux ") {
 		l = kernel.ReplaceAllStringFunc(l, func(s string) string { return "Linux " + strings.Repeat("x", len(s)-len("Linux ")) })
@@ -85,7 +85,7 @@ func (m *masker) line(l string) string {
 	return b.String()
 }
 
-// text returns a text as it is kept.
+// text returns a text as a kept recording has it.
 func (m *masker) text(t string) string {
 	if s := strings.TrimSpace(t); len(s) > 1 && (s[0] == '{' || s[0] == '[') && json.Valid([]byte(t)) {
 		return string(m.json([]byte(t)))

@@ -63,7 +63,7 @@ type prediction struct {
 	compactions float64
 	refetches   float64 // calls that fetch again
 	places      []compaction
-	rounds      []int // places of these calls among the main calls of the first thread
+	rounds      []int // places of refetching calls among the main calls of the first thread
 }
 
 // ask returns what strategy own would have cost under settings, in a loop ("never" or "fitted") and by a profile.

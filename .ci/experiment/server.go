@@ -24,7 +24,7 @@ type callRow struct {
 	At      int64 // ms since the first call, pauses included
 	Usage   usage
 	Fetched int // things that the agent fetched because the request lacked them
-	Again   int // of these, things it had been shown before
+	Again   int // how many of the fetched things it had been shown before
 }
 
 // A server stands in for the models of both providers: it answers the n-th main call of a thread with the thread's n-th step,
