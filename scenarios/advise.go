@@ -84,6 +84,7 @@ type Change struct {
 	Detectable float64 `json:"unseen_detectable"`
 	verdict    stats.Verdict
 	Edge       string `json:"edge,omitempty"`          // "lowest" or "highest" of the values tried
+	EdgeWhy    string `json:"edge_why,omitempty"`      // why none beyond it is tried
 	More       int    `json:"more_sessions,omitempty"` // about how many more sessions would decide
 	Effect     Effect `json:"effect"`
 	Tokens     Tokens `json:"tokens"` // what all sessions use with it

@@ -70,9 +70,9 @@ func (p *Plan) search(ctx context.Context, sessions []*traces.Session, group []c
 	if n := len(at.setting.Values); n > 2 {
 		switch slices.Index(at.setting.Values, at.value) {
 		case 0:
-			c.Edge = "lowest"
+			c.Edge, c.EdgeWhy = "lowest", at.setting.Below
 		case n - 1:
-			c.Edge = "highest"
+			c.Edge, c.EdgeWhy = "highest", at.setting.Above
 		}
 	}
 	return c, nil

@@ -245,7 +245,7 @@ func (x *AgentAdvice) section(as string) document.Section {
 func (x *AgentAdvice) how(c *Change, as string) string {
 	text := fmt.Sprintf("%s: %s. On unseen sessions %s.", c.Where, c.Snippet, share(c))
 	if c.Edge != "" {
-		text += fmt.Sprintf(" It is the %s value tried.", c.Edge)
+		text += fmt.Sprintf(" It is the %s value tried: %s.", c.Edge, c.EdgeWhy)
 	}
 	if c.From != "" && x.Version == "" {
 		text += fmt.Sprintf(" From version %s; the client's version is not known.", c.From)

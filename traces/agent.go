@@ -275,6 +275,8 @@ type Setting struct {
 	Snippet string
 	Does    string // in a few words
 	Values  []string
+	// Below and Above say why no value before the first and behind the last of Values is tried.
+	Below, Above string
 	// Assign is the setting in a scenario under strategy own, as sim run --set takes it.
 	Assign string
 	Caveat string // what may differ from the simulation; "" for nothing
@@ -282,6 +284,9 @@ type Setting struct {
 
 // GroupThreshold is the group of settings that decide at which size a context is compacted.
 const GroupThreshold = "threshold"
+
+// NoRoom says why no smaller threshold is tried.
+const NoRoom = "at a smaller threshold the head of a request and what a compaction leaves could pass it at once, and it would compact in every call"
 
 // With returns a text of the setting with a value in it.
 func (s *Setting) With(text, value string) string { return strings.ReplaceAll(text, "%s", value) }

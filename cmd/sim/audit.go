@@ -64,6 +64,9 @@ conversation compacts again and again for nothing. --since and --until then choo
 	before := names(cmd)
 	f.cells.bindStrategies(cmd)
 	f.simulated = slices.DeleteFunc(names(cmd), func(name string) bool { return slices.Contains(before, name) })
+	for _, name := range f.simulated {
+		cmd.Flags().Lookup(name).Annotations = map[string][]string{neededFlag: {"compactions"}}
+	}
 	f.charts.bind(cmd, "misses", "compactions")
 	flags := cmd.Flags()
 	flags.BoolVar(&f.compactions, "compactions", false, "show what every compaction cost and whether it paid off")

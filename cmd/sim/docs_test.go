@@ -258,3 +258,18 @@ func TestFigureScripts(t *testing.T) {
 		t.Error("matplotlib drew nothing:", err)
 	}
 }
+
+// Help lists a flag that audit takes only with --compactions under that flag, and nowhere else.
+func TestHelpOfFlagsThatNeedAnother(t *testing.T) {
+	_, help, _ := exec(t, "audit", "--help")
+	_, only, found := strings.Cut(help, "Only with --compactions:\n")
+	only, rest, _ := strings.Cut(only, "\n\n")
+	for _, flag := range []string{"--prices-at", "--verify", "--strategy"} {
+		if !found || !strings.Contains(only, flag) || strings.Contains(rest, flag) {
+			t.Errorf("%s stands elsewhere in\n%s", flag, help)
+		}
+		if code, _, stderr := exec(t, "audit", flag, "x"); code != 2 || flag != "--verify" && !strings.Contains(stderr, "needs --compactions") {
+			t.Errorf("audit %s: exit %d, %s", flag, code, stderr)
+		}
+	}
+}

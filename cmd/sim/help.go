@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -189,13 +190,24 @@ func writeVerbs(b *strings.Builder, cmd *cobra.Command, width int) {
 	write("Topics of sim help", func(c *cobra.Command) bool { return c.IsAdditionalHelpTopicCommand() && c.Name() != "help" })
 }
 
+// neededFlag is the annotation of a flag that a command takes only together with another flag, which it names.
+const neededFlag = "needs"
+
 // writeFlags writes flags under the headings of their groups, and the names of a topic's flags.
 func writeFlags(b *strings.Builder, flags *pflag.FlagSet, width int) {
 	groups := make([]*pflag.FlagSet, len(flagGroups)+1)
 	for i := range groups {
 		groups[i] = pflag.NewFlagSet("", pflag.ContinueOnError)
 	}
+	with := map[string]*pflag.FlagSet{} // by the flag that they need
 	flags.VisitAll(func(f *pflag.Flag) {
+		if needs := f.Annotations[neededFlag]; len(needs) > 0 {
+			if with[needs[0]] == nil {
+				with[needs[0]] = pflag.NewFlagSet("", pflag.ContinueOnError)
+			}
+			with[needs[0]].AddFlag(f)
+			return
+		}
 		i := slices.IndexFunc(flagGroups, func(g flagGroup) bool { return slices.Contains(g.flags, f.Name) })
 		groups[i+1].AddFlag(f)
 	})
@@ -214,6 +226,9 @@ func writeFlags(b *strings.Builder, flags *pflag.FlagSet, width int) {
 		default:
 			b.WriteString("\n" + title + ":\n" + g.FlagUsagesWrapped(width))
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(with)) {
+		b.WriteString("\nOnly with --" + name + ":\n" + with[name].FlagUsagesWrapped(width))
 	}
 	if len(named) > 0 {
 		b.WriteString("\n" + strings.Join(named, "\n") + "\n")

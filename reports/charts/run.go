@@ -258,6 +258,14 @@ func (t *tables) table(title string, columns []column, onName func(results.Note)
 	for i := range t.run.Cells {
 		c := &t.run.Cells[i]
 		row := t.row(c)
+		if t.unswept() && c.Strategy == results.StrategyRecorded {
+			if c != t.run.Reference(results.StrategyRecorded) {
+				continue
+			}
+			for j := range t.swept {
+				row[1+j] = ""
+			}
+		}
 		row[0] = document.Cell{Value: row[0], Notes: t.noted(func(n results.Note) bool {
 			return onName != nil && n.Cell == c.Cell && onName(n)
 		})}
@@ -316,18 +324,6 @@ func (t *tables) recallRange() column {
 func (c column) spared(order int) column {
 	c.spare = order
 	return c
-}
-
-// ofWhole empties a column for cells that did less work than others.
-func ofWhole(col column) column {
-	text := col.text
-	col.text = func(c *results.Cell) string {
-		if c.Total.CutShort() {
-			return ""
-		}
-		return text(c)
-	}
-	return col
 }
 
 // cost returns the column of a cost, or of the cost per answered call if

@@ -252,3 +252,23 @@ func share(v float64, ok bool) any {
 	}
 	return document.Percent(v)
 }
+
+// unswept reports whether no swept parameter changes what the recording did: then one row tells it.
+func (t *tables) unswept() bool {
+	ref := t.run.Reference(results.StrategyRecorded)
+	return len(t.swept) > 0 && !slices.ContainsFunc(t.run.Cells, func(c results.Cell) bool {
+		return c.Strategy == results.StrategyRecorded && !slices.Equal(c.Total.Figures[:], ref.Total.Figures[:])
+	})
+}
+
+// ofWhole empties a column for cells that did less work than others.
+func ofWhole(col column) column {
+	text := col.text
+	col.text = func(c *results.Cell) string {
+		if c.Total.CutShort() {
+			return ""
+		}
+		return text(c)
+	}
+	return col
+}

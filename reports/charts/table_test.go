@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,6 +98,24 @@ func TestFootnotes(t *testing.T) {
 	}
 	if a, b := column("billed", "$1,000.00"), column("drop|oldest", "$505.00"); a != b {
 		t.Errorf("costs end at columns %d and %d", a, b)
+	}
+}
+
+// TestRecordedOnceInASweep: one row tells what the recording did, unless a swept parameter changes it.
+func TestRecordedOnceInASweep(t *testing.T) {
+	for last, want := range map[float64]int{1010: 1, 1011: 2} {
+		run := sweepRun()
+		run.Cells = run.Cells[:1]
+		for value, usd := range map[string]float64{"20": 1010, "40": last} {
+			params := map[string]string{"lookback": value}
+			addCell(run, "recorded lookback="+value, "recorded", params, total("recorded", usd, 0.961, 30))
+			addCell(run, "none lookback="+value, "none", params, total("none", 900, 0.961, 0))
+		}
+		table := text(t, "table", run, Options{})
+		rows := regexp.MustCompile(`(?m)^recorded .*`).FindAllString(table, -1)
+		if len(rows) != want || strings.Contains(rows[0], "0  $") == (want == 1) || strings.Count(table, "\nnone ") != 2 {
+			t.Errorf("recorded costs $1,010 and $%.0f in a sweep: want %d rows of it in\n%s", last, want, table)
+		}
 	}
 }
 

@@ -161,6 +161,7 @@ func ReadBy[S interface{ Base() *File }](
 func ShareOfWindow(name, where, snippet, caveat string, values ...string) []traces.Setting {
 	return []traces.Setting{{
 		Name: name, Group: traces.GroupThreshold, Where: where, Snippet: snippet, Does: "compact at %s of the window",
-		Values: values, Assign: "full-compact.trigger.fraction=%s", Caveat: caveat,
+		Values: values, Below: traces.NoRoom, Above: "at a larger share a request could pass the window before it is compacted",
+		Assign: "full-compact.trigger.fraction=%s", Caveat: caveat,
 	}}
 }

@@ -61,6 +61,7 @@ func Share(total int64, weights []*int32) {
 		*weights[rests[k].at]++
 	}
 }
+
 // scaleReply scales a reply to the logged output tokens: thinking to its own
 // count where there is one, the visible blocks to the rest.
 func (rd *Round) scaleReply() {

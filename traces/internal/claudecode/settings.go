@@ -13,6 +13,7 @@ func settings() []traces.Setting {
 			Name: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", Group: traces.GroupThreshold, Where: file,
 			Snippet: `{"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "%s"}}`, Does: "compact at %s % of the window",
 			Values: []string{"30", "35", "40", "45", "50", "55", "60", "65", "70", "75", "80", "85"},
+			Below:  traces.NoRoom, Above: "at a larger share the client's own threshold comes first",
 			Assign: "client.env.CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=%s",
 			Caveat: "some builds ignore it: see that the client compacts earlier",
 		},
@@ -20,6 +21,7 @@ func settings() []traces.Setting {
 			Name: "CLAUDE_CODE_AUTO_COMPACT_WINDOW", Group: "window", Where: file,
 			Snippet: `{"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "%s"}}`, Does: "a window of %s tokens",
 			Values: []string{"200000", "300000", "400000", "500000"},
+			Below:  "below 200,000 some versions compact no longer by themselves", Above: "few contexts grow beyond it",
 			Assign: "client.env.CLAUDE_CODE_AUTO_COMPACT_WINDOW=%s",
 		},
 		{

@@ -12,6 +12,7 @@ func settings() []traces.Setting {
 			"40000", "50000", "60000", "70000", "80000", "90000",
 			"100000", "120000", "140000", "160000", "180000", "200000", "220000",
 		},
+		Below: traces.NoRoom, Above: "the client counts the limit up to nine tenths of the window",
 		Assign: "full-compact.trigger.fixed=%s",
 	}}
 }
