@@ -163,7 +163,7 @@ func (s *metricSweep) levels(xs []float64) (list []document.Series, values []flo
 	span := max(high-low, 0.05*math.Abs(high), minSpan(s.metric.Unit))
 	for _, c := range s.beside() {
 		v, _ := c.Value(s.metric)
-		name := document.Shortened(document.Printable(c.Cell), maxNameRunes/2)
+		name := document.Shortened(document.Printable(c.Cell), maxNameRunes)
 		if v < low-3*span || v > high+3*span || len(list) == maxLevels {
 			s.notes = append(s.notes, "not drawn, "+name+": "+s.write(v))
 			continue

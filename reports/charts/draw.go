@@ -46,7 +46,7 @@ func (d Drawing) picture() (*document.Picture, error) {
 		return nil, err
 	}
 	c.Facts, c.Notes, c.Source = nil, nil, "" // the page has them
-	s, err := Form{Millimetres: phoneWidth}.paper(c)
+	s, err := Form{Millimetres: phoneWidth}.paper(c, phone)
 	if err != nil {
 		return nil, err
 	}
@@ -80,14 +80,16 @@ const (
 type look struct {
 	head, label, small, inside vg.Length // sizes of texts
 	margin                     vg.Length
-	names                      vg.Length // that names of rows may take, 0 for all they need
+	names                      vg.Length // that names of rows may take before they go on in a second line, 0 for all they need
 	bare                       bool      // title, facts and footnotes stand elsewhere
+	noted                      bool      // what an axis does stands with the title of its panel; in a paper the caption says it
 }
 
 // The looks.
 var (
-	screen = look{head: 14, label: 10, small: 9, inside: 8.5, margin: 14}
+	screen = look{head: 14, label: 10, small: 9, inside: 8.5, margin: 14, noted: true}
 	paper  = look{head: 8, label: 8, small: 8, inside: 8, margin: 2, bare: true}
+	phone  = look{head: 8, label: 8, small: 8, inside: 8, margin: 2, bare: true, noted: true}
 )
 
 // sketch is a chart that is laid out.
@@ -110,6 +112,7 @@ type panel struct {
 	plot                             *plot.Plot
 	left, right, below, over, height vg.Length
 	row                              vg.Length // height with the titles
+	title                            []string  // lines
 }
 
 // newSketch lays out a chart.
@@ -127,14 +130,16 @@ func newSketch(c *document.Chart, how look) *sketch {
 		p := &s.panels[i]
 		p.plot.Add(room{right}) // the data of all panels end at the same place
 		s.axis(&p.plot.X, &p.X, vg.Length(c.Width)-right, true)
-		p.row = p.height + 3*lineGap
-		for _, title := range []string{p.Title, p.X.Title} {
-			if title != "" {
-				p.row += lineHeight(s.text)
-			}
-		}
 	}
 	width := s.left + vg.Length(c.Width)
+	for i := range s.panels {
+		p := &s.panels[i]
+		p.title = s.titleOf(p.Panel, width)
+		p.row = p.height + 3*lineGap + vg.Length(len(p.title))*lineHeight(s.text)
+		if p.X.Title != "" {
+			p.row += lineHeight(s.text)
+		}
+	}
 	s.legend = s.entries(width)
 	s.width = width + 2*s.margin
 	s.height = 2*s.margin + lineHeight(s.text)*vg.Length(len(s.legend)) + lineGap
@@ -151,6 +156,18 @@ func newSketch(c *document.Chart, how look) *sketch {
 		s.height -= 2 * lineGap // nothing follows
 	}
 	return s
+}
+
+// titleOf returns the title of a panel in lines no wider than width.
+func (s *sketch) titleOf(p *document.Panel, width vg.Length) []string {
+	if p.Title == "" {
+		return nil
+	}
+	title := p.Title
+	if p.Note != "" && s.noted {
+		title += ", " + p.Note
+	}
+	return wrapped(s.text, width, title)
 }
 
 // panel makes the plot of a panel and measures the room around its data.
@@ -202,7 +219,7 @@ func (s *sketch) axis(a *plot.Axis, of *document.Axis, length vg.Length, horizon
 	for i, t := range of.Ticks {
 		marker[i] = plot.Tick{Value: t.Value, Label: drawable(style, t.Label)}
 		if !horizontal && of.Names && s.names > 0 {
-			marker[i].Label = fitted(style, marker[i].Label, s.names)
+			marker[i].Label = strings.Join(s.nameLines(t.Label), "\n")
 		}
 		if horizontal && of.Names {
 			marker[i].Label = fitted(style, marker[i].Label, length/vg.Length(of.High-of.Low)-8)
@@ -304,12 +321,7 @@ func (s *sketch) draw(c draw.Canvas) {
 	y -= lineGap
 	for _, p := range s.panels {
 		top := y
-		if p.Title != "" {
-			title := p.Title
-			if p.Note != "" && !s.bare {
-				title += ", " + p.Note
-			}
-			text(s.text, fitted(s.text, title, s.width-2*s.margin))
+		if text(s.text, p.title...); len(p.title) > 0 {
 			y -= lineGap
 		}
 		area := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{

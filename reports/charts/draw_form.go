@@ -75,7 +75,7 @@ const leastScale = 0.55
 // is left; a picture of fewer pixels than its texts need has smaller ones.
 func (f Form) sketch(c *document.Chart) (*sketch, error) {
 	if f.Millimetres > 0 {
-		return f.paper(c)
+		return f.paper(c, paper)
 	}
 	natural := newSketch(c, screen)
 	if f.Width == 0 || f.Height == 0 {
@@ -120,17 +120,25 @@ const (
 	paperShape  = 0.6 // height of a panel alone, of its width
 )
 
-// paper lays out a chart for a paper: its width is what was asked for, its height follows.
-func (f Form) paper(c *document.Chart) (*sketch, error) {
+// paper lays out a chart for a paper or a phone: its width is what was asked for, its height follows.
+func (f Form) paper(c *document.Chart, how look) (*sketch, error) {
 	width := vg.Length(f.Millimetres) * vg.Millimeter
-	how := paper
 	how.names = 0.4 * width
+	draft, lines := newSketch(c, how), 1 // of the longest name
+	for i := range c.Panels {
+		for _, tick := range c.Panels[i].Y.Ticks {
+			if c.Panels[i].Y.Names {
+				lines = max(lines, len(draft.nameLines(tick.Label)))
+			}
+		}
+	}
+	row := paperRow + float64(vg.Length(lines-1)*lineHeight(draft.text))
 	s := laid(c, how, width, func(panels []document.Panel, width float64, _ vg.Length) {
 		for i := range panels {
 			p := &panels[i]
 			switch {
 			case p.Y.Names:
-				p.Height = paperRow * (p.Y.High - p.Y.Low)
+				p.Height = row * (p.Y.High - p.Y.Low)
 			case len(p.Series[0].Values) > 0: // a map
 				p.Height = min(paperTile*(p.Y.High-p.Y.Low), paperShape*width)
 			case len(panels) == 1:
@@ -219,15 +227,37 @@ func (s *sketch) drawOn(canvas vg.Canvas) {
 // svg draws the chart as SVG.
 func (s *sketch) svg(w io.Writer) error {
 	canvas := vgsvg.New(s.width*vg.Length(s.scale), s.height*vg.Length(s.scale))
-	s.drawOn(canvas)
+	texts := measuring{Canvas: canvas}
+	s.drawOn(&texts)
 	var image bytes.Buffer
 	if _, err := canvas.WriteTo(&image); err != nil {
 		return err
 	}
 	// Arial has the widths of Liberation Sans, which few readers of an SVG have.
-	_, err := w.Write(bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
-	return err
+	drawn := bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+	for i, part := range bytes.Split(drawn, []byte("<text ")) {
+		if i > 0 {
+			part = fmt.Appendf(nil, `<text textLength="%.5g" lengthAdjust="spacingAndGlyphs" %s`, texts.widths[i-1].Points(), part)
+		}
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measuring is a canvas that keeps how wide the texts on it are, in order: a reader of the image that has another font
+// fits each text into its width, so that none is cut and none runs into others.
+type measuring struct {
+	vg.Canvas
+	widths []vg.Length
+}
+
+// FillString implements vg.Canvas.
+func (m *measuring) FillString(f font.Face, at vg.Point, text string) {
+	m.widths = append(m.widths, f.Width(text))
+	m.Canvas.FillString(f, at, text)
 }
 
 // dates are the times of a PDF, which would make equal charts differ.

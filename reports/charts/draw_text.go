@@ -78,6 +78,33 @@ func fitted(s draw.TextStyle, text string, width vg.Length) string {
 	return short
 }
 
+// breaks are the characters behind which a name may go on in the next line.
+const breaks = "/-="
+
+// nameLines returns the name of a row in lines, which break at spaces, else behind one of breaks. A word without any is
+// shortened.
+func (s *sketch) nameLines(name string) []string {
+	if s.names == 0 || s.text.Width(drawable(s.text, name)) <= s.names {
+		return []string{drawable(s.text, name)}
+	}
+	var lines []string
+	for _, line := range wrapped(s.text, s.names, name) {
+		for s.text.Width(line) > s.names {
+			at := strings.LastIndexAny(line[:len(line)-1], breaks)
+			for at > 0 && s.text.Width(line[:at+1]) > s.names {
+				at = strings.LastIndexAny(line[:at], breaks)
+			}
+			if at <= 0 {
+				line = fitted(s.text, line, s.names)
+				break
+			}
+			lines, line = append(lines, line[:at+1]), line[at+1:]
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
 // drawable writes characters that the font of a style lacks as \u escapes,
 // because they would vanish.
 func drawable(s draw.TextStyle, text string) string {
