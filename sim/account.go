@@ -22,7 +22,7 @@ func (l *Loop) account(t *thread, f *flight) {
 	l.detect(t, f)
 	if f.layer < 0 && !f.hidden {
 		r.Most(results.PeakContext, f.context)
-		if !f.first {
+		if !f.first || f.outcome.Expected > 0 {
 			r.CountMiss(f.outcome.Miss, f.outcome.Shortfall())
 		}
 	}

@@ -104,6 +104,9 @@ func (l *Loop) fly(t *thread, c *call) {
 	f.thread, f.layer, f.background, f.ticket, f.model = t.id, int32(c.layer), c.background, out.Ticket, c.model
 	f.start, f.source, f.context, f.answer = l.clock.now, l.source(t, c), out.Effective, c.answer
 	f.first, f.own, f.extra = c.layer < 0 && !t.started, c.own, c.extra
+	if f.first {
+		t.resume(out)
+	}
 	if c.layer < 0 {
 		f.rules = t.unlogged.applied
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -190,6 +191,57 @@ func TestFirstCallReadsItsHistory(t *testing.T) {
 		if got := readsOf(t, c, b.session()); !slices.Equal(got, []int64{tc.want, 18_300}) {
 			t.Errorf("%s: reads %v, want %d and 18,300", tc.name, got, tc.want)
 		}
+	}
+}
+
+// The first call of a session that goes on with another one misses what it does not read of the 18,000 tokens that the
+// other session left, as a call in the middle of a session does, and not what that session had beyond them. The first
+// call of a session of its own is neither a hit nor a miss.
+func TestFirstCallMissesItsHistory(t *testing.T) {
+	c := testConfig(t, "recorded")
+	c.Profile = &profile.Profile{Switches: profile.Switches{First: true}}
+	for _, tc := range []struct {
+		name  string
+		left  int64
+		model bool
+		since int64
+		signs traces.Signs
+		lost  float64
+		why   prompt.MissClass
+	}{
+		{"a session of its own", 0, false, 0, 0, 0, prompt.MissNone},
+		{"continued after 4 minutes", 18_000, true, 4 * minute, traces.SignTurnEnd, 0, prompt.MissNone},
+		{"with more left than is sent", 40_000, true, 4 * minute, traces.SignTurnEnd, 0, prompt.MissNone},
+		{"amid a turn, as another process", 18_000, true, 4 * minute, 0, 18_000, prompt.MissHead},
+		{"after 6", 18_000, true, 6 * minute, traces.SignTurnEnd, 18_000, prompt.MissExpiry},
+		{"after 6 by another model", 17_000, false, 6 * minute, traces.SignTurnEnd, 17_000, prompt.MissModel},
+	} {
+		b := signed().turn(1, tc.signs)
+		th := &b.s.Threads[0]
+		th.Since, th.Left = tc.since, traces.LeftBehind{Usage: prompt.Usage{Read: tc.left}, Gap: tc.since, Model: tc.model}
+		row, calls := run(t, c, b.session())
+		var want results.Row
+		want.CountMiss(prompt.MissNone, 0) // the second call reads what the first wrote
+		if tc.left > 0 {
+			want.CountMiss(tc.why, int64(tc.lost))
+		}
+		for _, f := range []results.ID{results.LaterCalls, results.HitCalls, results.Misses, results.MissedTokens} {
+			if row.Figures[f] != want.Figures[f] {
+				t.Errorf("%s: figure %v is %v, want %v", tc.name, f, row.Figures[f], want.Figures[f])
+			}
+		}
+		if calls[0].Miss != tc.why {
+			t.Errorf("%s: the first call misses by %v, want %v", tc.name, calls[0].Miss, tc.why)
+		}
+	}
+	b := signed()
+	summary := b.block(prompt.KindSummary, 3000)
+	th := &b.s.Threads[0]
+	th.Left = traces.LeftBehind{Usage: prompt.Usage{Read: 160_000}, Gap: minute, Model: true}
+	th.Events = []traces.Event{{Kind: traces.EventCompact, Summary: traces.Span{From: summary, To: summary + 1}, Kept: 9000, Wait: minute}}
+	_, calls := run(t, c, b.turn(1, 0).session())
+	if first := calls[1]; first.Miss != prompt.MissCompaction || first.Expected-first.Usage.Read != 9300 { // behind the summary call
+		t.Errorf("behind a compaction the first call misses %d by %v, want 9,300", first.Expected-first.Usage.Read, first.Miss)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // unlogged is what a thread's past reveals of what no line shows: sizes and habits that the
@@ -76,16 +75,6 @@ const (
 	hiddenLayer = 0x7f
 )
 
-// describeFirst adds to the first request of a session, neither Claude Code's nor Codex's, the part that other sessions of its agent keep warm.
-func (l *Loop) describeFirst(t *thread, model string) {
-	p, s := l.config.Profile, t.replay.session
-	if p == nil || t.started || t.trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || l.config.abroad(s) {
-		return
-	}
-	at := t.replay.shown(model)
-	l.request.Shared = int32(min(int64(p.FirstShare(&at)*float64(l.request.Tokens())), t.opening()))
-}
-
 // describe adds to the request of a conversation what no line shows.
 func (l *Loop) describe(t *thread, model string, unheld int64) {
 	l.describeFirst(t, model)
@@ -142,75 +131,6 @@ func (t *thread) warmPrior(p *profile.Profile) float64 {
 		return surely
 	}
 	return p.Shared.Value
-}
-
-// foundFirst returns what the first call of a thread finds in the cache of what
-// other conversations have left, tokens: a draw, or the expected value when
-// nothing is drawn, so that the cost of many sessions comes out right. It looks
-// at the version alone, never at the call.
-func (l *Loop) foundFirst(t *thread, p *profile.Profile) int32 {
-	if t.trace.Kind == traces.ThreadBranch || t.forked {
-		return 0
-	}
-	if n, ok := t.history(p); ok {
-		return n
-	}
-	share, tokens := t.firstCall(p)
-	tokens = min(tokens, t.opening())
-	if !l.config.Draw {
-		return int32(share * float64(tokens))
-	}
-	if l.expects(t, 3, share) {
-		return int32(tokens)
-	}
-	return 0
-}
-
-// firstCall returns how often the first call of a thread finds something that
-// others have cached, and how large that is.
-func (t *thread) firstCall(p *profile.Profile) (share float64, tokens int64) {
-	s := t.replay.session
-	if t.agent() {
-		return p.FirstOfAgent(s.Version())
-	}
-	return p.FirstCall(t.firstRead())
-}
-
-// firstRead returns what a profile predicts the read of a thread's first call from.
-func (t *thread) firstRead() *profile.FirstRead {
-	s := t.replay.session
-	return &profile.FirstRead{
-		User: profile.Key(s.User()), Version: profile.Name(s.Version()), Model: profile.Name(s.Models[t.current().Model]),
-		Entry:   profile.Name(s.Entry),
-		Session: profile.Key(prompt.DigestString(s.ID)), At: t.current().At / 1e9,
-	}
-}
-
-// history returns what the first call of a thread reads when it goes on where another
-// session ended a turn, or in a file that begins with the end of one: all that was left,
-// if the time since then is within the lifetime (recorded: a file whose first line is the
-// end of a turn is warm exactly within it). A thread that leaves another session amid a
-// turn is another process, with a head of its own.
-func (t *thread) history(p *profile.Profile) (int32, bool) {
-	r := t.current()
-	since := t.trace.Since
-	if since == 0 && r.At > 0 {
-		since = r.At - t.replay.session.Start
-	}
-	if !r.Signs.Has(traces.SignTurnEnd) || since == 0 || since > profile.Life(t.ttl) || t.inputAt == 0 {
-		return 0, false
-	}
-	return t.ahead(), true
-}
-
-// ahead returns the tokens of the context before the round's input; 0 when a layer has
-// since taken out so much that the input has moved.
-func (t *thread) ahead() int32 {
-	entries := t.context.Seal()
-	if t.inputAt == 0 || t.inputAt > len(entries) {
-		return 0
-	}
-	return entries[t.inputAt-1].Cum
 }
 
 // placeStatic moves the breakpoint behind the system prompt to where the static

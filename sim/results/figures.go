@@ -25,7 +25,7 @@ const (
 	Misses
 	MissedTokens
 	HitCalls   // calls that read all of the best prefix of their thread
-	LaterCalls // calls that are not the first of their thread
+	LaterCalls // calls that go on where a call of theirs or of another session ended
 	Compactions
 	Microcompactions
 	Recompactions

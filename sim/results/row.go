@@ -108,7 +108,7 @@ type CallRecord struct {
 	Rules    uint16  // the profile's rules that had something to say, a bit each (profile.Set)
 }
 
-// CountMiss counts a call that is not the first of its thread: a hit, or a miss of tokens that the cache had, by class.
+// CountMiss counts a call that goes on where another ended: a hit, or a miss of tokens that the cache had, by class.
 func (r *Row) CountMiss(class prompt.MissClass, tokens int64) {
 	r.Figures[LaterCalls]++
 	if class == prompt.MissNone {
