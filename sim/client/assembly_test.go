@@ -188,7 +188,7 @@ func TestCountOver(t *testing.T) {
 			tc.change(&n)
 		}
 		c := n.Over(ForVersion("2.1.25").Count)
-		if got := c.Block(&tc.block, nil); got != tc.want {
+		if got := c.Pad(c.Block(&tc.block, nil), ""); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
 		}
 	}

@@ -75,7 +75,7 @@ func TestMarkersOfShortRequests(t *testing.T) {
 }
 
 // The client's estimate: a quarter of the bytes, in the documents padded by a
-// third and rounded up; media count 2,000, and a bare string as any text.
+// third of the sum and rounded up once; media count 2,000, and a bare string as any text.
 func TestEstimate(t *testing.T) {
 	plain := ForVersion("2.1.17").Count
 	padded := plain
@@ -100,9 +100,13 @@ func TestEstimate(t *testing.T) {
 		if got := plain.Block(&tc.block, nil); got != tc.plain {
 			t.Errorf("%v of %d bytes: %d tokens, want %d", tc.block.Kind, tc.block.Bytes, got, tc.plain)
 		}
-		if got := padded.Block(&tc.block, nil); got != tc.padded {
+		if got := padded.Pad(padded.Block(&tc.block, nil), ""); got != tc.padded {
 			t.Errorf("%v of %d bytes: %d padded tokens, want %d", tc.block.Kind, tc.block.Bytes, got, tc.padded)
 		}
+	} // Three blocks of 4 bytes are 3 tokens, padded 4; padded each, they were 6.
+	four := prompt.Block{Kind: prompt.KindToolResult, Bytes: 4}
+	if got := padded.Pad(3*padded.Block(&four, nil), ""); got != 4 {
+		t.Errorf("three blocks of a token: %d padded, want 4", got)
 	}
 }
 

@@ -37,37 +37,31 @@ type Counting struct {
 // Tokens of an image or a document.
 const mediaTokens = 2000
 
-// Block returns the client's estimate for one block, tokens: a quarter of its
-// bytes, padded by a third unless Unpadded, and rounded up; images and documents
+// Block returns the client's estimate for one block, tokens and without a pad: a quarter of its
+// bytes, rounded up; images and documents
 // 2,000 unless DocumentBytes, each image in a result beside its text (001:1002-1016).
 // Tools are the names of tools by Block.Tool: a call counts with its name (002:22). Nil
 // leaves the names out.
 func (c *Counting) Block(b *prompt.Block, tools []string) int64 {
-	var raw int64
 	switch {
 	case b.Kind == prompt.KindUnseen || b.Kind == prompt.KindTools || b.Kind == prompt.KindSystem:
 		return 0 // not in the client's message list
 	case b.Kind == prompt.KindImage || b.Kind == prompt.KindDocument && !c.DocumentBytes:
-		raw = mediaTokens
+		return mediaTokens
 	case c.StringIsFree && b.Flags&prompt.FlagString != 0:
 		return 0
 	case b.Kind == prompt.KindToolUse && int(b.Tool) < len(tools):
-		raw = c.quarter(b, len(tools[b.Tool]))
-	default:
-		raw = c.quarter(b, 0)
-		if b.Kind == prompt.KindToolResult {
-			raw += int64(b.Flags.Images()) * mediaTokens
-		}
+		return c.quarter(b, len(tools[b.Tool]))
+	case b.Kind == prompt.KindToolResult:
+		return c.quarter(b, 0) + int64(b.Flags.Images())*mediaTokens
 	}
-	if c.Unpadded {
-		return raw
-	}
-	return (raw*4 + 2) / 3
+	return c.quarter(b, 0)
 }
 
-// Pad returns an estimate of what followed the last response, tokens, as the client counts it with a model.
+// Pad returns an estimate of what followed the last response, tokens, as the client counts it with a model: padded by
+// a third unless Unpadded, and rounded up once for all blocks (001:1028, 1048).
 func (c *Counting) Pad(estimate int64, model string) int64 {
-	if c.Unpadded && c.PadsLarge && named(model, large) {
+	if !c.Unpadded || c.PadsLarge && named(model, large) {
 		return (estimate*4 + 2) / 3
 	}
 	return estimate
