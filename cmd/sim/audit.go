@@ -25,6 +25,7 @@ import (
 type auditFlags struct {
 	traceFlags
 	top         int
+	by          []string
 	all         bool
 	compactions bool
 	cells       runFlags // whose compactions are shown
@@ -40,7 +41,8 @@ func newAudit() *cobra.Command {
 		Long: `Explains the bill of the sessions under PATH from recorded usage. It shows what
 was paid for, what cache misses cost and why, what the contexts held, and for each finding
 where to look. --since and --until choose calls, not sessions; days, weeks (ISO 8601) and
-months are those of --tz. Two things are simulated: which compactions cost more than they
+months are those of --tz. --by shows one
+table instead, such as --by day or --by project,model: nothing is simulated. Two things are simulated: which compactions cost more than they
 saved, and the last line, the best change that sim advise finds. Prices are those of the API;
 a subscription is billed none of this.
 
@@ -50,11 +52,16 @@ after it cost, what later calls saved, after how many calls it paid for itself, 
 conversation compacts again and again for nothing. --since and --until then choose sessions.`,
 		Example: `  sim audit ~/.claude/projects
   sim audit --since 7d --project api ~/.claude/projects
+  sim audit --by day,model --since 7d ~/.claude/projects
+  sim audit --by mcp --top 10 --format csv ~/.claude/projects
   sim audit --top 0 --tz Europe/Berlin ~/.claude/projects
   sim audit --compactions --strategy auto-compact/167k --set full-compact.trigger.fixed=60000
   sim audit --compactions --format csv thresholds ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.compactions {
+			switch {
+			case f.compactions && len(f.by) > 0:
+				return usageError{errors.New("--by divides the bill, --compactions lists compactions: give one")}
+			case f.compactions:
 				return f.chains(cmd, args)
 			}
 			return f.run(cmd, args)
@@ -67,9 +74,10 @@ conversation compacts again and again for nothing. --since and --until then choo
 	for _, name := range f.simulated {
 		cmd.Flags().Lookup(name).Annotations = map[string][]string{neededFlag: {"compactions"}}
 	}
-	f.charts.bind(cmd, "misses", "compactions")
+	f.charts.bind(cmd, "misses", "compactions", "cost")
 	flags := cmd.Flags()
 	flags.BoolVar(&f.compactions, "compactions", false, "show what every compaction cost and whether it paid off")
+	flags.StringSliceVar(&f.by, "by", nil, "a table of the bill by `NAMES`, the first outermost: "+byNames())
 	flags.BoolVar(&f.all, "all", false, "every finding, and the bill by class, model, day and project, misses and contexts")
 	flags.IntVar(&f.top, "top", 5, "show `N` findings in full and N lines of each list, and sum up the rest; 0 for all")
 	return cmd
@@ -106,6 +114,11 @@ func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	prices, err := f.prices.table()
 	err = errors.Join(err, f.charts.check(), f.onlyHere("compactions", "needs --compactions"))
+	if len(f.by) > 0 {
+		err = errors.Join(err, f.onlyHere("misses", "excludes --by"))
+	} else {
+		err = errors.Join(err, f.onlyHere("cost", "needs --by"))
+	}
 	for _, name := range f.simulated {
 		if cmd.Flags().Changed(name) {
 			err = errors.Join(err, fmt.Errorf("--%s needs --compactions", name))
@@ -115,6 +128,9 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 		return usageError{err}
 	}
 	f.read.choice.byCall = true
+	if len(f.by) > 0 {
+		return f.breakdown(cmd, args, prices)
+	}
 	f.read.listener = needs.NewListener() // the simulation asks what was used later
 	f.read.lazy = true
 	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error { return f.show(cmd, corpus, prices) })

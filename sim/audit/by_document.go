@@ -1,0 +1,149 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+)
+
+// Document returns the breakdown as a table. CSV and JSON have every group, and JSON and CSV name columns alike; people see
+// the newest or dearest o.Top and the sum of all others, everything where o.Top is 0.
+func (b *Breakdown) Document(o DocumentOptions) *document.Document {
+	d := &document.Document{
+		Title: "The bill by " + strings.Join(b.By, " and "), Head: b.head(o),
+		Data: func() *document.Table { return document.TableOf(b.columns(false), b.Groups) },
+	}
+	d.Sections = []document.Section{{Blocks: []document.Block{document.TableOf(b.columns(true), b.shown(o.Top))}}}
+	if b.Weighs {
+		d.Notes = append(d.Notes, "COST divides what calls paid for input by what stood in their contexts; TOKENS counts a thing in every call "+
+			"that carried it. "+Rest+" is output, and input of other kinds.")
+	}
+	if p := b.Pace; p != nil {
+		d.Notes = append(d.Notes, fmt.Sprintf("The window from %s has cost %s; at %s an hour it is heading for %s by %s.", p.Begins.Format("15:04"),
+			cents(p.USD), cents(p.PerHour), cents(p.Heading), p.Ends.Format("15:04")))
+	}
+	d.Notes = append(d.Notes, "Prices are the API's at each call's date, in USD; a subscription is billed none of this.")
+	return d
+}
+
+func (b *Breakdown) head(o DocumentOptions) []string {
+	period := ""
+	if b.From != "" {
+		period = fmt.Sprintf(" · %s … %s", b.From, b.Until)
+	}
+	prices := "API prices"
+	if o.Prices != "" {
+		prices = "the prices of " + o.Prices
+	}
+	line := fmt.Sprintf("%s at %s%s · %s · %s%s", cents(b.Total.USD), prices, o.AsOf, document.Count(b.Sessions, "session"),
+		document.Count(b.Total.Calls, "call"), period)
+	return append([]string{line}, b.Remarks...)
+}
+
+// shown returns the groups that people see: the newest or dearest, and the sum of all others in their place.
+func (b *Breakdown) shown(top int) []Group {
+	list, last := b.Groups, []Group(nil)
+	if n := len(list) - 1; n >= 0 && list[n].Names[0] == Rest {
+		list, last = list[:n], list[n:]
+	}
+	left := len(list) - top
+	if top <= 0 || left < 2 { // a line that sums up one line says less than that line
+		return b.total(b.Groups)
+	}
+	shown, hidden, name := list[:top], list[top:], "%d others"
+	if b.Timed() {
+		shown, hidden, name = list[left:], list[:left], "%d before"
+	}
+	rest := Group{Names: make([]string, len(b.By))}
+	rest.Names[0] = fmt.Sprintf(name, len(hidden))
+	for i := range hidden {
+		rest.plus(&hidden[i])
+	}
+	if b.Weighs {
+		rest.Calls = 0 // things share calls
+	}
+	if b.Timed() {
+		return b.total(slices.Concat([]Group{rest}, shown, last))
+	}
+	return b.total(slices.Concat(shown, []Group{rest}, last))
+}
+
+// total appends the sum.
+func (b *Breakdown) total(groups []Group) []Group {
+	sum := b.Total
+	sum.Names = make([]string, len(b.By))
+	sum.Names[0] = "all"
+	return append(append([]Group{}, groups...), sum)
+}
+
+type groupColumn = document.ColumnOf[Group]
+
+// columns returns the columns: people read titles, machines names. Things that weigh have no tokens by class.
+func (b *Breakdown) columns(people bool) []groupColumn {
+	var list []groupColumn
+	for i, name := range b.By {
+		list = append(list, groupColumn{
+			Column: document.Column{Name: name, Title: strings.ToUpper(name), Clip: minName},
+			Of: func(g Group) any {
+				if people && name == "session" {
+					if short := b.short[g.Names[i]]; short != "" {
+						return short
+					}
+				}
+				if people {
+					return tail(g.Names[i], maxName)
+				}
+				return g.Names[i]
+			},
+		})
+	}
+	add := func(name, title, unit string, spare int, of func(Group) any) {
+		list = append(list, groupColumn{Column: document.Column{Name: name, Title: title, Unit: unit, Right: true, Spare: spare}, Of: of})
+	}
+	add("cost_usd", "COST", document.UnitUSD, 0, func(g Group) any { return g.USD })
+	if people {
+		add("", "SHARE", "", 2, func(g Group) any { return document.Share(g.USD, b.Total.USD) })
+	}
+	add("calls", "CALLS", "", 0, func(g Group) any {
+		if g.Calls == 0 {
+			return nil
+		}
+		return g.Calls
+	})
+	if b.Weighs {
+		add("tokens_over_calls", "TOKENS", document.UnitTokens, 0, func(g Group) any {
+			if g.Tokens == 0 {
+				return nil
+			}
+			return g.Tokens
+		})
+		return list
+	}
+	add("cache_hit_ratio", "HIT", "", 0, func(g Group) any {
+		if !people {
+			if g.Input() == 0 {
+				return nil
+			}
+			return float64(g.Read) / float64(g.Input())
+		}
+		return document.Share(float64(g.Read), float64(g.Input()))
+	})
+	add("misses", "MISSES", "", 1, func(g Group) any { return g.Misses })
+	add("miss_usd", "THEY COST", document.UnitUSD, 1, func(g Group) any { return g.MissUSD })
+	add("cache_read_tokens", "READ", document.UnitTokens, 0, func(g Group) any { return g.Read })
+	if people {
+		add("", "WRITTEN", document.UnitTokens, 0, func(g Group) any { return g.Write5m + g.Write1h + g.WriteOther })
+	} else {
+		add("cache_write_5m_tokens", "", "", 0, func(g Group) any { return g.Write5m })
+		add("cache_write_1h_tokens", "", "", 0, func(g Group) any { return g.Write1h })
+		add("cache_write_other_tokens", "", "", 0, func(g Group) any { return g.WriteOther })
+	}
+	add("input_uncached_tokens", "UNCACHED", document.UnitTokens, 0, func(g Group) any { return g.Uncached })
+	add("output_tokens", "OUTPUT", document.UnitTokens, 0, func(g Group) any { return g.Output })
+	return list
+}
+
+// Timed reports whether the groups are in order of time.
+func (b *Breakdown) Timed() bool { return b.dimensions[0].timed }
