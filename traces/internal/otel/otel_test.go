@@ -408,6 +408,7 @@ func TestLibraries(t *testing.T) {
 	sdk := counts("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_write.input_tokens")
 	open := counts("llm.token_count.prompt", "llm.token_count.completion", "llm.token_count.prompt_details.cache_read", "llm.token_count.prompt_details.cache_write")
 	old := counts("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.cache_creation_input_tokens")
+	strands := counts("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens")
 	vercel := counts("ai.usage.inputTokens", "ai.usage.outputTokens", "ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.inputTokenDetails.cacheWriteTokens")
 	chat := func(list []string, more ...string) []string {
 		return append(append([]string{"gen_ai.operation.name", "chat", "gen_ai.response.model", "claude-opus-4-6"}, list...), more...)
@@ -449,6 +450,16 @@ func TestLibraries(t *testing.T) {
 		}, true, "another span reports"},
 		"Traceloop": {func(i int) []string {
 			return []string{library(i, "opentelemetry.instrumentation.anthropic", "a", "r", 0, 5, chat(old[i], "gen_ai.response.id", id(i))...)}
+		}, false, ""},
+		"pydantic-ai around Anthropic's SDK": {func(i int) []string {
+			return []string{
+				library(i, "pydantic-ai", "a", "r", 0, 5, chat(sdk[i])...),
+				library(i, "com.anthropic.sdk.python", "b", "a", 1, 4, chat(append(sdk[i], hour(i)...), "gen_ai.response.id", id(i))...),
+			}
+		}, true, ""},
+		"Strands, by old and new names": {func(i int) []string {
+			return []string{library(i, "strands.telemetry.tracer", "a", "r", 0, 5, chat(append(strands[i], "gen_ai.usage.prompt_tokens", sdk[i][1],
+				"gen_ai.usage.cache_read_input_tokens", sdk[i][5], "gen_ai.usage.cache_write_input_tokens", sdk[i][7]))...)}
 		}, false, ""},
 		"logfire, a stream": {func(i int) []string {
 			return []string{
@@ -501,5 +512,16 @@ func TestCountsBeside(t *testing.T) {
 		if got := s.Usage().Output; got != output {
 			t.Errorf("%s: %d tokens of output, want %d", model, got, output)
 		}
+	}
+}
+
+// pydantic-ai's span has the messages and holds that of Anthropic's SDK, which has the counts: the call has both.
+func TestContentOfTheSpanAround(t *testing.T) {
+	outer := call("a", "", 0, 20_010, 0, 20_000, 100, "gen_ai.input.messages", `[{"role":"user","parts":[{"type":"text","content":"Please do it"}]}]`)
+	inner := call("b", "a", 1, 20_010, 0, 20_000, 100, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens", "20000")
+	inner.to = 4
+	s := sessionOf(t, outer, inner)
+	if u := s.Usage(); s.NumCalls() != 1 || u.Write1h != 20_000 || strings.Contains(fmt.Sprint(s.Problems), "shows no messages") {
+		t.Errorf("%d calls, %+v, problems %v", s.NumCalls(), u, s.Problems)
 	}
 }

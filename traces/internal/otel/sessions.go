@@ -113,8 +113,8 @@ func climb(list []*span, of map[prompt.Digest]*span) {
 	}
 }
 
-// innermost drops calls that hold another one, as several libraries make spans of one call. Of a call whose counts only an
-// outer span has, that one stays.
+// innermost drops calls that hold another one, as several libraries make spans of one call, and keeps what they alone say. Of
+// a call whose counts only an outer span has, that one stays.
 func innermost(list []*span) {
 	outer := map[*span]bool{}
 	for _, counted := range [...]bool{true, false} {
@@ -127,7 +127,9 @@ func innermost(list []*span) {
 					outer[sp] = outer[sp] || !outer[up]
 					break
 				}
-				outer[up] = true
+				if outer[up] = true; sp.call.Usage.Same(&up.call.Usage) {
+					sp.call.Adopt(up.call)
+				}
 			}
 		}
 	}
