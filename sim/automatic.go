@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"time"
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -49,7 +50,11 @@ func (t *thread) serving(index int32, model string) prompt.Serving {
 	if s.abroad != nil {
 		return s.abroad.ServingOf(s.session.Agent, model)
 	}
-	if p == nil || !p.Codex.Switches.Served {
+	switch {
+	case p != nil && p.Codex.Switches.Served:
+	case s.halfDay:
+		return prompt.Serving{Retention: keptHalfDay}
+	default:
 		return prompt.Serving{}
 	}
 	best := servers.ServingOf(s.session.Agent, model)
@@ -60,7 +65,21 @@ func (t *thread) serving(index int32, model string) prompt.Serving {
 	if u := t.automatic.of(uint16(index)); u != nil {
 		best = u.serving(best, model, p.Weight)
 	}
+	if s.halfDay {
+		best.Retention = keptHalfDay
+	}
 	return best
+}
+
+// keptHalfDay is how long OpenAI keeps what a client asks it to keep for 12 hours, ns: that is the minimum (openai
+// 3.57.0, prompt_cache_options.ttl).
+const keptHalfDay = int64(12 * time.Hour)
+
+// halfDay reports whether the calls of a session asked for that. As it is the client's setting, one call tells it of all.
+func halfDay(s *traces.Session) bool {
+	return slices.ContainsFunc(s.Threads, func(t traces.Thread) bool {
+		return slices.ContainsFunc(t.Rounds, func(r traces.Round) bool { return r.Flags&traces.RoundHalfDay != 0 })
+	})
 }
 
 // serving returns how the calls seen are served, which began as base with the weight of so many calls. Where most

@@ -49,6 +49,7 @@ type replay struct {
 	// unwritten says that what is written to the cache is billed as plain input, as gateways do.
 	unwritten bool
 	written   bool             // what is not read is billed as written, by a cache that works by itself
+	halfDay   bool             // the client asks an automatic cache to keep prefixes for 12 hours
 	rules     profile.Set      // of the profile, those that hold for the client
 	static    int64            // tokens of the head of main threads, by the profile; 0 for unknown
 	compacts  bool             // the recording has an automatic compaction of a main conversation
@@ -108,7 +109,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.scaled, s.scale, s.own = "", 1, 0
 	s.server = l.serverOf(session, s.assembly.Provider)
 	s.automatic, s.unwritten = l.config.cache(session) == traces.CacheAutomatic, l.config.unwritten(session)
-	s.written = l.config.written(session)
+	s.written, s.halfDay = l.config.written(session), halfDay(session)
 	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic || l.config.abroad(session) {
 		s.profile = nil // it describes clients of other agents, and other servers
 	}

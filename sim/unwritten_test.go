@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -78,6 +79,30 @@ func TestSearchesAreBilled(t *testing.T) {
 	} {
 		if math.Abs(usd-0.03) > 1e-12 {
 			t.Errorf("%s: $%f for the searches, want $0.03", what, usd)
+		}
+	}
+}
+
+// A client that asks OpenAI to keep its prefixes for 12 hours reads them after 2 hours, one that does not misses them after the
+// server's half hour, and after 13 hours both do.
+func TestKeptForHalfADay(t *testing.T) {
+	for _, tc := range []struct {
+		halfDay bool
+		hours   int64
+		misses  int
+	}{{true, 2, 0}, {false, 2, 1}, {true, 13, 1}} {
+		b := newSession("half-day").turns(2, second, 5000)
+		if tc.halfDay {
+			b.s.Threads[0].Rounds[0].Flags |= traces.RoundHalfDay
+		}
+		b.round(traces.TriggerPrompt, tc.hours*60*minute, 300)
+		b.s.Agent, b.s.Models[0] = traces.AgentRequests, "gpt-5.6-sol"
+		c := testConfig(t, "recorded")
+		c.Server = func(traces.Cache) Server {
+			return promptcache.NewOpenAI(promptcache.OpenAIConfig{Retention: 30 * minute})
+		}
+		if row, calls := run(t, c, b.session()); row.N(results.Misses) != tc.misses {
+			t.Errorf("%+v: %d misses, reads %d of %d", tc, row.N(results.Misses), calls[2].Usage.Read, calls[2].Context)
 		}
 	}
 }

@@ -221,6 +221,7 @@ const (
 	RoundNoTime                               // lines without usable time: intervals are 0
 	RoundFallback                             // another model refused, and the one that is logged answered in its place
 	RoundSpread                               // the input is an estimated share of what the log has for several calls together
+	RoundHalfDay                              // an automatic cache was asked to keep what the call wrote for 12 hours
 )
 
 // Round is one API call: what was appended before it and what it answered.

@@ -16,6 +16,9 @@ func (o *OpenAI) serving(model, own prompt.Serving) prompt.Serving {
 	case model.Step <= 0:
 		model = servedPlain
 	}
+	if own.Retention > 0 {
+		model.Retention = own.Retention
+	}
 	if model.Retention <= 0 {
 		model.Retention = o.cfg.Retention
 	}

@@ -233,7 +233,8 @@ func TextsOf(blocks []Block) []traces.Text {
 // Logged are the counts of a call as interfaces of models and their instrumentation name them. Reads
 // and writes that are left out are none.
 type Logged struct {
-	Input, Output, Read, Write, Hour, Reasoning, Sum Count // Hour is of the writes
+	Input, Output, Read, Write, Reasoning, Sum Count
+	Hour, HalfHour, HalfDay                    Count // of the writes, by how long they are kept
 
 	Apart bool // the input leaves out what was read and written
 }
@@ -262,6 +263,9 @@ func (l Logged) Usage() Usage {
 	u := Counts(l.Input, l.Read, l.Write, l.Output, l.Sum, thought)
 	if u.OK && l.Hour.Logged {
 		u.Write5m, u.Write1h, u.Assumed = u.Write5m-l.Hour.N, l.Hour.N, false
+	}
+	if stated := l.HalfHour.N + l.HalfDay.N; u.OK && stated > 0 && stated == l.Write.N {
+		u.Assumed, u.HalfDay = false, l.HalfDay.N > 0
 	}
 	return u
 }

@@ -182,10 +182,12 @@ func (v Values) Count(what string) Count {
 	return c
 }
 
-// Logged returns the counts that a table calls input, output, read, write, hour, reasoning and total.
+// Logged returns the counts that a table calls input, output, read, write, hour, half_hour, half_day,
+// reasoning and total.
 func (v Values) Logged() Logged {
 	return Logged{
 		Input: v.Count("input"), Output: v.Count("output"), Read: v.Count("read"), Write: v.Count("write"), Hour: v.Count("hour"),
+		HalfHour: v.Count("half_hour"), HalfDay: v.Count("half_day"),
 		Reasoning: v.Count("reasoning"), Sum: v.Count("total"),
 	}
 }

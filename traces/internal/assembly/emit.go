@@ -317,6 +317,9 @@ func (e *emitter) flags(rd *Round, out *traces.Round) {
 		out.Flags |= traces.RoundTierAssumed
 		q.AssumedTiers++
 	}
+	if rd.HalfDay && rd.OK {
+		out.Flags |= traces.RoundHalfDay
+	}
 	if rd.Spread && rd.OK {
 		out.Flags |= traces.RoundSpread
 		q.Spread++

@@ -198,6 +198,8 @@ output    output_tokens completion_tokens
 read      cache_read_input_tokens cached_tokens prompt_cache_hit_tokens
 write     cache_creation_input_tokens cache_write_tokens cache_creation_tokens
 hour      ephemeral_1h_input_tokens
+half_hour ttl_30m_tokens
+half_day  ttl_12h_tokens
 reasoning reasoning_tokens thinking_tokens
 total     total_tokens
 speed     speed

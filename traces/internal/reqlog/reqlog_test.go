@@ -178,6 +178,24 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// OpenAI's responses say of writes whether they are kept for 30 minutes or for 12 hours: neither is an assumption.
+func TestOpenAILifetimes(t *testing.T) {
+	for details, want := range map[string]struct{ halfDay, assumed bool }{
+		`,"cache_write_tokens_details":{"ttl_30m_tokens":0,"ttl_12h_tokens":60}`: {true, false},
+		`,"cache_write_tokens_details":{"ttl_30m_tokens":60,"ttl_12h_tokens":0}`: {false, false},
+		`,"cache_write_tokens_details":{"ttl_30m_tokens":0,"ttl_12h_tokens":0}`:  {false, true},
+		"": {false, true},
+	} {
+		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": fmt.Sprintf(`{"start":%d,"request":{"model":"gpt-5.6-sol","input":"do it"},"response":{"id":"c1",`+
+			`"model":"gpt-5.6-sol","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}],"usage":{"input_tokens":100,`+
+			`"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":60%s},"output_tokens":7}}}`, start, details)})
+		r := &c.Sessions[0].Threads[0].Rounds[0]
+		if got := r.Flags&traces.RoundHalfDay != 0; got != want.halfDay || r.Flags&traces.RoundTierAssumed != 0 != want.assumed || r.Usage.Writes() != 60 {
+			t.Errorf("%s: %+v, 12 hours %t, want %+v", details, r, got, want)
+		}
+	}
+}
+
 // Counts of OpenAI's two interfaces, whole and streamed, each with 100 tokens of input, 60 of which are read, and 7 of output.
 func TestOpenAI(t *testing.T) {
 	chat := `"usage":{"prompt_tokens":100,"completion_tokens":7,"total_tokens":107,"prompt_tokens_details":{"cached_tokens":60}}`
