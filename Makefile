@@ -27,7 +27,7 @@ PKG ?= ./sim/promptcache
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test house race torture golden experiment clients bench lint fuzz cross dist weight mutants gremlins flink browser picture man
+.PHONY: all build run test quick house race torture golden experiment clients bench lint fuzz cross dist weight mutants gremlins flink browser picture man
 
 all: build test lint
 
@@ -40,6 +40,9 @@ run:
 test:
 	go vet ./...
 	go test -vet=off -timeout 15m ./...
+
+quick:
+	go test -vet=off -short $$(go list ./... | grep -v /cmd/sim)
 
 house:
 	HOUSE=1 go test -vet=off -count=1 -run 'WorkedExamples|WayOfARun' .

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,7 +11,6 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // adviseFlags are the flags of sim advise.
@@ -44,23 +42,6 @@ uncached input token of the model with the largest bill. The limits of plans are
 	units := []string{scenarios.AsDollars, scenarios.AsTokens}
 	bindChoice(cmd, &f.as, "as", "report use and savings in `UNIT`: "+strings.Join(units, " or "), units)
 	return cmd
-}
-
-// begin runs sim without a verb: advice on the person's own sessions, or help if there are none.
-func begin(cmd *cobra.Command) error {
-	found, _, err := survey(cmd.Context())
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(found, func(s traces.Stock) bool { return agents.Readable(s.Place) }) {
-		return cmd.Help()
-	}
-	advise := newAdvise()
-	advise.SetContext(cmd.Context())
-	advise.SetIn(cmd.InOrStdin())
-	advise.SetOut(cmd.OutOrStdout())
-	advise.SetErr(cmd.ErrOrStderr())
-	return advise.RunE(advise, nil)
 }
 
 func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {

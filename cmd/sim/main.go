@@ -104,8 +104,8 @@ func newRoot() *cobra.Command {
 		Short: "What agent sessions cost under different ways of managing their context",
 		Long: `sim replays recorded coding-agent sessions through context-compaction strategies
 against a model of the provider's prompt cache, and reports cost, cache hits and
-compactions. Without a command it advises on the sessions it finds in the usual places
-of coding agents.`,
+compactions. Without a command it says what the sessions that it finds in the usual places
+of coding agents cost, and what to set.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),
