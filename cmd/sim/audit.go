@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/calls"
@@ -67,7 +68,7 @@ conversation compacts again and again for nothing. --since and --until then choo
 			return f.run(cmd, args)
 		},
 	}
-	f.bind(cmd)
+	f.bind(cmd, append(document.Formats(), formatMetrics)...)
 	before := names(cmd)
 	f.cells.bindStrategies(cmd)
 	f.simulated = slices.DeleteFunc(names(cmd), func(name string) bool { return slices.Contains(before, name) })
@@ -114,6 +115,9 @@ func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	prices, err := f.prices.table()
 	err = errors.Join(err, f.charts.check(), f.onlyHere("compactions", "needs --compactions"))
+	if f.format == formatMetrics && len(f.by) == 0 {
+		err = errors.Join(err, fmt.Errorf("--format %s writes a table: give --by NAMES", formatMetrics))
+	}
 	if len(f.by) > 0 {
 		err = errors.Join(err, f.onlyHere("misses", "excludes --by"))
 	} else {

@@ -16,6 +16,9 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
+// formatMetrics is the format for dashboards, of breakdowns alone.
+const formatMetrics = "openmetrics"
+
 // byNames lists the names that --by takes.
 func byNames() string {
 	var list []string
@@ -31,6 +34,9 @@ func (f *auditFlags) breakdown(cmd *cobra.Command, args []string, prices *costmo
 		f.top = 0
 	}
 	f.read.lazy = true
+	if f.format == formatMetrics {
+		f.read.bare = true
+	}
 	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
 		o := audit.Options{Prices: prices, Zone: f.read.choice.zone, In: f.read.filter.InPeriod}
 		b, err := audit.Break(corpus.Sessions, f.by, o, time.Now())
@@ -48,6 +54,9 @@ func (f *auditFlags) breakdown(cmd *cobra.Command, args []string, prices *costmo
 		}
 		if last, err := time.Parse(time.DateOnly, b.Until); err == nil {
 			with.AsOf = prices.Stale(last)
+		}
+		if f.format == formatMetrics {
+			return errors.Join(b.WriteMetrics(cmd.OutOrStdout()), f.charts.draw(cmd, charts.BreakdownDrawings(b)))
 		}
 		return errors.Join(b.Document(with).Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, charts.BreakdownDrawings(b)))
 	})
