@@ -27,8 +27,6 @@ type record struct {
 	} `json:"$set"`
 	Rewind   string         `json:"$rewindTo"`
 	Messages jsontext.Value `json:"messages"` // of a whole session
-
-	summary bool // the message is part of a summary
 }
 
 // thought is a part of the model's thinking, as it was shown.
@@ -62,10 +60,16 @@ type tokens struct {
 
 // part is one part of a content.
 type part struct {
-	Text     string `json:"text"`
-	Inline   *blob  `json:"inlineData"`
-	File     *blob  `json:"fileData"`
+	Text   string `json:"text"`
+	Inline *blob  `json:"inlineData"`
+	File   *blob  `json:"fileData"`
+	Call   *struct {
+		ID   string         `json:"id"`
+		Name string         `json:"name"`
+		Args jsontext.Value `json:"args"`
+	} `json:"functionCall"`
 	Response *struct {
+		ID    string         `json:"id"`
 		Said  said           `json:"response"`
 		Parts jsontext.Value `json:"parts"`
 	} `json:"functionResponse"`
@@ -96,11 +100,7 @@ func (r *record) repeats(m mark) bool {
 func (r *record) steps(mk assembly.Maker, at int64) (steps []assembly.Step, known bool) {
 	switch r.Type {
 	case "user":
-		kind := prompt.KindPrompt
-		if r.summary {
-			kind = prompt.KindSummary
-		}
-		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: blocksOf(mk, r.Content, kind)}}, true
+		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: blocksOf(mk, r.Content, prompt.KindPrompt)}}, true
 	case "gemini":
 		return r.answer(mk, at), true
 	case "info", "error", "warning":
@@ -111,9 +111,6 @@ func (r *record) steps(mk assembly.Maker, at int64) (steps []assembly.Step, know
 
 // answer returns the steps of a message of the model, written when its text had ended. The results of its tools came later.
 func (r *record) answer(mk assembly.Maker, at int64) []assembly.Step {
-	if r.summary {
-		return []assembly.Step{{Kind: assembly.StepReply, At: at, Blocks: blocksOf(mk, r.Content, prompt.KindSummary)}}
-	}
 	reply := assembly.Step{Kind: assembly.StepReply, At: at, ID: r.ID, Model: r.Model}
 	for _, t := range r.Thoughts {
 		reply.Blocks = append(reply.Blocks, mk.Text(prompt.KindThinking, t.Subject+"\n"+t.Description))
@@ -160,21 +157,49 @@ func (t *tokens) usage() assembly.Usage {
 	return assembly.Counts(input, t.Cached, assembly.Count{Logged: true}, output, t.Total, t.Thoughts.N)
 }
 
-// blocksOf returns the blocks of a content, a string or a list; kind is the kind of its texts.
-func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) []assembly.Block {
+// copies returns the blocks of a message of a new history, which has calls of tools and their results among its parts; kind is the
+// kind of its texts, KindText where they are what they were: a person's or the model's.
+func (r *record) copies(mk assembly.Maker, kind prompt.Kind) []assembly.Block {
+	if kind == prompt.KindText && r.Type == "user" {
+		kind = prompt.KindPrompt
+	}
 	var list []assembly.Block
-	for _, p := range assembly.PartsOf(mk, v, (*part).text) {
-		switch b := cmp.Or(p.Inline, p.File); {
-		case p.Text != "":
-			list = append(list, mk.Text(kind, p.Text))
-		case b == nil:
-		case strings.HasPrefix(b.Mime, "image/"):
-			list = append(list, mk.Text(prompt.KindImage, b.Data+b.URI))
+	for _, p := range assembly.PartsOf(mk, r.Content, (*part).text) {
+		switch {
+		case p.Call != nil:
+			list = append(list, mk.Use(assembly.CallID(p.Call.ID), p.Call.Name, p.Call.Args))
+		case p.Response != nil:
+			list = append(list, mk.Result(assembly.CallID(p.Response.ID), string(p.Response.Said), false, false))
 		default:
-			list = append(list, mk.Text(prompt.KindDocument, b.Data+b.URI))
+			list = p.add(mk, list, kind)
 		}
 	}
 	return list
+}
+
+// blocksOf returns the blocks of a content, a string or a list; kind is the kind of its texts. Calls of tools and their results
+// stand outside a content too, and are read there.
+func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) (list []assembly.Block) {
+	for _, p := range assembly.PartsOf(mk, v, (*part).text) {
+		list = p.add(mk, list, kind)
+	}
+	return list
+}
+
+// add adds the block of a text, an image or a document.
+func (p *part) add(mk assembly.Maker, list []assembly.Block, kind prompt.Kind) []assembly.Block {
+	b := cmp.Or(p.Inline, p.File)
+	switch {
+	case p.Text != "":
+		return append(list, mk.Text(kind, p.Text))
+	case b == nil:
+		return list
+	case strings.HasPrefix(b.Mime, "image/"):
+		kind = prompt.KindImage
+	default:
+		kind = prompt.KindDocument
+	}
+	return append(list, mk.Text(kind, b.Data+b.URI))
 }
 
 // resultOf returns the text of a tool's result and whether it has an image.

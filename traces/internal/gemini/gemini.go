@@ -2,7 +2,8 @@
 // session up to April 2026, JSON lines since. A message is written again as its
 // tokens and tools arrive, so that the last record of an id counts. A line may go
 // back to a message, which leaves a branch, or give a whole new history, which is
-// a compaction where messages are missing from it.
+// a compaction where messages are missing from it. A client that resumes a session
+// gives its history again with every result of a tool twice, which is none.
 //
 // Tools and system prompt are in no record, so all of the first call that no
 // record shows counts as these. Nor are the calls that make and verify a
@@ -17,8 +18,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
@@ -74,6 +75,8 @@ type file struct {
 	index     map[string]int32 // of entries, by id
 	latest    map[int32]mark   // by entry
 	uncounted map[string]int   // lines of answers without counts, by id
+	set       []record         // the messages that were set last and nothing followed yet
+	setLine   int
 }
 
 // header is what a session says of itself.
@@ -93,7 +96,8 @@ func newFile(f *assembly.File) *file {
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	f := newFile(assembly.NewFile(in.Name, opts))
 	if head, err := in.Head(64 << 10); err == nil && lined(head) {
-		return f, f.Read(ctx, opts, in, f.line)
+		err := f.Read(ctx, opts, in, f.line)
+		return f, cmp.Or(err, f.settle())
 	}
 	return f, f.ReadDocument(ctx, opts, in, f.document)
 }
@@ -105,6 +109,7 @@ func texts(text []byte) []traces.Text {
 		for line := range bytes.Lines(text) {
 			_ = f.line(assembly.Line{Text: line}) // what cannot be read has no blocks
 		}
+		_ = f.settle()
 	} else {
 		_ = f.document(text) // as far as it is readable
 	}
@@ -141,12 +146,14 @@ func (f *file) line(ln assembly.Line) error {
 	switch {
 	case r.Set != nil:
 		if r.Set.Messages != nil {
-			return f.replace(ln.Number, r.Set.Messages)
+			f.set, f.setLine = r.Set.Messages, ln.Number
 		}
 	case r.Rewind != "":
+		err := f.settle()
 		f.rewind(ln.Number, r.Rewind)
+		return err
 	case r.Type != "":
-		return f.message(ln.Number, &r)
+		return errors.Join(f.settle(), f.message(ln.Number, &r))
 	case r.Session != "":
 		if f.Session == "" {
 			f.header = r.header
@@ -214,56 +221,79 @@ func (f *file) rewind(line int, id string) {
 		f.at = -1
 		return
 	}
-	f.at = f.Parent(i)
+	if f.at = f.Parent(i); f.latest[i].typ == "" {
+		f.at = i // a copy among others
+	}
 }
 
-// replace makes messages the history. Those that it had and that are among them stay as they are, since a call was answered by
-// what they were; of a new history that lacks some, what precedes the first that stayed is a summary.
-func (f *file) replace(line int, messages []record) error {
+// settle makes the messages that were set last the history. Those that another set replaced before anything was said were never
+// sent: a client that resumes a session sets the first message alone, then all.
+func (f *file) settle() error {
+	line, messages := f.setLine, f.set
+	if f.set = nil; messages == nil {
+		return nil
+	}
 	kept := map[int32]bool{}
-	first := len(messages)
 	for k := range messages {
 		if i, ok := f.index[messages[k].ID]; ok {
-			kept[i], first = true, min(first, k)
+			kept[i] = true
 		}
 	}
-	compact := assembly.Step{Kind: assembly.StepCompact, Line: int32(line)}
 	dropped := false
-	var path []int32
 	for i := f.at; i >= 0; i = f.Parent(i) {
-		path = append(path, i)
 		dropped = dropped || !kept[i] && len(f.Steps(i)) > 0
 	}
-	if !dropped {
-		first = 0
-	}
-	for i := range slices.Backward(path) {
-		if kept[path[i]] {
-			for _, st := range f.Steps(path[i]) {
-				compact.Blocks = append(compact.Blocks, st.Blocks...)
-			}
-		}
-	}
-	for k := range messages[:first] {
-		m := &messages[k]
-		compact.At = cmp.Or(f.Stamp(line, []byte(m.Timestamp)), compact.At)
-		m.summary = true
-		steps, _ := m.steps(f.Maker, 0)
-		for _, st := range steps {
-			compact.Blocks = append(compact.Blocks, st.Blocks...)
-		}
-	}
 	if dropped {
-		f.at = f.Add(f.at, []assembly.Step{compact})
+		f.compact(line, messages)
 	}
-	for k := first; k < len(messages); k++ {
-		if _, ok := f.index[messages[k].ID]; !ok {
-			if err := f.message(line, &messages[k]); err != nil {
+	for k := range messages {
+		m := &messages[k]
+		if _, known := f.index[m.ID]; known {
+			continue
+		}
+		if m.Type != "gemini" || m.Tokens != nil {
+			if err := f.message(line, m); err != nil {
 				return err
 			}
+			continue
 		}
+		// What the model said without counts is a copy, and no call.
+		f.at = f.Add(f.at, []assembly.Step{{Kind: assembly.StepInput, Line: int32(line), Blocks: m.copies(f.Maker, prompt.KindText)}})
+		f.index[m.ID] = f.at
 	}
 	return nil
+}
+
+// compact replaces the history by messages, which lack some of it. Those that it had stay as they are, since a call was answered
+// by what they were. Of the new ones the first of the user, with the answer that confirms it, is the summary; the rest are copies
+// under new ids, as Gemini CLI writes them since 0.55 (0.61.0, 2026-11-27).
+func (f *file) compact(line int, messages []record) {
+	step := assembly.Step{Kind: assembly.StepCompact, Line: int32(line)}
+	var summary []assembly.Block
+	at, confirmed := f.Len(), -1
+	for k := range messages {
+		m := &messages[k]
+		i, known := f.index[m.ID]
+		switch {
+		case known && f.latest[i].typ != "":
+			for _, st := range f.Steps(i) {
+				step.Blocks = append(step.Blocks, st.Blocks...)
+			}
+			continue
+		case m.Tokens != nil: // a call
+			continue
+		case m.Type == "user" && len(summary) == 0:
+			summary, confirmed = m.copies(f.Maker, prompt.KindSummary), k+1
+		case m.Type == "gemini" && k == confirmed:
+			summary = append(summary, m.copies(f.Maker, prompt.KindSummary)...)
+		default:
+			step.Blocks = append(step.Blocks, m.copies(f.Maker, prompt.KindText)...)
+		}
+		step.At = cmp.Or(f.Stamp(line, []byte(m.Timestamp)), step.At)
+		f.index[m.ID] = int32(at)
+	}
+	step.Blocks = append(step.Blocks, summary...)
+	f.at = f.Add(f.at, []assembly.Step{step})
 }
 
 // sessions makes sessions of main files, with the files of sub-agents as threads.

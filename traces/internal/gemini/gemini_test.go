@@ -142,6 +142,42 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
+// A client that resumes a session says who it is again, sets its first message alone, and then its whole history with every
+// result of a tool a second time, as Gemini CLI 0.61.0 does (2026-11-27). That is no compaction. The compaction behind it
+// writes what it keeps under new ids without counts, which are copies and no calls.
+func TestResume(t *testing.T) {
+	s := newScript()
+	s.add(`{"$set":{"messages":[{"id":"env","timestamp":"$AT","type":"user","content":[{"text":"today"}]}],"lastUpdated":"$AT"}}`)
+	s.user("u1", "one").answer("m1", "a", 8000, 0, 10, tool)
+	const env, response = `{"id":"env","timestamp":"$AT","type":"user","content":[{"text":"today"}]}`, `[{"functionResponse":{"id":"t1","name":"read_file","response":{"output":"package a"}}}]`
+	answer := `{"functionCall":{"id":"t1","name":"read_file","args":{"file_path":"/a.go"}}}`
+	s.add(`{"id":"r1","timestamp":"$AT","type":"user","content":`+response+`}`).answer("m2", "b", 8100, 8000, 10, "")
+	s.add(head).add(`{"$set":{"messages":[` + env + `],"lastUpdated":"$AT"}}`).add(`{"$set":{"sessionId":"g1"}}`)
+	s.add(`{"$set":{"messages":[` + env + `,{"id":"u1","timestamp":"$AT","type":"user","content":[{"text":"one"}]},` +
+		`{"id":"m1","timestamp":"$AT","type":"gemini","content":[{"text":"a"},` + answer + `]},` +
+		`{"id":"m1_response","timestamp":"$AT","type":"user","content":` + response + `},{"id":"r1","timestamp":"$AT","type":"user","content":` + response + `},` +
+		`{"id":"m2","timestamp":"$AT","type":"gemini","content":[{"text":"b"}]}]}}`)
+	s.user("u2", "two").answer("m3", "c", 600_000, 8100, 10, "")
+	if got := read(t, s.text()); len(got.Threads) != 1 || got.NumCalls() != 3 || len(got.Threads[0].Events) != 0 || len(got.Problems) != 0 {
+		t.Fatalf("resumed: %d threads, %d calls, events %+v, problems %v", len(got.Threads), got.NumCalls(), got.Threads[0].Events, got.Problems)
+	}
+	s.add(`{"$set":{"messages":[` + env + `,{"id":"n1","timestamp":"$AT","type":"user","content":[{"text":"what was done"}]},` +
+		`{"id":"n2","timestamp":"$AT","type":"gemini","content":[{"text":"Got it."}]},{"id":"n3","timestamp":"$AT","type":"user","content":[{"text":"two"}]},` +
+		`{"id":"n4","timestamp":"$AT","type":"gemini","content":[{"text":"c"},` + answer + `]},{"id":"n5","timestamp":"$AT","type":"user","content":` + response + `}]}}`)
+	got := read(t, s.user("u3", "three").answer("m4", "d", 9000, 8000, 10, "").text())
+	th := got.Threads[0]
+	if len(got.Threads) != 1 || len(th.Rounds) != 4 || len(th.Events) != 1 || len(got.Problems) != 0 {
+		t.Fatalf("%d threads, %d calls, events %+v, problems %v", len(got.Threads), len(th.Rounds), th.Events, got.Problems)
+	}
+	ev := th.Events[0]
+	if !slices.Equal(agenttest.Kinds(got, ev.Summary), []string{"summary", "summary"}) || ev.Round != 3 {
+		t.Errorf("compaction ahead of call %d with a summary of %v, want 3 and two parts", ev.Round, agenttest.Kinds(got, ev.Summary))
+	}
+	if ev.Kept == 0 {
+		t.Error("nothing is kept")
+	}
+}
+
 // A sub-agent's file lies in a folder named after the session whose tool started it.
 func TestSubAgent(t *testing.T) {
 	started := strings.Replace(tool, `"status"`, `"agentId":"sub","status"`, 1)
