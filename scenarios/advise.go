@@ -82,12 +82,14 @@ type Change struct {
 	Low        float64 `json:"unseen_low"`
 	High       float64 `json:"unseen_high"`
 	Detectable float64 `json:"unseen_detectable"`
-	verdict    stats.Verdict
-	Edge       string `json:"edge,omitempty"`          // "lowest" or "highest" of the values tried
-	EdgeWhy    string `json:"edge_why,omitempty"`      // why none beyond it is tried
-	More       int    `json:"more_sessions,omitempty"` // about how many more sessions would decide
-	Effect     Effect `json:"effect"`
-	Tokens     Tokens `json:"tokens"` // what all sessions use with it
+	// Agree is the share of draws of such sessions in which it saves, 0…1, as the interval has it.
+	Agree   float64 `json:"unseen_agree,omitzero"`
+	verdict stats.Verdict
+	Edge    string `json:"edge,omitempty"`          // "lowest" or "highest" of the values tried
+	EdgeWhy string `json:"edge_why,omitempty"`      // why none beyond it is tried
+	More    int    `json:"more_sessions,omitempty"` // about how many more sessions would decide
+	Effect  Effect `json:"effect"`
+	Tokens  Tokens `json:"tokens"` // what all sessions use with it
 }
 
 // Effect is what a change does besides saving: each figure before and after it.
@@ -224,6 +226,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		}
 	}
 	slices.SortStableFunc(one.Changes, func(a, b Change) int { return cmp.Compare(b.Unseen, a.Unseen) })
+	slices.SortStableFunc(one.Open, func(a, b Change) int { return cmp.Compare(b.rank(), a.rank()) })
 	one.Changes = one.Changes[:min(len(one.Changes), maxChanges)]
 	return one, p.together(ctx, sessions, one)
 }
@@ -291,8 +294,28 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 	return nil
 }
 
+// rank orders changes that are not advised: the likely ones first, and of these the largest saving.
+func (c *Change) rank() float64 {
+	if c.likely() {
+		return c.Unseen
+	}
+	return 0
+}
+
 // minAdvised is the least saving worth reporting, USD: half a cent.
 const minAdvised = 0.005
+
+// What a change must save on unseen sessions, as a share, and in how many of 100 draws of them, to be told as likely
+// where chance is not ruled out.
+const (
+	likelyShare = 0.05
+	likelyAgree = 0.8
+)
+
+// likely reports whether the change probably saves, although chance may explain it.
+func (c *Change) likely() bool {
+	return !c.wins() && c.SavesUSD >= minAdvised && c.Unseen >= likelyShare && c.Agree >= likelyAgree
+}
 
 // wins reports whether the change is advised: chance does not explain what it saves on unseen
 // sessions, and that is at least minAdvised.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
@@ -154,6 +156,9 @@ func (c *Change) judge(costs [][]float64) {
 		return // nothing costs anything, or no session costs anything else
 	}
 	c.Unseen, c.Low, c.High = g.Share, g.Low, g.High
+	if sd := (g.High - g.Low) / (2 * distuv.UnitNormal.Quantile(0.975)); sd > 0 {
+		c.Agree = distuv.UnitNormal.CDF(g.Share / sd)
+	}
 	if math.IsNaN(g.Detectable) {
 		return
 	}

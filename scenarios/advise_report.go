@@ -29,6 +29,10 @@ func (a *Advice) Line() string {
 
 // none says why no change is advised.
 func (x *AgentAdvice) none() string {
+	if len(x.Open) > 0 && x.Open[0].likely() {
+		c := &x.Open[0]
+		return fmt.Sprintf("nothing saves for sure; %s (%s) likely does, %s on unseen sessions", c.Does, c.Setting, share(c))
+	}
 	switch {
 	case x.Sessions == 0:
 		return "its logs have no token counts: nothing is known of what the sessions cost"
@@ -263,6 +267,14 @@ func (x *AgentAdvice) how(c *Change, as string) string {
 
 // open says why a change is not advised.
 func (c *Change) open() string {
+	if c.likely() {
+		text := fmt.Sprintf("Likely: %s (%s), %s on unseen sessions, and %.0f of 100 draws of such sessions save. %s: %s. What settles it: ",
+			c.Does, c.Setting, share(c), math.Floor(100*c.Agree), c.Where, c.Snippet)
+		if c.More > 0 && c.More <= maxMore {
+			text += "about " + document.Count(c.More, "more session") + " like these, or "
+		}
+		return text + "a week with it set"
+	}
 	text := fmt.Sprintf("Not advised: %s, %s on unseen sessions", c.Does, share(c))
 	if c.verdict == stats.Chance {
 		text += fmt.Sprintf("; that may be chance: only a saving of %s would have shown", document.Percent(c.Detectable))
@@ -301,13 +313,13 @@ func (x *AgentAdvice) table() *document.Table {
 // data returns the list of changes for programs.
 func (a *Advice) data() *document.Table {
 	t := &document.Table{Columns: document.Columns("agent", "advised", "setting", "value", "saves_usd",
-		"unseen_share", "unseen_low", "unseen_high", "unseen_detectable", "set")}
+		"unseen_share", "unseen_low", "unseen_high", "unseen_detectable", "set", "likely")}
 	for i := range a.Agents {
 		for n, list := range [][]Change{a.Agents[i].Changes, a.Agents[i].Open} {
 			for j := range list {
 				c := &list[j]
 				t.Rows = append(t.Rows, []any{a.Agents[i].Agent, n == 0, c.Setting, c.Value,
-					c.SavesUSD, c.Unseen, c.Low, c.High, c.Detectable, c.Assign})
+					c.SavesUSD, c.Unseen, c.Low, c.High, c.Detectable, c.Assign, c.likely()})
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
@@ -232,5 +234,28 @@ func TestCallsWithoutInput(t *testing.T) {
 		if !strings.Contains(text, "&lt; $0.01 |     $0.01 |    $0.00") || !strings.Contains(text, "&lt; $0.01 paid") {
 			t.Errorf("less than a cent:\n%s", text)
 		}
+	}
+}
+
+// Between advised and nothing: 10 % with an interval of −2 … +22 % is 1.63 standard deviations above 0, which 94 of 100 draws are.
+// Half of that saving, or fewer draws, is told as before.
+func TestLikelyChanges(t *testing.T) {
+	change := func(unseen, half, usd float64) Change {
+		c := Change{Setting: "x", Does: "set x", Where: "file", Snippet: "x = 1", verdict: stats.Chance, SavesUSD: usd, Unseen: unseen, Low: unseen - half, High: unseen + half}
+		c.Agree = distuv.UnitNormal.CDF(unseen * 1.959964 / half)
+		return c
+	}
+	yes := change(0.10, 0.12, 3)
+	if got := yes.open(); !yes.likely() || !strings.HasPrefix(got, "Likely: set x (x), ") || !strings.Contains(got, "94 of 100 draws") {
+		t.Errorf("%v: %s", yes.likely(), got)
+	}
+	for name, c := range map[string]Change{"too little": change(0.04, 0.04, 3), "too uncertain": change(0.10, 0.30, 3), "dearer on all": change(0.10, 0.12, -3)} {
+		if c.likely() || !strings.HasPrefix(c.open(), "Not advised: ") {
+			t.Errorf("%s: %s", name, c.open())
+		}
+	}
+	a := Advice{Agents: []AgentAdvice{{Agent: traces.AgentClaudeCode, Title: "Claude Code", Sessions: 45, Open: []Change{yes}}}}
+	if got := a.Line(); !strings.Contains(got, "nothing saves for sure; set x (x) likely does") {
+		t.Errorf("the line is %q", got)
 	}
 }
