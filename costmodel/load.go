@@ -90,7 +90,7 @@ func (d *day) UnmarshalYAML(n *yaml.Node) (err error) {
 	return nil
 }
 
-// Load reads a price file; the package comment describes it. Errors begin
+// Load reads a price file; the package comment describes it. It also reads the lists that LiteLLM and genai-prices publish. Errors begin
 // with the name and list up to fifty problems with file and line: unknown keys with
 // the nearest known one, prices that are negative or no numbers, dates and tiers
 // out of order, models without prices.
@@ -102,14 +102,20 @@ func Load(r io.Reader, name string) (*Table, error) {
 	case len(text) > maxFile:
 		return nil, fmt.Errorf("read prices from %s: larger than %d bytes", name, maxFile)
 	}
+	digest := sha256.Sum256(text)
+	if t, ok, err := published(text, name); ok {
+		if err == nil {
+			t.digest = hex.EncodeToString(digest[:])
+		}
+		return t, err
+	}
 	tree, err := spec.Parse(text, name)
 	if err != nil {
 		return nil, err
 	}
 	var f priceFile
 	l := loader{tree: tree, errs: tree.Decode(tree.Root, &f, "")}
-	sum := sha256.Sum256(text)
-	l.t = (&Table{asOf: f.AsOf.Time, digest: hex.EncodeToString(sum[:])}).clone()
+	l.t = (&Table{asOf: f.AsOf.Time, digest: hex.EncodeToString(digest[:])}).clone()
 	nodes := make(map[string]*yaml.Node, len(f.Models))
 	var names []string
 	for name, n := range f.Models {

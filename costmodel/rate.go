@@ -25,8 +25,10 @@
 //
 // # Price files
 //
-// [Load] reads a file that adds models or overrides built-in ones, in YAML or
-// JSON. It has the form of prices.yaml:
+// [Load] reads a file that adds models or overrides built-in ones. It may be one of two published lists, as they are:
+// model_prices_and_context_window.json of LiteLLM and data.json of genai-prices. LiteLLM's has the prices of its day, which
+// take the place of the newest built-in ones: older ones, with their dates, stay. Any other file is in YAML or
+// JSON and has the form of prices.yaml:
 //
 //	schema: 1                    # required
 //	as_of: 2026-11-01            # optional: date the prices were collected

@@ -23,6 +23,7 @@ var embedded []byte
 type Table struct {
 	asOf    time.Time
 	digest  string            // of the file read last, hexadecimal
+	list    string            // whose published list was read last, and its day; "" for a file of the program's own form
 	models  map[string]*Model // by lower-case canonical name
 	aliases map[string]string // other names of the same model → key in models
 	priceAs map[string]string // names billed as another model → key in models; before all else
@@ -166,21 +167,35 @@ func (t *Table) unknown(model string, s *spelling) error {
 // that over does not state, and takes all its prices from over. A longer spelling of a
 // model of t ("claude-opus-4-6-20260205") becomes a model of its own that starts from the
 // same facts.
+//
+// A published list has the price of its day alone: prices of t that end before it or begin after it stay, and so does
+// what a list leaves out of fast mode, storage and searches.
 func (t *Table) Merge(over *Table) *Table {
 	out := t.clone()
 	if over.asOf.After(out.asOf) {
 		out.asOf = over.asOf
 	}
 	if over.digest != "" {
-		out.digest = over.digest
+		out.digest, out.list = over.digest, over.list
 	}
-	for k, m := range over.models {
+	for _, k := range slices.Sorted(maps.Keys(over.models)) {
+		m := over.models[k]
 		merged := *m
 		s := spell(m.Name)
-		if old, _ := t.listed(&s); old != nil {
+		old, terms := t.listed(&s)
+		if old != nil {
 			merged.inherit(old)
 		}
 		out.models[k] = &merged
+		if over.list == "" || old == nil || len(terms) > 0 || strings.ContainsAny(m.Name, "/:@") || platformPrefix.MatchString(k) {
+			continue
+		}
+		merged.complete(old, over.asOf)
+		if own := fold(old.Name); own != k && over.models[own] == nil { // the list spells the name otherwise
+			renamed := merged
+			renamed.Name = old.Name
+			out.models[own] = &renamed
+		}
 	}
 	maps.Copy(out.aliases, over.aliases)
 	maps.Copy(out.priceAs, over.priceAs)
@@ -195,6 +210,24 @@ func (m *Model) inherit(old *Model) {
 	inherit(&m.Batch, old.Batch)
 	inherit(&m.GeoUS, old.GeoUS)
 	inherit(&m.Regional, old.Regional)
+}
+
+// complete gives a model of a list that was published on a day what the list leaves out.
+func (m *Model) complete(old *Model, published time.Time) {
+	at := len(old.periods) - 1
+	for at > 0 && !published.IsZero() && old.periods[at].from.After(published) {
+		at--
+	}
+	m.periods = slices.Clone(m.periods)
+	for i := range m.periods {
+		inherit(&m.periods[i].fast, old.periods[at].fast)
+		inherit(&m.periods[i].storage, old.periods[at].storage)
+		inherit(&m.periods[i].search, old.periods[at].search)
+	}
+	if m.undated {
+		m.periods[0].from = old.periods[at].from
+		m.periods = slices.Concat(old.periods[:at], m.periods[:1], old.periods[at+1:])
+	}
 }
 
 func inherit[T comparable](v *T, old T) {
@@ -239,6 +272,7 @@ func (t *Table) clone() *Table {
 	out := &Table{
 		asOf:    t.asOf,
 		digest:  t.digest,
+		list:    t.list,
 		models:  make(map[string]*Model, len(t.models)),
 		aliases: make(map[string]string, len(t.aliases)),
 		priceAs: make(map[string]string, len(t.priceAs)),
@@ -263,6 +297,7 @@ type Model struct {
 	Regional float64 // a regional or multi-region endpoint, or regional processing
 
 	periods []period // ascending by from; the first holds for all earlier time too
+	undated bool     // of a published list without dates
 }
 
 // period is what a model costs from one date to the next.

@@ -63,7 +63,7 @@ func (p *Plan) pricesFrom(d *Design) string {
 		text = at.Format(time.DateOnly)
 	}
 	if d.Scenario.Prices.File != "" {
-		text += " from " + p.priceTable(d)
+		text += " from " + p.priceTable(d) + p.Prices.List()
 	}
 	return text
 }

@@ -154,7 +154,7 @@ func (f *auditFlags) show(cmd *cobra.Command, corpus *traces.Corpus, prices *cos
 	}
 	o := audit.DocumentOptions{Top: f.top, Brief: !f.all && f.format == "table"}
 	if f.prices.file != "" {
-		o.Prices = filepath.Base(f.prices.file)
+		o.Prices = filepath.Base(f.prices.file) + prices.List()
 	}
 	if last, err := time.Parse(time.DateOnly, report.Until); err == nil {
 		o.AsOf = prices.Stale(last)

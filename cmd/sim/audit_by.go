@@ -50,7 +50,7 @@ func (f *auditFlags) breakdown(cmd *cobra.Command, args []string, prices *costmo
 		}
 		with := audit.DocumentOptions{Top: f.top}
 		if f.prices.file != "" {
-			with.Prices = filepath.Base(f.prices.file)
+			with.Prices = filepath.Base(f.prices.file) + prices.List()
 		}
 		if last, err := time.Parse(time.DateOnly, b.Until); err == nil {
 			with.AsOf = prices.Stale(last)

@@ -28,7 +28,7 @@ type priceFlags struct {
 }
 
 func (f *priceFlags) bind(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.file, "prices", "", "`FILE` with prices that add to the built-in ones or replace them")
+	cmd.Flags().StringVar(&f.file, "prices", "", "`FILE` with prices that add to the built-in ones or replace them, also a list of LiteLLM or genai-prices")
 	cmd.Flags().StringArrayVar(&f.as, "price-as", nil, "bill model A as model B, given as `A=B`; repeatable")
 }
 
@@ -79,7 +79,15 @@ func loadPrices(file string) (*costmodel.Table, error) {
 		return nil, fmt.Errorf("--prices: %w", err)
 	}
 	defer r.Close()
-	return costmodel.Load(r, file)
+	table, err := costmodel.Load(r, file)
+	if err != nil {
+		return nil, err
+	}
+	info, err := r.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("--prices: %w", err)
+	}
+	return table.Dated(info.ModTime()), nil
 }
 
 // loadProfile returns the profile of a name: "default", "none" or a file.
