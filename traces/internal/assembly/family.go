@@ -19,6 +19,7 @@ type Part struct {
 	Window     int64                    // largest context window logged, tokens
 	Tasks      map[string]prompt.Digest // tool calls by the id of the sub-agent that they started
 	Below      []*Part                  // sub-agents whose conversations are in the same file
+	Beside     []*File                  // files that tell about the part and hold no conversation of their own
 
 	bare, first int // messages of the model without counts, and the line of the first such message
 }
@@ -181,8 +182,10 @@ func (p *Part) started(tasks map[string]prompt.Digest) {
 // join adds the threads of a part.
 func (s *Session) join(p *Part, agent bool) {
 	s.extend(p, agent)
-	s.Files = append(s.Files, p.File)
-	s.Own(p.File)
+	for _, f := range append([]*File{p.File}, p.Beside...) {
+		s.Files = append(s.Files, f)
+		s.Own(f)
+	}
 }
 
 // extend adds the threads of a part and of those below it.

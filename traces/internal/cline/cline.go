@@ -4,8 +4,10 @@
 //
 // A message of the model is one call, with its counts. Where a run did not report
 // them by message, the last one of a turn has the turn's counts: its calls share
-// them, and are marked. A compaction rewrites the document; the calls that it
-// took out are in no file, and so is the call that made the summary.
+// them, and are marked. Since 3.0.64 the document keeps all messages, and what is
+// sent in place of the first of them stands in a second one, <id>.compaction.json; a
+// later compaction writes that anew. Before, a compaction rewrote the document, and
+// the calls that it took out are in no file. The call that makes a summary is in none.
 //
 // Two things are assumed. Tools are in no file, so all of the first call that no
 // message shows counts as these and the system prompt. Writes to the cache live
@@ -16,6 +18,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -34,7 +38,7 @@ func Describe() *traces.Agent {
 	return assembly.Client(&traces.Agent{
 		Name: Agent, Title: "Cline", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 2,
 		Places: func(h *traces.Home) {
-			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".messages.json"}}, h.Under(".cline", "data", "sessions"))
+			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".messages.json", replacing}}, h.Under(".cline", "data", "sessions"))
 		},
 		// sdk/packages/core/src/extensions/context/compaction.ts @01873ee: of the largest input
 		Settings: assembly.ShareOfWindow("compaction.thresholdRatio", "the configuration of a session of Cline's SDK",
@@ -43,11 +47,14 @@ func Describe() *traces.Agent {
 	}, 90)
 }
 
+// replacing ends the name of a file of what is sent in place of a session's first messages.
+const replacing = ".compaction.json"
+
 // document reports whether a file is one object that has an id of a session, messages, and what
 // its contract asks for beside them.
 func document(head []byte) bool {
 	names := assembly.Names(head, 1)
-	return names["sessionId"] && names["updated_at"] && names["version"] && names["messages"]
+	return (names["sessionId"] || names["conversation_id"]) && names["updated_at"] && names["version"] && names["messages"]
 }
 
 // file is one file.
@@ -59,6 +66,10 @@ type file struct {
 	// shared are the calls of that turn without counts of their own, saidThen is what had been said before its last call.
 	shared   int
 	saidThen int64
+
+	entries map[string]int32 // of messages, by id
+	last    string           // id of the last message, or of the last one that this file replaces
+	sources int              // messages that this file replaces
 }
 
 // call is a call that waits for counts.
@@ -109,18 +120,27 @@ var errNoSession = errors.New("file is no session: it has no messages")
 
 // scan reads one file. What precedes a defect is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts))}
+	f := newFile(assembly.NewFile(in.Name, opts))
 	return f, f.ReadDocument(ctx, opts, in, f.document)
+}
+
+func newFile(f *assembly.File) *file {
+	return &file{Part: assembly.NewPart(f), entries: map[string]int32{}}
 }
 
 // document reads a session.
 func (f *file) document(text []byte) error {
+	var key string
 	bad := assembly.EachOf(text, "messages", func(name string, v []byte) error {
 		switch name {
 		case "version":
 			f.Form(0, v, "1")
-		case "sessionId":
+		case "sessionId", "conversation_id":
 			return assembly.Decode(v, &f.Part.ID)
+		case "source_message_count":
+			return assembly.Decode(v, &f.sources)
+		case "source_last_message_key":
+			return assembly.Decode(v, &key)
 		}
 		return nil
 	}, func(v []byte, line int) error {
@@ -136,6 +156,9 @@ func (f *file) document(text []byte) error {
 		return nil
 	})
 	f.endTurn()
+	if id, ok := strings.CutPrefix(key, "id:"); ok {
+		f.last = id
+	}
 	if bad == nil && f.Len() == 0 {
 		return errNoSession
 	}
@@ -144,6 +167,9 @@ func (f *file) document(text []byte) error {
 
 // message adds a message to the history.
 func (f *file) message(line int, m *message) {
+	if m.ID != "" {
+		f.entries[m.ID], f.last = f.Len(), m.ID
+	}
 	at := f.At(f.Millis(line, m.Time))
 	blocks := m.blocks(f.Maker)
 	before := f.said
@@ -160,6 +186,12 @@ func (f *file) message(line int, m *message) {
 	}
 	if len(blocks) > 0 && blocks[0].Kind == prompt.KindSummary {
 		step.Kind, f.input, f.shared = assembly.StepCompact, 0, 0
+		var written struct {
+			At int64 `json:"generatedAt"` // unix ms
+		}
+		if assembly.Decode(m.Metadata, &written) == nil && written.At != 0 {
+			step.At = f.At(f.Millis(line, written.At))
+		}
 	}
 	f.Add(f.Len()-1, []assembly.Step{step})
 }
@@ -284,12 +316,59 @@ func textOf(mk assembly.Maker, v jsontext.Value) string {
 
 // texts reads the texts of a document again.
 func texts(text []byte) []traces.Text {
-	f := &file{Part: assembly.NewPart(assembly.Again())}
+	f := newFile(assembly.Again())
 	_ = f.document(text) // as far as it is readable
 	return f.Texts()
 }
 
-// sessions makes one session of every file. No file says whose sub-agent it is.
+// sessions makes one session of every file. No file says whose sub-agent it is. A file that replaces messages of another one is a
+// compaction of that; alone it is a session that begins with what the compaction left.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	whole := map[string]*file{}
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name, replacing) && f.Len() > 0 {
+			whole[f.Part.ID] = f
+		}
+	}
+	compacted := map[*file]int32{}
+	files = slices.DeleteFunc(slices.Clone(files), func(c *file) bool {
+		f := whole[c.Part.ID]
+		if f == nil || f == c || !strings.HasSuffix(c.Name, replacing) {
+			return false
+		}
+		at, ok := f.entries[c.last]
+		if !ok {
+			at = int32(c.sources) - 1
+		}
+		switch f.Beside = append(f.Beside, c.File); {
+		case at < 0 || at >= f.Len():
+			c.Problems.Add(c.Name, 0, "message %.40q, behind which the session was compacted, is not in %s; the compaction is left out", c.last, f.Name)
+		case compacted[f] != at+1:
+			compacted[f] = at + 1
+			f.compact(at, c)
+		}
+		return true
+	})
 	return assembly.Families(Agent, opts, files)
+}
+
+// compact puts what another file holds in place of the messages through entry i.
+func (f *file) compact(i int32, by *file) {
+	step := assembly.Step{Kind: assembly.StepCompact, Source: by.File, Line: 1, At: f.Steps(i)[0].At, Uncalled: true}
+	var summary []assembly.Block
+	for k := range by.Len() {
+		for _, s := range by.Steps(k) {
+			if s.Kind == assembly.StepCompact {
+				summary, step.Line, step.At, step.Uncalled = s.Blocks, s.Line, s.At, false
+			} else {
+				step.Blocks = append(step.Blocks, s.Blocks...)
+			}
+		}
+	}
+	step.Blocks = append(step.Blocks, summary...)
+	if next := i + 1; next < f.Len() {
+		f.Set(next, append([]assembly.Step{step}, f.Steps(next)...))
+	} else {
+		f.Add(i, []assembly.Step{step})
+	}
 }

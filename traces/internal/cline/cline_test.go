@@ -124,6 +124,38 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
+// Since 3.0.64 the session keeps all its messages, and another file says what is sent in place of the first (3.0.65, 2026-11-27).
+func TestCompactionBeside(t *testing.T) {
+	s := new(script).user("fix it").answer(toolCall("t1"), counts(5000, 0, 0, 9)).result("t1", "package a")
+	s.answer(toolCall("t2"), counts(120_000, 5000, 0, 9)).result("t2", "package a").answer(words("ok"), counts(6000, 5000, 0, 5))
+	const summary = `{"role":"user","content":[{"type":"text","text":"Context summary: what was done"}],"metadata":{"kind":"compaction_summary","generatedAt":1780304405500}}`
+	beside := func(key string, count int) string {
+		return fmt.Sprintf("{\n\"version\":1,\n\"updated_at\":\"2026-06-01T10:00:05.500Z\",\n\"conversation_id\":\"c1\",\n\"source_message_count\":%d,\n\"source_last_message_key\":%q,\n\"messages\":[\n",
+			count, key) + summary + ",\n" + strings.Join(s.messages[3:5], ",\n") + "\n]}\n"
+	}
+	for _, text := range []string{beside("id:m5", 5), beside("role:user", 5)} {
+		c := agenttest.Read(t, Describe(), map[string]string{"c1.messages.json": s.text(), "c1.compaction.json": text})
+		if len(c.Sessions) != 1 || c.Sessions[0].NumCalls() != 3 || len(c.Sessions[0].Threads[0].Events) != 1 || len(c.Sessions[0].Problems)+len(c.Problems) != 0 {
+			t.Fatalf("%d sessions, problems %v", len(c.Sessions), c.Problems)
+		}
+		got := c.Sessions[0]
+		ev := got.Threads[0].Events[0]
+		if ev.Kind != traces.EventCompact || ev.Round != 2 || ev.Uncalled || ev.Kept == 0 || !slices.Equal(agenttest.Kinds(got, ev.Summary), []string{"summary"}) {
+			t.Errorf("event %+v with a summary of %v, want a compaction ahead of call 2", ev, agenttest.Kinds(got, ev.Summary))
+		}
+	}
+	c := agenttest.Read(t, Describe(), map[string]string{"c1.messages.json": s.text(), "c1.compaction.json": beside("id:gone", 99)})
+	if len(c.Sessions) != 1 || c.Sessions[0].NumCalls() != 3 || len(c.Sessions[0].Problems) != 1 ||
+		!strings.Contains(c.Sessions[0].Problems[0].String(), "c1.compaction.json: message \"gone\", behind which") {
+		t.Errorf("replaced message gone: %d sessions, problems %v", len(c.Sessions), c.Sessions[0].Problems)
+	}
+	// Alone it has the calls that it keeps.
+	c = agenttest.Read(t, Describe(), map[string]string{"c1.compaction.json": beside("id:m5", 5)})
+	if len(c.Sessions) != 1 || c.Sessions[0].NumCalls() != 1 {
+		t.Errorf("alone: %d sessions, %d calls, problems %v", len(c.Sessions), c.Sessions[0].NumCalls(), c.Sessions[0].Problems)
+	}
+}
+
 // A fork copies messages, whose calls were billed once.
 func TestFork(t *testing.T) {
 	s := new(script).user("one").answer(words("a"), counts(8000, 0, 0, 9))
