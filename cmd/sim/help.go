@@ -48,7 +48,7 @@ var verbGroups = []struct {
 	title string
 	verbs []string
 }{
-	{"Your sessions", []string{"advise", "audit", "explain", "run", "report", "view"}},
+	{"Your sessions", []string{"advise", "audit", "explain", "run", "report", "view", "record"}},
 	{"Experiments", []string{"scenarios", "strategies", "tune", "rank", "ablate", "compare", "traces"}},
 	{"Continuous integration", []string{"check"}},
 	{"Evidence", []string{"validate", "calibrate"}},

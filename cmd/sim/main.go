@@ -57,6 +57,10 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if err == nil {
 		return exitOK
 	}
+	var ended commandEnded
+	if errors.As(err, &ended) { // it has said why
+		return ended.code
+	}
 	say(stderr, "%s", inLine(err.Error(), args))
 	var usage usageError
 	var refused *live.Failure // from a server of real calls
@@ -126,6 +130,7 @@ of coding agents cost, and what to set.`,
 		newRun(),
 		newReport(),
 		newView(),
+		newRecord(),
 		newExplain(),
 		newAblate(),
 		newTune(),

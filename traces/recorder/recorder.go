@@ -1,0 +1,181 @@
+// Package recorder forwards requests of a program to the provider of its model, and writes each of them with its response
+// into a request log. Streams pass through as they come. Headers, which hold keys, are never written.
+package recorder
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The providers' own addresses, as their SDKs have them.
+const (
+	Anthropic = "https://api.anthropic.com"
+	OpenAI    = "https://api.openai.com/v1"
+)
+
+// Upstreams are the base addresses that requests go to, as a client is given them.
+type Upstreams struct {
+	Anthropic string // of Anthropic's interface, before /v1/messages
+	OpenAI    string // of OpenAI's, before /chat/completions and /responses
+}
+
+// A Recorder is a handler that forwards requests and records calls of models. It is safe for concurrent use.
+type Recorder struct {
+	anthropic, openAI *url.URL
+	proxy             *httputil.ReverseProxy
+	under             sync.WaitGroup // requests under way
+	lines             chan *exchange
+	written           chan error
+	calls, failed     atomic.Int64
+}
+
+// maxGrown is the largest body that is believed to come before it does, bytes.
+const maxGrown = 16 << 20
+
+// queued is how many calls may wait to be written before the next one waits for the log.
+const queued = 256
+
+// New returns a recorder that writes to log, a line for each call, until it is closed.
+func New(log io.Writer, to Upstreams) (*Recorder, error) {
+	r := &Recorder{lines: make(chan *exchange, queued), written: make(chan error, 1)}
+	var errs [2]error
+	r.anthropic, errs[0] = base(to.Anthropic)
+	r.openAI, errs[1] = base(to.OpenAI)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	r.anthropic.Path = strings.TrimSuffix(r.anthropic.Path, "/v1") // its clients add it
+	if r.openAI.Path == "" {
+		r.openAI.Path = "/v1"
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableCompression = true // a log that a person can read
+	transport.WriteBufferSize, transport.ReadBufferSize = 64<<10, 64<<10
+	transport.MaxIdleConnsPerHost = transport.MaxIdleConns
+	r.proxy = &httputil.ReverseProxy{
+		Rewrite: r.rewrite, Transport: transport, FlushInterval: -1, ModifyResponse: answered, ErrorHandler: unanswered,
+		ErrorLog: quiet,
+	}
+	go r.write(log)
+	return r, nil
+}
+
+// base reads a base address.
+func base(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" {
+		return nil, fmt.Errorf("%q is no address such as %s", text, Anthropic)
+	}
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.RawPath = ""
+	return u, nil
+}
+
+// calls are the paths of calls of models. Other requests are forwarded and not written: some have keys in their bodies.
+var calls = regexp.MustCompile(`/(messages|completions|responses)(/|$)`)
+
+// ServeHTTP implements http.Handler.
+func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.under.Add(1)
+	defer r.under.Done()
+	if req.Header.Get("Upgrade") != "" { // clients that try a WebSocket first take plain HTTP then
+		http.Error(w, "sim record forwards plain HTTP alone", http.StatusUpgradeRequired)
+		return
+	}
+	if req.Method != http.MethodPost || !calls.MatchString(req.URL.Path) {
+		_ = http.NewResponseController(w).EnableFullDuplex() // else an answer ahead of the request's end breaks off
+		r.proxy.ServeHTTP(w, req)
+		return
+	}
+	x := &exchange{start: time.Now(), coding: req.Header.Get("Content-Encoding")}
+	to := r.target(req)
+	to.User = nil
+	x.url = to.String()
+	defer func() { // behind a stream that breaks, too
+		x.end = time.Now()
+		r.calls.Add(1)
+		if x.status >= http.StatusBadRequest || x.status == 0 {
+			r.failed.Add(1)
+		}
+		r.lines <- x
+	}()
+	var body bytes.Buffer
+	body.Grow(int(min(max(req.ContentLength, 0), maxGrown)) + bytes.MinRead)
+	_, err := body.ReadFrom(req.Body)
+	if x.request = body.Bytes(); err != nil {
+		x.failure = "the client broke off: " + err.Error()
+		http.Error(w, x.failure, http.StatusBadRequest)
+		return
+	}
+	out := req.WithContext(context.WithValue(req.Context(), exchangeKey{}, x))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.request)), nil }
+	out.Body, _ = out.GetBody()
+	out.ContentLength, out.TransferEncoding = int64(len(x.request)), nil
+	r.proxy.ServeHTTP(w, out)
+}
+
+// target returns where a request goes: by its path, else by its headers.
+func (r *Recorder) target(req *http.Request) *url.URL {
+	rest := strings.TrimPrefix(req.URL.Path, "/v1")
+	to := *r.openAI
+	if strings.HasPrefix(rest, "/messages") || strings.HasPrefix(rest, "/complete") && !strings.HasPrefix(rest, "/completions") ||
+		req.Header.Get("Anthropic-Version") != "" {
+		to, rest = *r.anthropic, req.URL.Path
+	}
+	to.Path += rest
+	return &to
+}
+
+// rewrite points a request to its target.
+func (r *Recorder) rewrite(p *httputil.ProxyRequest) {
+	to := r.target(p.In)
+	to.RawQuery = p.In.URL.RawQuery
+	p.Out.URL, p.Out.Host = to, ""
+	p.Out.Header.Set("Accept-Encoding", "identity")
+}
+
+// answered takes the status of a response and keeps what passes.
+func answered(resp *http.Response) error {
+	if x, ok := resp.Request.Context().Value(exchangeKey{}).(*exchange); ok {
+		x.status, x.encoding = resp.StatusCode, resp.Header.Get("Content-Encoding")
+		resp.Body = &tapped{resp.Body, x}
+	}
+	return nil
+}
+
+// unanswered tells a client, in the form of both interfaces, why a provider was not reached.
+func unanswered(w http.ResponseWriter, req *http.Request, err error) {
+	text := "sim record got no answer: " + err.Error()
+	body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]string{"type": "api_error", "message": text}})
+	if x, ok := req.Context().Value(exchangeKey{}).(*exchange); ok {
+		x.failure = text
+		if req.Context().Err() == nil {
+			x.status = http.StatusBadGateway
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadGateway)
+	_, _ = w.Write(body) // the client may be gone
+}
+
+// Calls returns how many calls were recorded, and how many of these failed.
+func (r *Recorder) Calls() (all, failed int) { return int(r.calls.Load()), int(r.failed.Load()) }
+
+// Close waits for the requests under way, which the caller has ended, and returns the first error of the log.
+func (r *Recorder) Close() error {
+	r.under.Wait()
+	close(r.lines)
+	return <-r.written
+}
