@@ -51,8 +51,8 @@ hashes, in report and baseline. The key, 16 bytes or more, is in a file or in th
 ` + anonymizeKeyVariable + `, and in no output; --new-anonymize-key makes one. One key gives a session
 the same pseudonym everywhere: sim run, compare and report take it too.`,
 		Example: `  sim check --init
-  sim check --update
-  sim check --junit check.xml ci/check.yaml sessions/`,
+  sim check --update ~/.claude/projects
+  sim check --junit check.xml sim-check.yaml ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 	}
 	flags := cmd.Flags()

@@ -43,7 +43,9 @@ variable ` + anonymizeKeyVariable + `.`,
   sim compare before after
   sim compare old=before new=after --strategy own --format markdown
   sim compare before --strategy recorded,own,none
-  sim compare sweep --strategy 'recorded,auto-compact/*'
+  sim run thresholds ~/.claude/projects --out sweep
+  sim compare sweep --strategy 'recorded,compact-at*'
+  head -c 32 /dev/urandom > ~/sim.key
   sim compare before after --format markdown --anonymize --anonymize-key ~/sim.key`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}

@@ -39,7 +39,8 @@ SESSION:LINE, as sim audit and sim validate name calls, shows one call in full, 
 drawn in segments. --format csv has every call with all figures.`,
 		Example: `  sim explain 38c5
   sim explain 38c5 81 --strategy auto-compact/155k
-  sim explain 38c5 --format csv ~/.claude/projects`,
+  sim traces ls ~/.claude/projects
+  sim explain SESSION --format csv ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" {
 				return usageError{fmt.Errorf("which session? sim traces ls lists them")}
