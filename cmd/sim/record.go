@@ -128,6 +128,9 @@ func (f *recordFlags) serve(cmd *cobra.Command, r *recorder.Recorder, args []str
 	return err
 }
 
+// signalled is added to the number of the signal that ended a command, as shells do.
+const signalled = 128
+
 // grace is how long calls under way may take when the command has ended.
 const grace = time.Second
 
@@ -161,7 +164,10 @@ func (f *recordFlags) command(cmd *cobra.Command, address string, args []string)
 		case err := <-ended:
 			var exit *command.ExitError
 			if errors.As(err, &exit) {
-				return commandEnded{max(exit.ExitCode(), exitRuntime)}
+				if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+					return commandEnded{signalled + int(s.Signal())}
+				}
+				return commandEnded{exit.ExitCode()}
 			}
 			return err
 		}
@@ -172,7 +178,7 @@ func (f *recordFlags) command(cmd *cobra.Command, address string, args []string)
 func (f *recordFlags) conclude(cmd *cobra.Command, r *recorder.Recorder, name string) error {
 	calls, failed := r.Calls()
 	if calls == 0 {
-		say(cmd.ErrOrStderr(), "no call of a model came: the client does not take its address from ANTHROPIC_BASE_URL or OPENAI_BASE_URL; see sim record --help")
+		say(cmd.ErrOrStderr(), "no call of a model came: a client is seen only if it takes its address from ANTHROPIC_BASE_URL or OPENAI_BASE_URL; see sim record --help")
 		return os.Remove(name)
 	}
 	if f.quiet {
@@ -180,7 +186,7 @@ func (f *recordFlags) conclude(cmd *cobra.Command, r *recorder.Recorder, name st
 	}
 	text := document.Count(calls, "call")
 	if failed > 0 {
-		text += fmt.Sprintf(", %s of them without an answer", document.Whole(failed))
+		text += fmt.Sprintf(" (%s failed)", document.Whole(failed))
 	}
 	say(cmd.ErrOrStderr(), "recorded %s in %s; sim audit %s shows the bill", text, name, f.out)
 	return nil

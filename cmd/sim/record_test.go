@@ -73,6 +73,9 @@ func TestRecord(t *testing.T) {
 			}
 		}
 	}
+	if code, _, _ := exec(t, "record", "-o", t.TempDir(), "--", "sh", "-c", "kill -9 $$"); code != 128+9 {
+		t.Errorf("a command that is killed ends with %d", code)
+	}
 	for args, says := range map[string]string{
 		"--listen 0.0.0.0:0":                "other machines could reach that",
 		"--upstream api.anthropic.com -- x": "is no address such as",
