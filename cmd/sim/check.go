@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +32,7 @@ type checkFlags struct {
 	github   bool
 	update   bool
 	init     bool
+	accept   []string
 	corpus   *traces.Corpus // that was read; facts are priced with it after it was replayed
 }
 
@@ -62,6 +65,8 @@ the same pseudonym everywhere: sim run, compare and report take it too.`,
 	flags.BoolVar(&f.github, "github", false,
 		"annotate lines and write the step summary for GitHub; on by default if GITHUB_ACTIONS is set")
 	flags.BoolVar(&f.update, "update", false, "rewrite the baseline")
+	flags.StringArrayVar(&f.accept, "accept", nil,
+		"take what is there now of a `FACT`, of prices or of an agent as meant: it breaks nothing, and --update forgets what was; repeatable")
 	flags.BoolVar(&f.init, "init", false, "write a first check file and stop")
 	f.charts.bind(cmd, charts.CheckKinds()...)
 	f.keys.bind(cmd)
@@ -103,6 +108,10 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 			f.corpus.Close()
 		}
 	}()
+	place := placeOf(plan.Design.Scenario.Sessions.Paths)
+	if !hide.on() {
+		file.Command = "sim check --file " + printableArgument(name) + place
+	}
 	in, remarks, err := f.replay(cmd, file, plan, args, hide)
 	switch {
 	case errors.Is(err, traces.ErrNoSessions), errors.Is(err, traces.ErrNothingLeft):
@@ -114,6 +123,9 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 		if err := saveKey(cmd.Context(), f.keys.create, hide.key); err != nil {
 			return err
 		}
+	}
+	if !hide.on() {
+		in.Paths = place
 	}
 	report := file.Judge(in, was)
 	switch {
@@ -154,6 +166,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	if f.update && file.Baseline == "" {
 		errs = append(errs, fmt.Errorf("--update: %s names no baseline (baseline: FILE)", name))
 	}
+	file.Accept = f.accept
 	asked, err := checkScenario(file, text)
 	if asked == nil {
 		return nil, nil, errors.Join(append(errs, err)...)
@@ -161,9 +174,40 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	plan, err := f.plan(cmd, asked, paths)
 	errs = append(errs, err, f.junitPlace(file))
 	if plan != nil {
+		if s := &plan.Design.Scenario.Sessions; len(s.Paths) == 0 && s.Generate.Profile == "" && !f.read.discover.wanted() {
+			errs = append(errs, fmt.Errorf("%s: no sessions are named: give PATH after the file, or sessions: {paths: […]} in the scenario", name))
+		}
 		errs = append(errs, file.Names(cellNames(plan)), sweepsSeed(asked.name, plan))
 	}
 	return file, plan, errors.Join(errs...)
+}
+
+// placeOf returns paths as the end of a command, or their folders where they are many.
+func placeOf(paths []string) (text string) {
+	const many = 3
+	if len(paths) > many {
+		var folders []string
+		for _, p := range paths {
+			if folder := filepath.Dir(p); !slices.Contains(folders, folder) {
+				folders = append(folders, folder)
+			}
+		}
+		paths = folders
+	}
+	for _, p := range paths {
+		text += " " + printableArgument(p)
+	}
+	return text
+}
+
+// printableArgument quotes a path for a shell where it needs that.
+func printableArgument(path string) string {
+	if strings.IndexFunc(path, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@,~", r)
+	}) < 0 {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // checkScenario returns the scenario of a check: one within its text, a file beside it
@@ -222,9 +266,7 @@ func (f *checkFlags) replay(
 	cmd *cobra.Command, file *check.File, plan *scenarios.Plan, args []string, hide hiding,
 ) (*check.Input, []string, error) {
 	reading := f.read
-	// Samples are the sessions of the scenario here, not a substitute, so nothing
-	// else is offered.
-	reading.quiet = f.read.quiet || hide.on() || len(plan.Design.Scenario.Sessions.Paths) == 0
+	reading.quiet = f.read.quiet || hide.on()
 	reading.made(plan)
 	reading.listener = plan.Listener()
 	corpus, err := reading.corpus(cmd, plan.Design.Scenario.Sessions.Paths)
@@ -233,10 +275,6 @@ func (f *checkFlags) replay(
 	}
 	f.corpus = corpus
 	var remarks results.Workload
-	if reading.sample {
-		reading.sample = false // the scenario asks for them
-		remarks.Remarks = []string{"checking the bundled samples: no sessions were given"}
-	}
 	if !hide.on() {
 		f.read.warnUnmet(cmd, plan)
 	}

@@ -3,25 +3,16 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"io"
-	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
-
-// gateNumbers is the variable with patterns of the recordings, apart by spaces, on which TestGateNumbers measures what
-// the page on CI claims; without it the test is skipped.
-const gateNumbers = "SIM_GATE_NUMBERS"
 
 // counts are what a line of a transcript says of its call, and changes to it.
 type counts map[string]any
@@ -66,7 +57,8 @@ type brokenText struct {
 	line map[string]any
 	out  *bytes.Buffer
 
-	gone, last float64 // by compaction at 70k: tokens that were summarised, and the last context
+	later      time.Duration // by which what follows is moved
+	gone, last float64       // by compaction at 70k: tokens that were summarised, and the last context
 }
 
 // brokenCall is a call of a transcript, which may have several lines.
@@ -128,12 +120,50 @@ func gateBreaks() []gateBreak {
 				u["cache_creation_input_tokens"] = hour + short
 			}
 		}, "the same calls count "},
+		{"conversations on a model twice as dear", func(s *brokenText, _ counts) {
+			if !s.side() {
+				s.model(dearModel)
+			}
+		}, "the price of a million tokens of conversations is "},
+		{"sub-agents on a model five times as dear", func(s *brokenText, _ counts) {
+			if s.side() {
+				s.model(dearModel)
+			}
+		}, "the price of a million tokens of sub-agents is "},
+		{"40 % more output", func(_ *brokenText, u counts) { u["output_tokens"] = float64(int(1.4 * u.count("output_tokens"))) },
+			"output tokens per response: "},
+		{"pauses over the lifetime", func(s *brokenText, u counts) {
+			switch {
+			case s.n%10 == 9:
+				u.read(15_000)
+			case s.n%10 == 8 && !s.seen:
+				s.later += 2 * time.Hour
+			}
+		}, "pauses over the lifetime, per call: "},
+		{"order of tools", func(s *brokenText, u counts) {
+			if s.n > 0 {
+				u.read(9000)
+			}
+		}, "something before the messages changes with every call"},
+		{"compaction at 80k", compactAt80k, "tokens before a compaction: "},
 	}
 }
 
-// compactAt70k summarises a main conversation whenever its context passes 70,000 tokens: 40,000 stay,
+// dearModel costs $10 for a million input tokens, twice as much as the dearest model of the recordings.
+const dearModel = "claude-fable-5"
+
+// side reports whether a line is of a sub-agent.
+func (s *brokenText) side() bool { side, _ := s.line["isSidechain"].(bool); return side }
+
+// model makes another model answer.
+func (s *brokenText) model(name string) { s.line["message"].(map[string]any)["model"] = name }
+
+func compactAt70k(s *brokenText, u counts) { compactAt(70_000, s, u) }
+func compactAt80k(s *brokenText, u counts) { compactAt(80_000, s, u) }
+
+// compactAt summarises a main conversation whenever its context passes a number of tokens: 40,000 stay,
 // of which the first call reads 12,000.
-func compactAt70k(s *brokenText, u counts) {
+func compactAt(most float64, s *brokenText, u counts) {
 	if side, _ := s.line["isSidechain"].(bool); side {
 		return
 	}
@@ -142,7 +172,7 @@ func compactAt70k(s *brokenText, u counts) {
 		if all-s.gone < 10_000 { // another context
 			s.gone = 0
 		}
-		if s.cut = all-s.gone > 70_000; s.cut {
+		if s.cut = all-s.gone > most; s.cut {
 			boundary := map[string]any{"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "isSidechain": false,
 				"timestamp": s.line["timestamp"], "uuid": "compact-" + s.id, "parentUuid": nil, "logicalParentUuid": s.line["parentUuid"],
 				"sessionId": s.line["sessionId"], "version": s.line["version"],
@@ -187,6 +217,7 @@ func broken(t *testing.T, names []string, to string, edit func(*brokenText, coun
 			}
 			stamp, _ := s.line["timestamp"].(string)
 			at, _ := time.Parse(time.RFC3339, stamp)
+			moved := s.later
 			if !before.IsZero() {
 				pause = max(pause, at.Sub(before))
 			}
@@ -199,6 +230,9 @@ func broken(t *testing.T, names []string, to string, edit func(*brokenText, coun
 				s.brokenCall = s.calls[id]
 				edit(s, u)
 				s.seen, before, pause = true, at, 0
+			}
+			if stamp != "" && moved > 0 {
+				s.line["timestamp"] = at.Add(moved).Format(time.RFC3339Nano)
 			}
 			again, err := json.Marshal(s.line)
 			if err != nil {
@@ -218,200 +252,47 @@ func broken(t *testing.T, names []string, to string, edit func(*brokenText, coun
 	return copies
 }
 
-// judged is the end of a check: its code, and the first five lines of its comment.
-type judged struct {
-	code  int
-	first string
-	all   string
-}
-
-// gate makes a baseline of some transcripts, as --init asks, and judges others.
-func gate(t *testing.T, before, now []string) judged {
+// brokenCodex writes copies of rollouts of Codex in which every second call has lost its reads, in its own counts and in the sums.
+func brokenCodex(t *testing.T, names []string, to string, lose bool) (copies []string) {
 	t.Helper()
-	dir := t.TempDir()
-	file := filepath.Join(dir, checkName)
-	// Recordings with lines or counts that are lost are measured too.
-	writeCheck(t, file, string(checkStarter)+"\nuncounted: 1000000\nunread: 1000000\nunpriced: allow\n")
-	if code, out, errs := exec(t, append([]string{"check", "--update", "--max-memory", "4096", "--file", file}, before...)...); code != exitOK {
-		t.Fatal(out, errs)
-	}
-	code, out, _ := exec(t, append([]string{"check", "--format", "markdown", "--max-memory", "4096", "--file", file}, now...)...)
-	lines := slices.DeleteFunc(strings.Split(strings.ReplaceAll(out, "\\", ""), "\n"), func(s string) bool { return s == "" })
-	return judged{code, strings.Join(lines[:min(5, len(lines))], "\n"), out}
-}
-
-// some returns two lists of different transcripts.
-func some(draw *rand.Rand, names []string, n, k int) (a, b []string) {
-	own := slices.Clone(names)
-	draw.Shuffle(len(own), func(i, j int) { own[i], own[j] = own[j], own[i] })
-	return own[:n], own[n : n+k]
-}
-
-// TestGateNumbers measures what docs/ci.md claims, which shows the command.
-func TestGateNumbers(t *testing.T) {
-	patterns := strings.Fields(os.Getenv(gateNumbers))
-	if len(patterns) == 0 {
-		t.Skip(gateNumbers + " is not set")
-	}
-	sets := map[string][]string{}
-	for _, pattern := range patterns {
-		names, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sets["recorded"] = append(sets["recorded"], names...)
-	}
-	for _, profile := range []string{"chat", "overnight", "long-refactor"} {
-		sets[profile] = generated(t, profile)
-	}
-	if len(sets["recorded"]) < 25 {
-		t.Fatal("fewer than 25 recordings: ", patterns)
-	}
-	for _, name := range slices.Sorted(maps.Keys(sets)) {
-		t.Run(name, func(t *testing.T) { breaksOf(t, name, sets[name]) })
-	}
-	t.Run("splits", func(t *testing.T) { falseAlarms(t, sets["recorded"]) })
-	t.Run("weeks", func(t *testing.T) { weeks(t, sets["recorded"]) })
-	t.Run("time", func(t *testing.T) {
-		begun := time.Now()
-		gate(t, sets["recorded"], sets["recorded"])
-		t.Logf("baseline and check of %d sessions: %v", len(sets["recorded"]), time.Since(begun).Round(10*time.Millisecond))
-	})
-}
-
-// generated returns 30 sessions of a profile, with other settings.
-func generated(t *testing.T, profile string, oldNew ...string) []string {
-	t.Helper()
-	code, text, errs := exec(t, "traces", "gen", "--profile", profile)
-	if code != exitOK {
-		t.Fatal(errs)
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, profile+".yaml")
-	if err := os.WriteFile(file, []byte(strings.NewReplacer(oldNew...).Replace(text)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, errs := exec(t, "traces", "gen", "--profile", file, "--sessions", "30", "-o", filepath.Join(dir, "s")); code != exitOK {
-		t.Fatal(errs)
-	}
-	names, err := filepath.Glob(filepath.Join(dir, "s", "*.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
-}
-
-// breaksOf logs whether each break is caught in all sessions against themselves, and in ten against ten others.
-func breaksOf(t *testing.T, set string, names []string) {
-	const splits = 20
-	healthy := broken(t, names, t.TempDir(), func(*brokenText, counts) {})
-	for _, b := range gateBreaks() {
-		whole, edited := healthy, broken(t, names, t.TempDir(), b.edit)
-		switch {
-		case set == "recorded":
-		case b.name == "compaction at 70k":
-			edited = generated(t, set, "threshold: 0", "threshold: 70000")
-		case b.name == "five minutes for an hour":
-			whole = generated(t, set, "lifetime: 5m", "lifetime: 1h")
-			edited = generated(t, set, "lifetime: 1h", "lifetime: 5m")
-		}
-		all := gate(t, whole, edited)
-		red, named := 0, 0
-		draw := rand.New(rand.NewPCG(40, 1))
-		for range splits {
-			before, now := some(draw, whole, 10, 10)
-			for i, name := range now {
-				now[i] = edited[slices.Index(whole, name)]
-			}
-			j := gate(t, before, now)
-			if j.code == exitCheck {
-				red++
-			}
-			if strings.Contains(j.first, b.words) {
-				named++
-			}
-		}
-		t.Logf("%s, %s: all red %t, named %t; 10 against 10: %d red, %d named of %d\n%s", set, b.name, all.code == exitCheck,
-			strings.Contains(all.first, b.words), red, named, splits, all.first)
-	}
-}
-
-// falseAlarms logs how many splits of healthy sessions are red, and how many weeks of one person.
-func falseAlarms(t *testing.T, names []string) {
-	const splits = 100
-	draw := rand.New(rand.NewPCG(40, 2))
-	for _, size := range [][2]int{{10, 10}, {20, 5}, {20, 1}} {
-		red, suspect, few := 0, 0, 0
-		for range splits {
-			before, now := some(draw, names, size[0], size[1])
-			j := gate(t, before, now)
-			if j.code == exitCheck {
-				red++
-				t.Log(j.first)
-			}
-			if strings.Contains(j.all, "SUSPECT") {
-				suspect++
-			}
-			if strings.Contains(j.all, "too few to tell") {
-				few++
-			}
-		}
-		t.Logf("%d against %d: %d of %d red, %d suspect, %d too few", size[1], size[0], red, splits, suspect, few)
-	}
-}
-
-// plainText reads a transcript.
-func plainText(t *testing.T, name string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err == nil && strings.HasSuffix(name, ".gz") {
-		var r *gzip.Reader
-		if r, err = gzip.NewReader(bytes.NewReader(text)); err == nil {
-			text, err = io.ReadAll(r)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-// weeks logs which weeks of the sessions of one folder, the fullest, are red when each is judged by those before
-// it and then added.
-func weeks(t *testing.T, names []string) {
-	folders := map[string][]string{}
 	for _, name := range names {
-		folders[filepath.Dir(name)] = append(folders[filepath.Dir(name)], name)
-	}
-	var own []string
-	for _, list := range folders {
-		if len(list) > len(own) {
-			own = list
+		n, lost := 0, 0.0
+		var out bytes.Buffer
+		lines := bufio.NewScanner(bytes.NewReader(plainText(t, name)))
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			var line struct { // in the order of the client
+				Timestamp string `json:"timestamp"`
+				Type      string `json:"type"`
+				Payload   struct {
+					Type string `json:"type"`
+					Info struct {
+						Total counts `json:"total_token_usage"`
+						Last  counts `json:"last_token_usage"`
+						Size  any    `json:"model_context_window"`
+					} `json:"info"`
+				} `json:"payload"`
+			}
+			text := lines.Bytes()
+			if err := json.Unmarshal(text, &line); err == nil && lose && line.Payload.Type == "token_count" && line.Payload.Info.Last != nil {
+				own, sums := line.Payload.Info.Last, line.Payload.Info.Total
+				if n++; n%2 == 0 {
+					lost += own.count("cached_input_tokens")
+					own["cached_input_tokens"] = 0.0
+				}
+				sums["cached_input_tokens"] = max(0, sums.count("cached_input_tokens")-lost)
+				text, err = json.Marshal(line)
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			out.Write(append(slices.Clone(text), '\n'))
 		}
-	}
-	stamp := regexp.MustCompile(`"timestamp":\s*"([^"]+)"`)
-	byWeek := map[string][]string{}
-	for _, name := range own {
-		found := stamp.FindSubmatch(plainText(t, name))
-		if found == nil {
-			continue
-		}
-		at, err := time.Parse(time.RFC3339, string(found[1]))
-		if err != nil {
+		at := filepath.Join(to, strings.TrimSuffix(filepath.Base(name), ".gz"))
+		if err := os.WriteFile(at, out.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		year, week := at.ISOWeek()
-		key := fmt.Sprintf("%d-W%02d", year, week)
-		byWeek[key] = append(byWeek[key], name)
+		copies = append(copies, at)
 	}
-	t.Chdir(t.TempDir())
-	writeCheck(t, checkName, string(checkStarter))
-	for _, week := range slices.Sorted(maps.Keys(byWeek)) {
-		code, out, errs := exec(t, append([]string{"check", "--update", "--max-memory", "4096", "--format", "markdown"}, byWeek[week]...)...)
-		if code != exitOK && code != exitCheck {
-			t.Fatal(errs)
-		}
-		lines := slices.DeleteFunc(strings.Split(strings.ReplaceAll(out, "\\", ""), "\n"), func(s string) bool { return s == "" })
-		t.Logf("%s, %d sessions: red %t\n%s", week, len(byWeek[week]), code == exitCheck, strings.Join(lines[:min(4, len(lines))], "\n"))
-	}
+	return copies
 }

@@ -63,6 +63,9 @@ func checkInput(
 		SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest,
 		Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
 	in.Lost, in.NumLost = lost(corpus, hide)
+	for _, s := range corpus.Sessions {
+		in.LostLines, in.Lines = in.LostLines+s.Quality.BadLines, in.Lines+s.Quality.Lines
+	}
 	if n, text, first := charts.Uncounted(corpus); n > 0 {
 		in.Uncounted, in.UncountedText = n, text+", as in session "+hide.name(first.ID)
 	}
@@ -102,7 +105,10 @@ func sessionsInto(in *check.Input, plan *scenarios.Plan, sessions []*traces.Sess
 			continue
 		}
 		own := check.Session{Project: hide.name(s.Project), Model: hide.model(usualModel(s)), Agent: s.Agent,
-			Task: hide.name(taskOf(s, task)), Unpriced: map[string]int{}}
+			Task: hide.name(taskOf(s, task)), Unpriced: map[string]int{}, Models: map[string]int{}}
+		for i, n := range s.ModelCalls() {
+			own.Models[hide.model(s.Models[i])] += int(n)
+		}
 		if hide.on() {
 			own.Name = hide.name(s.ID)
 		}

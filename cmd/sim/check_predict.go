@@ -55,7 +55,16 @@ func (f *checkFlags) foretell(
 		if s, err = s.Load(); err != nil {
 			return err
 		}
-		p.know(&own, validate.FactsOf(s), bills[s.ID], hide)
+		facts := validate.FactsOf(s)
+		facts.AddPrices(s, func(model string) (results.Cost, bool) {
+			price, err := plan.Prices.Lookup(model, s.StartTime())
+			if err != nil {
+				return results.Cost{}, false
+			}
+			rate := price.Standard()
+			return rate.PerMTok(0), true
+		})
+		p.know(&own, facts, bills[s.ID], hide)
 		in.Sessions[s.ID] = own
 	}
 	if in.Price = p.price; hide.on() { // calls are named

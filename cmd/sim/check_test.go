@@ -14,6 +14,9 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
+// samples is the folder of the recordings that come with the program, whatever folder a test works in.
+var samples, _ = filepath.Abs("../../traces/synthetic/samples")
+
 // writeCheck writes a file into the current folder.
 func writeCheck(t *testing.T, name, text string) {
 	t.Helper()
@@ -41,7 +44,7 @@ func TestCheckExitCodes(t *testing.T) {
 		"scenario: {strategies: [nonne]}\nrules: [{metric: calls, max: 1}]\n": exitUsage,
 	} {
 		writeCheck(t, checkName, text)
-		if code, out, errs := exec(t, "check"); code != want {
+		if code, out, errs := exec(t, "check", samples); code != want {
 			t.Errorf("%s: exit %d, want %d\n%s%s", text, code, want, out, errs)
 		}
 	}
@@ -54,6 +57,51 @@ func TestCheckExitCodes(t *testing.T) {
 	}
 	if code, _, errs := exec(t, "check", "nowhere.yaml"); code != exitUsage {
 		t.Errorf("a check that is not there: exit %d, want %d: %s", code, exitUsage, errs)
+	}
+}
+
+// Nothing that a workflow leaves empty is green: without sessions nothing is checked and nothing written, and a run whose
+// cache never worked makes no baseline, the first one either.
+func TestCheckFailsClosed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if code, _, errs := exec(t, "traces", "gen", "--profile", "chat", "--sessions", "12", "-o", "week"); code != exitOK {
+		t.Fatal(errs)
+	}
+	names, err := filepath.Glob("week/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken(t, names, "broken", func(_ *brokenText, u counts) { u.read(0) })
+	writeCheck(t, checkName, string(checkStarter))
+	for _, c := range []struct {
+		args  []string
+		code  int
+		words string
+	}{
+		{nil, exitUsage, "no sessions are named"},
+		{[]string{"--update"}, exitUsage, "no sessions are named"},
+		{[]string{"--update", "broken"}, exitCheck, "whatever the baseline"},
+	} {
+		code, out, errs := exec(t, append([]string{"check"}, c.args...)...)
+		if code != c.code || !strings.Contains(strings.Join(strings.Fields(out+errs), " "), c.words) || isThere("sim-baseline.json") {
+			t.Errorf("sim check %v: exit %d, want %d and %q, baseline written %t\n%s%s", c.args, code, c.code, c.words, isThere("sim-baseline.json"), out, errs)
+		}
+	}
+	if code, out, errs := exec(t, "check", "--update", "week"); code != exitOK {
+		t.Fatal(out, errs)
+	}
+	dear := broken(t, names, "dear", func(s *brokenText, _ counts) { s.model(dearModel) })
+	accept := regexp.MustCompile(`--accept "([^"]+)"`)
+	code, out, _ := exec(t, append([]string{"check"}, dear...)...)
+	found := accept.FindStringSubmatch(strings.Join(strings.Fields(out), " "))
+	if code != exitCheck || found == nil || !strings.Contains(out, "FAIL sim-check.yaml") {
+		t.Fatalf("other models: exit %d, accept %q\n%s", code, found, out)
+	}
+	if code, out, errs := exec(t, "check", "--update", "--accept", found[1], "--accept", "cost_usd", "dear"); code != exitOK {
+		t.Errorf("accepted: exit %d\n%s%s", code, out, errs)
+	}
+	if code, out, errs := exec(t, "check", "dear"); code != exitOK {
+		t.Errorf("after it was accepted: exit %d\n%s%s", code, out, errs)
 	}
 }
 
@@ -240,16 +288,16 @@ func breach(t *testing.T, page string) {
 	rule := block(t, page, "  - {metric: cache_hit_ratio, strategy: own")
 	gate := strings.Replace(string(checkStarter), "[recorded]", "[own]", 1) + rule
 	writeCheck(t, checkName, gate)
-	if code, _, errs := exec(t, "check", "--update"); code != exitOK {
+	if code, _, errs := exec(t, "check", "--update", samples); code != exitOK {
 		t.Fatal(errs)
 	}
 	writeCheck(t, checkName, strings.Replace(gate, "\n\n", "\n"+events+"\n", 1))
-	code, out, _ := exec(t, "check")
+	code, out, _ := exec(t, "check", samples)
 	if code != exitCheck || !strings.Contains(digestsAside(out), want) {
 		t.Errorf("exit %d, docs/ci.md shows\n%s\nsim check prints\n%s", code, want, out)
 	}
 	writeCheck(t, checkName, gate)
-	if code, out, _ := exec(t, "check"); code != exitOK {
+	if code, out, _ := exec(t, "check", samples); code != exitOK {
 		t.Errorf("with the timestamp taken out: exit %d\n%s", code, out)
 	}
 }
@@ -280,7 +328,7 @@ func TestGate(t *testing.T) {
 		return
 	}
 	gate := filepath.Join("..", "..", ".ci", "gate")
-	if code, out, errs := exec(t, "check", filepath.Join(gate, "check.yaml")); code != exitOK {
+	if code, out, errs := exec(t, "check", filepath.Join(gate, "check.yaml"), samples); code != exitOK {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 	dir := t.TempDir()
@@ -293,7 +341,7 @@ func TestGate(t *testing.T) {
 	}
 	t.Chdir(dir)
 	writeCheck(t, "scenario.yaml", string(text)+"server: {lifetime_5m: 1s, lifetime_1h: 1s}\n")
-	code, out, _ := exec(t, "check", "check.yaml")
+	code, out, _ := exec(t, "check", "check.yaml", samples)
 	for _, metric := range []string{"cost_usd", "cache_hit_ratio", "misses"} {
 		if code != exitCheck || !strings.Contains(out, ": "+metric+" of recorded is ") {
 			t.Errorf("entries that live for a second: exit %d, %s of recorded holds\n%s", code, metric, out)

@@ -64,7 +64,7 @@ func (w *world) line(o operation) []string {
 	case "run":
 		line = "run -q " + variants[o.variant] + " --force --out " + at + " " + w.in
 	case "check":
-		line = fmt.Sprintf("check -q --update --file %s/check%d.yaml", w.dir, o.variant)
+		line = fmt.Sprintf("check -q --update --file %s/check%d.yaml %s", w.dir, o.variant, w.in)
 	case "compare":
 		line = fmt.Sprintf("compare %s/a %s/b", w.dir, w.dir)
 	}

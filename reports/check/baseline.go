@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
@@ -114,7 +116,7 @@ func (f *File) After(b, was *Baseline) *Baseline {
 	for i := range b.Past {
 		ids[b.Past[i].ID] = true
 	}
-	for _, p := range was.Past {
+	for _, p := range f.forget(was.Past) {
 		if p.Run += later; p.Run < f.Window && !ids[p.ID] {
 			b.Past = append(b.Past, p)
 		}
@@ -212,6 +214,15 @@ func (b *Baseline) validate() error {
 	if b.SessionsDigest == "" || b.ScenarioDigest == "" || b.Sessions <= 0 || len(b.Cells) == 0 {
 		return fmt.Errorf("a baseline without sessions, cells or digests; %w", ErrStale)
 	}
+	last := 0
+	for i := range b.Past {
+		if b.Past[i].Run == 0 {
+			last++
+		}
+	}
+	if last != b.Sessions {
+		return fmt.Errorf("past has %s of the last run, which had %d; %w", document.Count(last, "session"), b.Sessions, ErrStale)
+	}
 	for i := range b.Cells {
 		c := &b.Cells[i]
 		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
@@ -243,7 +254,21 @@ func decodeBaseline(data []byte, b *Baseline) error {
 	if err := jsonlines.Read(data, b); err != nil {
 		return fmt.Errorf("%w; %w", err, ErrStale)
 	}
-	return nil
+	return noNull(data)
+}
+
+// noNull refuses a null: read as a figure it would be 0, as a list nothing, and a rule held against it could pass.
+// Write writes none.
+func noNull(data []byte) error {
+	for d := jsontext.NewDecoder(bytes.NewReader(data)); ; {
+		token, err := d.ReadToken()
+		switch {
+		case err != nil: // the end: the text was decoded before
+			return nil
+		case token.Kind() == 'n':
+			return fmt.Errorf("%s is null; %w", d.StackPointer(), ErrStale)
+		}
+	}
 }
 
 // Size says how much a baseline holds.

@@ -46,7 +46,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 
 // What is no baseline is refused by name.
 func TestReadBaselineRefuses(t *testing.T) {
-	const head = `{"schema":4,"tool":"sim check","version":"v","sessions":1,"calls":1,"sessions_digest":"a","scenario_digest":"b","prices":"","past":[],"cells":[`
+	const head = `{"schema":4,"tool":"sim check","version":"v","sessions":1,"calls":1,"sessions_digest":"a","scenario_digest":"b","prices":"","past":[{"id":"x","calls":1,"tokens":1,"usd":1}],"cells":[`
 	const row = `{"cell":"s","strategy":"s","draws":2,"metrics":{"calls":[1]}}`
 	with := func(values string) string { return head + "\n" + strings.Replace(row, "[1]", values, 1) + "]}" }
 	for text, want := range map[string]string{
@@ -58,8 +58,11 @@ func TestReadBaselineRefuses(t *testing.T) {
 		with("[1e999]"):                           "b.json:2: ",
 		with("[NaN]"):                             "b.json:2:",
 		head + "]}":                               "a baseline without sessions, cells or digests; sim check --update writes it anew",
-		strings.Replace(head, `"a"`, `""`, 1) + row + "]}":                       "a baseline without sessions, cells or digests",
-		head + "\n" + strings.Replace(row, `"draws"`, `"x":1,"draws"`, 1) + "]}": `cells.0.x is not known: of a later version of sim`,
+		strings.Replace(head, `"a"`, `""`, 1) + row + "]}":                                 "a baseline without sessions, cells or digests",
+		head + "\n" + strings.Replace(row, `"draws"`, `"x":1,"draws"`, 1) + "]}":           `cells.0.x is not known: of a later version of sim`,
+		strings.Replace(with("[1]"), `[{"id":"x","calls":1,"tokens":1,"usd":1}]`, "[]", 1): "past has 0 sessions of the last run, which had 1",
+		with("[null]"): "/cells/0/metrics/calls/0 is null; sim check --update writes it anew",
+		strings.Replace(with("[1]"), `"usd":1`, `"usd":null`, 1): "/past/0/usd is null",
 		with("[]"):      `calls of cell "s" has values under 0 seeds, the cell has 2; sim check --update writes it anew`,
 		with("[1,2,3]"): `calls of cell "s" has values under 3 seeds, the cell has 2`,
 	} {

@@ -40,7 +40,7 @@ func (in *Input) why() string {
 		case c.Same > 1 && c.Same < c.Calls:
 			text += fmt.Sprintf("; %s read nothing", document.Grouped(float64(c.Same), 0))
 		}
-		parts = append(parts, text+"): sim explain "+c.Call)
+		parts = append(parts, text+"): sim explain "+c.Call+in.Paths)
 	}
 	if len(parts) == 0 {
 		return ""

@@ -111,7 +111,13 @@ func (f *File) divide(in *Input, b *Baseline, now []Past, facts map[string]float
 	}
 	other := replaced(was, now)
 	c.Facts = after.mean(func(p *Past) float64 { return facts[p.key] })
-	c.Prices = after.mean(func(p *Past) float64 { return (p.predicted() - facts[p.key]) * in.dearer(p.key, b.Rates, other) })
+	share, levels := priceParts(was, now)
+	c.Prices = after.mean(func(p *Past) float64 {
+		if !levels { // a baseline without levels of prices
+			share = in.dearer(p.key, b.Rates, other)
+		}
+		return (p.predicted() - facts[p.key]) * share
+	})
 	c.Work = c.Now - c.Was - c.Prices - c.Facts - c.Cache
 	c.Text = c.words()
 	return c

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -77,6 +78,7 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 	}
 	pinned := false
 	var clients []string
+	var costs []float64
 	names := factNames(was, now)
 	for _, name := range names {
 		c := f.changed(name, was, now, len(names))
@@ -88,7 +90,12 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 			continue
 		}
 		text := fmt.Sprintf("%s: %s → %s", name, c.had(), factFigure(c.after))
+		if f.accepted(name) {
+			costs, r.Changed = append(costs, 0), append(r.Changed, text+" (accepted)")
+			continue
+		}
 		each, ok, err := in.Price(name, c.was)
+		cost := 0.0
 		switch {
 		case err != nil:
 			r.fail(0, "pricing a fact: %v", err)
@@ -98,29 +105,34 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 				usd += each[id]
 				by[id] += each[id]
 			}
+			cost = usd
 			more += usd / of
 			text += fmt.Sprintf(" (with what was: %s, %s)", costFigure(usd), signedPoints(math.Round(-1000*usd/of)/10))
 		}
-		r.Changed = append(r.Changed, text)
+		at := 0 // the dearest first
+		for at < len(costs) && math.Abs(costs[at]) >= math.Abs(cost) {
+			at++
+		}
+		costs, r.Changed = slices.Insert(costs, at, cost), slices.Insert(r.Changed, at, text)
 		pinned = pinned || name == validate.FactLifetime && f.Facts.pinned()
 	}
 	if len(clients) > 0 {
 		r.Changed = append(r.Changed, "not in the baseline: "+document.Few(clients))
 	}
 	if f.Facts.asked() {
-		r.Results = append(r.Results, f.factResult(more, pinned, r.Changed))
+		r.Results = append(r.Results, f.factResult(more, of, pinned, r.Changed))
 	}
 	return by
 }
 
 // factResult judges what changed facts cost, as a share of what is predicted.
-func (f *File) factResult(more float64, pinned bool, told []string) Result {
+func (f *File) factResult(more, of float64, pinned bool, told []string) Result {
 	res := Result{Metric: factsMetric, Unit: results.UnitRatio, Rule: f.Facts.text(), Status: OK, Observed: new(more), Bar: new(f.Facts.most())}
-	res.Margin = new(*res.Bar - more)
+	res.Margin, res.usd = new(*res.Bar-more), more*of
 	if more > *res.Bar || pinned {
 		res.Status, res.Message = Breach, clientChanged+strings.Join(told, "; ")
 		res.Look = fmt.Sprintf("what changed costs %s of what these sessions are predicted to cost; if it is meant, "+
-			"delete the baseline and sim check --update", figure(results.UnitRatio, max(0, more)))
+			"%s --update --accept FACT with the name of each", figure(results.UnitRatio, max(0, more)), cmp.Or(f.Command, "sim check"))
 	}
 	return res
 }
@@ -166,7 +178,7 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 	}
 	_, client := validate.Client(name)
 	switch {
-	case name == validate.FactReached:
+	case name == validate.FactReached || validate.Level(name): // prices are judged by themselves
 		return nil
 	case name == validate.FactCompactedAt && len(b.Part) == 0 && len(n.Part) > 0:
 		return c.unless(!c.first(was, now))

@@ -34,6 +34,7 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 		cases = append(cases, f.cases(&f.Rules[i], in, all, b)...)
 	}
 	paired := f.pairedCases(in, all, b)
+	limits := f.limits(in, all)
 	if all.grown > 0 {
 		r.note("%s other calls now: not paired", counted(all.grown, "session of the baseline has", "sessions of the baseline have"))
 	}
@@ -50,7 +51,10 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 	r.judge(cases, share)
 	more := f.judgeFacts(r, in, b, now)
 	r.judge(paired, share)
-	r.tellAbove(in)
+	r.judgeLimits(limits, share)
+	f.judgePrices(r, in, b, now)
+	f.judgeModels(r, in)
+	f.compareSetup(r, in, b, now, &all.partners)
 	if b != nil && in.Price != nil {
 		r.Change = f.divide(in, b, now, more)
 	}
@@ -65,6 +69,7 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 	if drawn+apart > 0 {
 		r.note("false-alarm rate: at most %.3g %%", 100*f.Level)
 	}
+	f.accept(r)
 	r.settle()
 	return r
 }
@@ -76,21 +81,6 @@ func (r *Report) judge(cases []*verdict, share float64) {
 			c.judge(share)
 		}
 		r.Results = append(r.Results, c.result)
-	}
-}
-
-// farAbove is the ratio of bill and prediction from which a cache that never worked is likelier than an error of the
-// model, which is at most 1.2 in recordings of any agent.
-const farAbove = 1.5
-
-// tellAbove names the causes of a bill far above its prediction where no rule is broken by it, as when the
-// baseline is as bad.
-func (r *Report) tellAbove(in *Input) {
-	for i := range r.Results {
-		s := &r.Results[i]
-		if s.Metric == results.NameOverPredicted && s.Status != Breach && s.Observed != nil && *s.Observed > farAbove {
-			r.note("these sessions were billed %s times what is predicted, whatever the baseline: %s", figure(s.Unit, *s.Observed), in.why())
-		}
 	}
 }
 
@@ -126,7 +116,7 @@ func (f *File) cases(r *Rule, in *Input, all *sums, b *Baseline) (cases []*verdi
 			v := newVerdict(r, in, all, s)
 			if f.judgeable(v) {
 				v.apart = b != nil && r.Kind.relative() && b.SessionsDigest != in.SessionsDigest && r.Metric.Kind == results.KindRatio
-				if then, ok := all.partners.billedToPredicted(); ok && v.apart && r.whole.Name == results.NameOverPredicted && g.name == "" {
+				if then, ok := all.partners.billedToPredicted(g); ok && v.apart && r.whole.Name == results.NameOverPredicted {
 					v.apart, v.held = false, []float64{then}
 				}
 				v.prepare(b)
@@ -208,10 +198,22 @@ func (f *File) differs(r *Report, what, how string) {
 
 // Complete reports whether the sessions of a run were read as far as f demands.
 func (f *File) Complete(in *Input, was *Baseline) bool {
-	return in.NumLost <= f.mayLose(in, was) && in.Uncounted <= f.Uncounted
+	return in.NumLost-f.few(in) <= f.mayLose(in, was) && in.Uncounted <= f.Uncounted
 }
 
-// mayLose returns how many lines, files and sessions may be lost: as many as the check
+// What share of the lines may be lost without unread: up to the first with a note, as a client that is killed cuts its
+// last line off, and up to the second with a warning.
+const noteLost, warnLost = 0.001, 0.01
+
+// few returns how many lost lines are so few that they fail nothing.
+func (f *File) few(in *Input) int {
+	if f.Unread == nil && float64(in.LostLines) <= warnLost*float64(in.Lines) {
+		return in.LostLines
+	}
+	return 0
+}
+
+// mayLose returns how many more lines, files and sessions may be lost: as many as the check
 // says, else as the run of the baseline lost, or all where the baseline is still to be made.
 func (f *File) mayLose(in *Input, was *Baseline) int {
 	switch {
@@ -237,9 +239,20 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 		return
 	}
 	text := counted(in.NumLost, "line, file or session", "lines, files or sessions") + " could not be read"
-	allowed := f.mayLose(in, was)
-	if in.NumLost <= allowed {
-		r.note("%s, as unread: or the baseline allows", text)
+	few, allowed := f.few(in), f.mayLose(in, was)
+	switch share := float64(in.LostLines) / float64(max(in.Lines, 1)); {
+	case in.NumLost-few > allowed:
+	case few > 0 && share > noteLost && in.NumLost > allowed:
+		r.Results = append(r.Results, Result{Metric: "unread", Unit: results.UnitRatio, Rule: "max " + Amount{noteLost, true}.String(), Status: Suspect,
+			Observed: new(share), Bar: new(noteLost), Margin: new(noteLost - share), Message: text + ": " + figure(results.UnitRatio, share) +
+				" of all lines, which the figures are without", Look: in.Lost[0]})
+		return
+	default:
+		by := "unread: or the baseline allows"
+		if in.NumLost > allowed {
+			by = "a share of " + Amount{noteLost, true}.String() + " of the lines may be"
+		}
+		r.note("%s, as %s", text, by)
 		return
 	}
 	for _, p := range in.Lost[:min(len(in.Lost), maxLost)] {
@@ -292,7 +305,15 @@ func (s *slice) cutShort(m results.Metric) int {
 // lacksPrice reports whether calls without a price make a metric of a slice too
 // small, and the check does not allow that.
 func (f *File) lacksPrice(s *slice, m results.Metric) bool {
-	return priced(&m) && f.Unpriced != "allow" && s.unpriced() > 0
+	return priced(&m) && s.unpriced() > 0 && f.refuses(&s.totals[0])
+}
+
+// fewUnpriced is the share of calls without a price that are told and fail nothing, as one call to a local model.
+const fewUnpriced = 0.01
+
+// refuses reports whether so many calls have no price that costs are not judged.
+func (f *File) refuses(total *results.Row) bool {
+	return f.Unpriced != "allow" && float64(total.N(results.UnpricedCalls)) > fewUnpriced*float64(total.N(results.Calls))
 }
 
 // priced reports whether a metric depends on prices.

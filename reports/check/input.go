@@ -23,6 +23,9 @@ type Input struct {
 	// with its place. NumLost counts them all; Lost may have only the first.
 	Lost    []string
 	NumLost int
+	// LostLines are those of NumLost that are single lines, of Lines in all.
+	LostLines, Lines int
+	Paths            string // of the sessions, as printed commands name them
 	// Uncounted are calls with token counts that are missing, cannot be read or contradict each
 	// other, UncountedText says so.
 	Uncounted     int
@@ -51,6 +54,7 @@ type Session struct {
 	Facts     map[string][2]float64 // what its client does, by name: both sums of a ratio
 	// Unpriced are its calls of models that have no price, by model.
 	Unpriced map[string]int
+	Models   map[string]int // its calls, by model
 }
 
 // Cause is a reason why calls were billed more than predicted.
@@ -236,9 +240,10 @@ func (m *sums) of(c *Cell, g group) *slice {
 type Past struct {
 	ID     string  `json:"id"`
 	Task   string  `json:"task,omitzero"`
-	Calls  int     `json:"calls"`  // 0 where the bill lacks prices
-	Tokens int64   `json:"tokens"` // of all its calls, input and output
-	USD    float64 `json:"usd"`    // billed
+	Agent  string  `json:"agent,omitzero"` // its client, as sim traces ls names it
+	Calls  int     `json:"calls"`          // 0 where the bill lacks prices
+	Tokens int64   `json:"tokens"`         // of all its calls, input and output
+	USD    float64 `json:"usd"`            // billed
 	// Input is what the calls were billed for input, first calls of threads aside, and what is predicted
 	// for it, USD.
 	Input [2]float64 `json:"input_usd,omitzero"`
@@ -275,7 +280,7 @@ func (f *File) past(in *Input) []Past {
 	byID := map[string]*Past{}
 	for id := range in.Sessions {
 		s := in.Sessions[id]
-		own := Past{key: id, ID: cmp.Or(s.Name, id), Task: s.Task, Excess: s.Excess, Facts: s.Facts, Groups: f.groupOf(&s)}
+		own := Past{key: id, ID: cmp.Or(s.Name, id), Task: s.Task, Agent: s.Agent, Excess: s.Excess, Facts: s.Facts, Groups: f.groupOf(&s)}
 		byID[id] = &own
 	}
 	for i := range in.Cells {
@@ -284,7 +289,7 @@ func (f *File) past(in *Input) []Past {
 			for _, row := range draw.Rows {
 				own := byID[row.Session]
 				switch {
-				case own == nil || row.N(results.UnpricedCalls) > 0 && f.Unpriced != "allow":
+				case own == nil || row.N(results.UnpricedCalls) > 0 && f.refuses(row):
 				case c.Strategy == results.StrategyBilled:
 					own.Calls, own.USD = row.N(results.Calls), row.CostUSD()
 					tokens := row.Usage()
@@ -321,7 +326,7 @@ func (f *File) partsInto(sessions map[string]*Past, c *Cell) {
 		}
 		for j, row := range c.Draws[0].Rows {
 			own, parts := sessions[row.Session], c.parts(m, j)
-			if own != nil && parts != [2]float64{} && !(priced(m) && row.N(results.UnpricedCalls) > 0 && f.Unpriced != "allow") {
+			if own != nil && parts != [2]float64{} && !(priced(m) && row.N(results.UnpricedCalls) > 0 && f.refuses(row)) {
 				own.Parts = put(own.Parts, c.Name, put(own.Parts[c.Name], m.Name, parts))
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Formats returns the formats of Report.Write.
@@ -40,14 +41,14 @@ func (r *Report) head() string {
 	return fmt.Sprintf("%s: %s, %s", r.File, document.Count(r.Sessions, "session"), document.Count(r.Calls, "call"))
 }
 
-// document returns the report as a document: all comparisons, then the failures.
+// document returns the report as a document: the failures, then all comparisons.
 func (r *Report) document() *document.Document {
 	d := &document.Document{Head: append(r.first(), r.head()), Notes: append(slices.Clone(r.Notes), r.Verdict()), JSON: document.Indented(r)}
-	if len(r.Results) > 0 {
-		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{r.table(func(*Result) bool { return true })}})
-	}
 	for _, blocks := range r.failing() {
 		d.Sections = append(d.Sections, document.Section{Blocks: blocks})
+	}
+	if len(r.Results) > 0 {
+		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{r.table(func(*Result) bool { return true })}})
 	}
 	return d
 }
@@ -134,7 +135,7 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 		}
 		noticed := ""
 		if v.Noticed != nil {
-			t.Columns[8].Title, noticed = "DETECTS", difference(v.Unit, *v.Noticed)
+			t.Columns[8].Title, noticed = "DETECTS", v.noticed()
 		}
 		status := document.Cell{Value: words[v.Status]}
 		if v.Status == Undecided {
@@ -144,6 +145,14 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 		t.Rows = append(t.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.margin(), v.text(v.Baseline, figure), noticed, status})
 	}
 	return t
+}
+
+// noticed returns the smallest change that shows, in per cent of the baseline where that is no ratio below 1.
+func (s *Result) noticed() string {
+	if s.Unit == results.UnitRatio || s.Baseline == nil || *s.Baseline <= 0 {
+		return difference(s.Unit, *s.Noticed)
+	}
+	return signedPoints(math.Round(1000**s.Noticed / *s.Baseline) / 10)
 }
 
 // margin returns the distance to the bar. Differences between machines count as
@@ -211,6 +220,7 @@ type (
 		Name     string      `xml:"name,attr"`
 		Tests    int         `xml:"tests,attr"`
 		Failures int         `xml:"failures,attr"`
+		Skipped  int         `xml:"skipped,attr"`
 		Cases    []junitCase `xml:"testcase"`
 	}
 	junitCase struct {
@@ -219,6 +229,10 @@ type (
 		File    string        `xml:"file,attr"`
 		Line    int           `xml:"line,attr,omitempty"`
 		Failure *junitFailure `xml:"failure"`
+		Skipped *junitSkipped `xml:"skipped"`
+	}
+	junitSkipped struct {
+		Message string `xml:"message,attr"`
 	}
 	junitFailure struct {
 		Message string `xml:"message,attr"`
@@ -246,6 +260,10 @@ func (r *Report) JUnit(w io.Writer) error {
 			failure = &junitFailure{Message: inert(s.Message), Type: string(s.Status), Text: inert(s.Look)}
 		}
 		add(fmt.Sprintf("%s %s of %s%s", s.Metric, s.Rule, s.Cell, inGroup(s.Group)), s.Line, failure)
+		if failure == nil && s.Status != OK { // neither passed nor failed
+			suite.Cases[len(suite.Cases)-1].Skipped = &junitSkipped{inert(string(s.Status) + ": " + s.Message)}
+			suite.Skipped++
+		}
 	}
 	text, err := xml.MarshalIndent(struct {
 		XMLName  xml.Name `xml:"testsuites"`

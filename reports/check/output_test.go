@@ -26,16 +26,16 @@ func TestText(t *testing.T) {
 	}
 	const want = `check.yaml: 2 sessions, 20 calls
 
-METRIC           CELL        RULE     OBSERVED     BAR   MARGIN  BASELINE  RESULT
-cost_usd         a,b: <c>|d  max 4       $4.00   $4.00    $0.00         –  ok
-cache_hit_ratio  a,b: <c>|d  min 95%    90.0 %  95.0 %  −5.0 pp         –  FAIL
-calls            a,b: <c>|d  min 0          20       –        –         –  FAIL
-
 FAIL check.yaml:4: cache_hit_ratio of a,b: <c>|d is 90.0 %, below 95.0 %
 look: misses_head is the largest part: 3: something before the conversation changes between requests: tools,
 system prompt or parameters
 
 FAIL check.yaml:5: calls of a,b: <c>|d (min 0): cannot fail: calls is never below 0, the bar is 0
+
+METRIC           CELL        RULE     OBSERVED     BAR   MARGIN  BASELINE  RESULT
+cost_usd         a,b: <c>|d  max 4       $4.00   $4.00    $0.00         –  ok
+cache_hit_ratio  a,b: <c>|d  min 95%    90.0 %  95.0 %  −5.0 pp         –  FAIL
+calls            a,b: <c>|d  min 0          20       –        –         –  FAIL
 
 1 of 3 comparisons ok, 1 beyond the bar, 1 not judged
 `

@@ -87,11 +87,14 @@ func partnersOf(was, now []Past) (p partners) {
 	return p
 }
 
-// billedToPredicted returns what the same sessions were billed in the baseline, over what is predicted;
+// billedToPredicted returns what the same sessions of a group were billed in the baseline, over what is predicted;
 // false unless the run has no others.
-func (p *partners) billedToPredicted() (ratio float64, ok bool) {
+func (p *partners) billedToPredicted(in group) (ratio float64, ok bool) {
 	var billed, predicted float64
 	for _, pair := range p.same {
+		if !in.has(pair[1].key) {
+			continue
+		}
 		billed, predicted = billed+pair[0].Input[0], predicted+pair[0].Input[1]
 	}
 	return billed / predicted, p.all && predicted > 0

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,9 +48,10 @@ type Result struct {
 	Sessions int      `json:"sessions,omitzero"` // judged, if the baseline has others
 	Before   int      `json:"baseline_sessions,omitzero"`
 	// Message says what is wrong and Look, in one line, what to look at.
-	Message string `json:"message,omitzero"`
-	Look    string `json:"look,omitzero"`
-	told    bool   // a problem of the whole run explains why it is not judged
+	Message string  `json:"message,omitzero"`
+	Look    string  `json:"look,omitzero"`
+	usd     float64 // what it costs, to order what is broken; 0 if unknown
+	told    bool    // a problem of the whole run explains why it is not judged
 }
 
 // Problem is something other than a rule that fails a check.
@@ -157,14 +159,18 @@ type failure struct {
 	look    string
 }
 
-// failures returns everything that fails the check: broken rules first, because
+// failures returns everything that fails the check: broken rules first, the dearest first, because
 // they explain a baseline of another scenario, then problems of the whole run,
 // then what was not judged for a reason that no problem gives. What is suspect and fails nothing
 // comes last.
 func (r *Report) failures() []failure {
 	var all, unjudged, suspect []failure
+	byCost := make([]*Result, len(r.Results))
 	for i := range r.Results {
-		s := &r.Results[i]
+		byCost[i] = &r.Results[i]
+	}
+	slices.SortStableFunc(byCost, func(a, b *Result) int { return cmp.Compare(b.usd, a.usd) })
+	for _, s := range byCost {
 		switch {
 		case s.Status == Breach:
 			all = append(all, failure{"FAIL", s.Line, s.Metric, s.Message, s.Look})

@@ -146,7 +146,7 @@ func (r *Rule) setBar(known bool) error {
 
 // Predicts reports whether the check needs the bill predicted.
 func (f *File) Predicts() bool {
-	return f.Facts.asked() || f.Paired.asked() || slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.Name == results.NameOverPredicted })
+	return f.Facts.asked() || f.Paired.asked() || f.Prices.Max != nil || slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.Name == results.NameOverPredicted })
 }
 
 func metricNames() []string {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
@@ -203,8 +205,11 @@ func (v *verdict) spread() bool {
 // judge decides, with an interval that misses in a share of all cases.
 func (v *verdict) judge(share float64) {
 	excess, most := v.overSeeds, math.Inf(1)
-	if v.apart {
+	switch {
+	case v.apart:
 		excess, most = v.overSessions, v.most()
+	case v.rule.Kind == Max && v.rule.whole.Name == results.NameOverPredicted:
+		excess = v.overLimit
 	}
 	e, ok := excess(share)
 	v.result.Bar, v.result.Margin = new(v.bar), new(0-e.Difference)
@@ -212,16 +217,28 @@ func (v *verdict) judge(share float64) {
 	low, beyond := e.Interval.Low > tolerance(v.bar), e.Difference > tolerance(v.bar)
 	switch {
 	case !ok:
-		v.leaveOpen("%s cannot tell%s", v.sessions(), v.enough(share, most))
+		v.leaveOpen("%s cannot tell%s", v.sessions(), v.enough(share, most, 0))
 	case low && e.Difference > v.effect:
 		v.result.Status, v.result.Message, v.result.Look = Breach, v.words(v.bar), v.cause()
+		v.result.usd = v.usd(e.Difference)
 	case e.Interval.High > most:
 		v.leaveOpen("%s cannot tell: %s on these may be %s on others%s", v.sessions(), figure(v.rule.Metric.Unit, *v.result.Observed),
-			figure(v.rule.Metric.Unit, v.bar+v.sign*e.Interval.High), v.enough(share, most))
-	case beyond && !low:
+			figure(v.rule.Metric.Unit, v.bar+v.sign*e.Interval.High), v.enough(share, most, e.Interval.High-e.Difference))
+	case beyond && !low && v.likely(&e, share):
 		v.result.Status, v.result.Look = Suspect, v.cause()
-		v.result.Message = v.words(v.bar) + ", which chance may explain" + v.enough(share, e.Difference)
+		v.result.Message = v.words(v.bar) + ", which chance may explain" + v.enough(share, e.Difference, e.Difference-e.Interval.Low)
 	}
+}
+
+// usd returns what a figure beyond its bar costs by so much, 0 if it is no cost.
+func (v *verdict) usd(beyond float64) float64 {
+	switch m := &v.rule.Metric; {
+	case m.Name == results.NameOverPredicted:
+		return beyond * v.slice.totals[0].Figures[results.PredictedUSD]
+	case m.Unit == results.UnitUSD && m.Kind == results.KindSum:
+		return v.sign * beyond
+	}
+	return 0
 }
 
 // overSeeds estimates how far a figure is beyond its bar, and its mean over the seeds.
@@ -288,13 +305,27 @@ func (v *verdict) notice(detectable float64) {
 	}
 }
 
-// enough says how many sessions like these would show a difference from the baseline's.
-func (v *verdict) enough(share, difference float64) string {
+// suspectShare is the share of healthy runs that may be suspect: one in ten is as far beyond its bar by chance.
+const suspectShare = 0.1
+
+// likely reports whether a figure that is beyond its bar is so in few healthy runs only. Half the interval is so many
+// standard errors as its confidence says, of a normal figure.
+func (v *verdict) likely(e *stats.Estimate, share float64) bool {
+	half := (e.Difference - e.Interval.Low) / distuv.UnitNormal.Quantile(1-apartShare*share/2)
+	return !v.apart || e.Difference >= half*distuv.UnitNormal.Quantile(1-suspectShare)
+}
+
+// enough says how many sessions like these would show a difference from the baseline's, of which half the interval is
+// so wide: the interval narrows with the root of their number. It is more than there are, as these do not.
+func (v *verdict) enough(share, difference, half float64) string {
 	if !v.apart {
 		return ""
 	}
 	factor, _ := v.bars()
-	n := stats.Estimator{Level: 1 - share}.Enough(v.before, v.after, factor, difference)
+	n, here := stats.Estimator{Level: 1 - share}.Enough(v.before, v.after, factor, difference), len(v.after.Part)
+	if wide := float64(here) * math.Pow(half/difference, 2); n > 0 && wide < 1e6 {
+		n = max(n, here+1, int(math.Ceil(wide)))
+	}
 	if n == 0 {
 		return fmt.Sprintf("; the baseline has too few sessions (%d) for any number to tell", len(v.before.Part))
 	}

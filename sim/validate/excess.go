@@ -110,14 +110,25 @@ func short(c *Call) bool { return float64(c.Actual.Read) < collapseShare*float64
 // constantReads finds the calls of runs of at least three in a thread that all read the
 // same part of the prompt and less than predicted: a loss is followed by a call that reads
 // what was written again, a prompt that changes with every call by none.
+// Calls that read nothing at all are alike by chance where many of a thread lose their reads: of these a run is
+// longer, or three in four of the thread read nothing.
 func constantReads(calls []Call) []bool {
-	const least = 3
+	const least, leastOfNothing = 3, 8
 	in := make([]bool, len(calls))
+	inThread, reading := map[string]int{}, map[string]int{} // later calls, and those that read something
+	for i := range calls {
+		if c := &calls[i]; later(c) {
+			inThread[c.Thread]++
+			if c.Actual.Read > 0 {
+				reading[c.Thread]++
+			}
+		}
+	}
 	from := 0
 	for i := range calls {
 		joins := i > from && calls[i].Thread == calls[from].Thread && short(&calls[i]) && alike(calls[i].Actual.Read, calls[from].Actual.Read)
 		if joins && short(&calls[from]) {
-			if i-from+1 >= least {
+			if n := i - from + 1; n >= leastOfNothing || n >= least && (calls[from].Actual.Read > 0 || 4*reading[calls[i].Thread] <= inThread[calls[i].Thread]) {
 				for k := from; k <= i; k++ {
 					in[k] = true
 				}

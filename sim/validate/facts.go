@@ -4,8 +4,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -27,9 +29,51 @@ const (
 	factCompactions = "compactions per call"
 	factClearings   = "clearings per call"
 	factThinking    = "responses that think"
+	factOutput      = "output tokens per response"
+	factPauses      = "pauses over the lifetime, per call"
 	FactModel       = "calls of " // before the name of a model
 	factClient      = FactModel + "client "
 )
+
+// Levels of prices: USD for a million tokens of a fixed basket at the standard prices of the models that were called,
+// so that neither the cache nor the length of responses moves them.
+const (
+	FactPrice      = "price of a million tokens, conversations"
+	FactPriceAgent = "price of a million tokens, sub-agents"
+)
+
+// basket is what a million tokens of a call are in a level of prices: about the shares of the classes in recorded
+// sessions of Claude Code, of which nine in ten input tokens are read from the cache. Tokens of each class per token.
+var basket = results.Cost{results.ClassUncached: 0.02, results.ClassRead: 0.9, results.ClassWrite5m: 0.06, results.ClassWrite1h: 0.02, results.ClassOutput: 0.02}
+
+// Level reports whether a fact is a level of prices.
+func Level(fact string) bool { return fact == FactPrice || fact == FactPriceAgent }
+
+// AddPrices adds the levels of prices of a session whose body is in memory. rate returns the standard prices of a
+// model, USD per million tokens, false for a model without a price, whose calls are left out.
+func (f Facts) AddPrices(s *traces.Session, rate func(model string) (results.Cost, bool)) {
+	each := make([]float64, len(s.Models)) // of a basket, 0 for unknown
+	for i, model := range s.Models {
+		if cost, ok := rate(model); ok {
+			for class, share := range basket {
+				each[i] += share * cost[class]
+			}
+		}
+	}
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		name := FactPrice
+		if agentThread(t) {
+			name = FactPriceAgent
+		}
+		for r := range t.Rounds {
+			u := &t.Rounds[r].Usage
+			if usd, n := each[t.Rounds[r].Model], float64(u.Input()+u.Output); usd > 0 && n > 0 {
+				f[name] = [2]float64{f[name][0] + usd*n, f[name][1] + n}
+			}
+		}
+	}
+}
 
 // Set reports whether a fact is a setting of a client, which has a value in a session,
 // and no habit of people or models, of which sessions have more or less.
@@ -82,6 +126,12 @@ func (f Facts) see(s *traces.Session, t *traces.Thread, calls float64) {
 			thinks = 1
 		}
 		add(factThinking, thinks, 1)
+		add(factOutput, float64(round.Usage.Output), 1)
+		pause := 0.0
+		if r > 0 && time.Duration(round.Wait) > lasting(&t.Rounds[r-1].Usage) {
+			pause = 1
+		}
+		add(factPauses, pause, 1)
 		if all := float64(round.Usage.Input() + round.Usage.Output); !agentThread(t) {
 			f[FactReached] = [2]float64{max(f[FactReached][0], all), 1}
 		}
@@ -110,6 +160,14 @@ func (f Facts) see(s *traces.Session, t *traces.Thread, calls float64) {
 			}
 		}
 	}
+}
+
+// lasting returns for how long a call asks the cache to keep what it writes.
+func lasting(u *prompt.Usage) time.Duration {
+	if u.Write1h > 0 {
+		return time.Hour
+	}
+	return 5 * time.Minute
 }
 
 func agentThread(t *traces.Thread) bool {

@@ -1,0 +1,160 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/validate"
+)
+
+const predictedRule = "  - {metric: billed_to_predicted, strategy: billed, max_increase: 2%, group: agent}\n"
+
+// predictedRun is a run of ten sessions of an agent, each billed so many times its prediction of a dollar, with facts.
+func predictedRun(agent string, times float64, facts map[string][2]float64) *Input {
+	in := clients(1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+	in.Price = func(string, func(string) float64) (map[string]float64, bool, error) { return nil, false, nil }
+	for id, s := range in.Sessions {
+		s.Agent, s.Facts = agent, facts
+		in.Sessions[id] = s
+	}
+	cell := in.Cells[0].Draws[0]
+	for _, row := range cell.Rows {
+		row.Figures[results.PredictedUSD], row.Figures[results.PredictedOfUSD] = 1, times
+		cell.Total.Figures[results.PredictedUSD]++
+		cell.Total.Figures[results.PredictedOfUSD] += times
+	}
+	return in
+}
+
+// gateOf is a check with every question of the starter.
+func gateOf(t *testing.T) *File {
+	t.Helper()
+	return levels(t, "baseline: base.json\nfacts: {max: 2%}\npaired: {max: 3%}\nprices: {max: 5%}\nrules:\n"+predictedRule)
+}
+
+var plainFacts = map[string][2]float64{validate.FactLifetime: {1, 1}, validate.FactPrice: {2, 1}}
+
+// A baseline that is as broken as the run does not make it green: 3.04 times the prediction is above the limit of 1.25, and
+// so is the run that makes the baseline. 1.2 is within the error of the model. A rule of the file sets another limit.
+func TestBrokenBaseline(t *testing.T) {
+	f := gateOf(t)
+	for times, want := range map[float64][]string{
+		1.2:  nil,
+		3.04: {"billed_to_predicted of billed is 3.04, above 1.25", "whatever the baseline"},
+	} {
+		run := predictedRun("claude-code", times, plainFacts)
+		says(t, against(t, f, run, run), want...)
+	}
+	own := levels(t, "baseline: base.json\nrules:\n"+predictedRule+"  - {metric: billed_to_predicted, strategy: billed, max: 4}\n")
+	run := predictedRun("claude-code", 3.04, plainFacts)
+	says(t, against(t, own, run, run))
+}
+
+// Sessions of an agent that the baseline does not have cannot be judged; accepted they are.
+func TestAnotherAgent(t *testing.T) {
+	f := gateOf(t)
+	was, now := predictedRun("claude-code", 1, plainFacts), predictedRun("codex", 1, plainFacts)
+	now.SessionsDigest = "others"
+	says(t, against(t, f, was, now), "10 sessions are of codex, an agent that base.json does not have", `--accept "agent codex"`)
+	f.Accept = []string{"agent codex"}
+	says(t, against(t, f, was, now))
+}
+
+// A question that the baseline has no figures for fails: facts, prices, and cells of the same sessions.
+func TestBaselineWithoutFigures(t *testing.T) {
+	f, run := gateOf(t), predictedRun("claude-code", 1, plainFacts)
+	says(t, against(t, f, predictedRun("claude-code", 1, nil), run), "base.json has no facts of clients", "base.json has no prices of conversations")
+	own := predictedRun("claude-code", 1, plainFacts)
+	own.Cells = append(own.Cells, own.Cells[0])
+	own.Cells[1].Name, own.Cells[1].Strategy = "own", "own"
+	says(t, against(t, f, own, run), "the scenario has no cell own, of which base.json has costs of the same sessions")
+	says(t, against(t, f, run, own), "base.json has no costs of cell own")
+}
+
+// Prices of conversations and of sub-agents are held apart: twice the price of a token is told by which. A price
+// that falls breaks nothing.
+func TestDearerModels(t *testing.T) {
+	f := gateOf(t)
+	at := func(own, agents float64) *Input {
+		return predictedRun("claude-code", 1, map[string][2]float64{validate.FactLifetime: {1, 1}, validate.FactPrice: {own, 1}, validate.FactPriceAgent: {agents, 1}})
+	}
+	for _, c := range []struct {
+		own, agents float64
+		want        []string
+	}{
+		{2, 0.4, nil},
+		{1, 0.1, nil},
+		{2.09, 0.4, nil},
+		{4, 0.4, []string{"the price of a million tokens of conversations is $4.00, 100 % more than in the baseline ($2.00; max 5%)"}},
+		{2, 2, []string{"the price of a million tokens of sub-agents is $2.00, 400 % more than in the baseline ($0.400; max 5%)"}},
+	} {
+		says(t, against(t, f, at(2, 0.4), at(c.own, c.agents)), c.want...)
+		if len(c.want) > 0 {
+			f.Accept = []string{"prices"}
+			says(t, against(t, f, at(2, 0.4), at(c.own, c.agents)))
+			f.Accept = nil
+		}
+	}
+}
+
+// A model that models: does not name fails, however few its calls are.
+func TestPinnedModels(t *testing.T) {
+	f := levels(t, "models: [\"claude-opus-*\"]\nrules:\n  - {metric: cost_usd, strategy: billed, max: 1000}\n")
+	run := predictedRun("claude-code", 1, plainFacts)
+	for id, s := range run.Sessions {
+		s.Models = map[string]int{"claude-opus-4-6": 100}
+		run.Sessions[id] = s
+	}
+	says(t, f.Judge(run, Loaded{}))
+	for _, s := range run.Sessions {
+		s.Models["claude-fable-5"] = 1
+		break
+	}
+	says(t, f.Judge(run, Loaded{}), "1 call went to claude-fable-5, which models: does not name")
+}
+
+// Lines that are lost are judged as a share where unread: does not count them: 1 in 10,000 is noted, 5 in 1,000 are
+// suspect, 2 in 100 and a whole file fail.
+func TestLostLinesAsShare(t *testing.T) {
+	f := levels(t, "rules:\n  - {metric: cost_usd, max: 4}\n")
+	for _, c := range []struct {
+		lost, lines, whole int
+		ok                 bool
+		suspects           int
+	}{{1, 10_000, 0, true, 0}, {5, 1000, 0, true, 1}, {2, 100, 0, false, 0}, {1, 10_000, 1, false, 0}} {
+		now := plainRun()
+		now.Lost, now.NumLost, now.LostLines, now.Lines = []string{"a.jsonl:7: bad"}, c.lost+c.whole, c.lost, c.lines
+		if r := f.Judge(now, Loaded{}); r.OK != c.ok || r.count(Suspect) != c.suspects {
+			t.Errorf("%+v: ok %t, %d suspect: %s", c, r.OK, r.count(Suspect), r.Verdict())
+		}
+	}
+}
+
+// What is accepted of a fact is forgotten of earlier runs, and all else of them stays.
+func TestAcceptForgets(t *testing.T) {
+	f := levels(t, "baseline: base.json\nwindow: 8\nfacts: {max: 2%}\nrules:\n"+factRules)
+	f.Accept = []string{validate.FactLifetime}
+	was, err := f.NewBaseline(clients(1, 1, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := clients(0, 0, 0)
+	says(t, f.Judge(now, Loaded{Baseline: was}))
+	b, err := f.NewBaseline(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.After(b, was)
+	f.Accept = nil
+	if len(b.Past) != 6 {
+		t.Fatalf("%d sessions, want 6 of two runs", len(b.Past))
+	}
+	later := clients(0, 0)
+	if r := f.Judge(later, Loaded{Baseline: b}); !r.OK || strings.Contains(strings.Join(r.Changed, ""), "for an hour") {
+		t.Errorf("%s: %q", r.Verdict(), r.Changed)
+	}
+	if was.Past[0].Facts[validate.FactLifetime] != [2]float64{1, 1} {
+		t.Error("the earlier baseline itself was changed")
+	}
+}

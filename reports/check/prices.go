@@ -1,0 +1,155 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/validate"
+)
+
+// Prices bound what conversations, and sub-agents, pay for the same tokens.
+type Prices struct {
+	Max *Amount `yaml:"max" doc:"by how much the price of a token may rise over the baseline's, by other prices or other models; of conversations and of sub-agents"`
+}
+
+// Rules returns an error for a bar that is no share.
+func (p *Prices) Rules() []error {
+	if p.Max != nil && (!p.Max.Percent || p.Max.Value < 0) {
+		return []error{fmt.Errorf("prices.max is a share such as 5%%, not %s", p.Max)}
+	}
+	return nil
+}
+
+// What the rules on prices and models are called in reports.
+const (
+	pricesMetric = "prices"
+	modelsMetric = "models"
+)
+
+// judgePrices judges the levels of prices of conversations and of sub-agents.
+func (f *File) judgePrices(r *Report, in *Input, b *Baseline, now []Past) {
+	if f.Prices.Max == nil || in.Price == nil || b == nil {
+		return
+	}
+	p, known := partnersOf(b.Past, now), false
+	for _, level := range []string{validate.FactPrice, validate.FactPriceAgent} {
+		was, own := ratioOf(factParts(b.Past, level)), ratioOf(factParts(now, level))
+		known = known || len(was.Part) > 0
+		if len(was.Part) == 0 || len(own.Part) == 0 {
+			continue
+		}
+		r.Results = append(r.Results, f.priced(level, was, own, &p))
+	}
+	if !known {
+		r.fail(f.pricesLine, "%s has no prices of conversations, which prices: compares; sim check --update writes them", f.Baseline)
+	}
+}
+
+// priced judges one level of prices: the same sessions as they are, other sessions by their spread.
+func (f *File) priced(level string, was, now stats.Figure, p *partners) Result {
+	_, who, _ := strings.Cut(level, ", ")
+	limit := f.Prices.Max.Value
+	res := Result{Line: f.pricesLine, Metric: pricesMetric, Unit: results.UnitUSD, Cell: who, Rule: "max " + f.Prices.Max.String(), Status: OK,
+		Observed: new(now.Value()), Baseline: new(was.Value()), Sessions: len(now.Part), Before: len(was.Part)}
+	res.Bar = new(*res.Baseline * (1 + limit))
+	res.Margin = new(*res.Bar - *res.Observed)
+	var same [2][][2]float64
+	for _, pair := range p.same {
+		x, y := factParts([]Past{*pair[0]}, level), factParts([]Past{*pair[1]}, level)
+		if len(x) > 0 && len(y) > 0 {
+			same[0], same[1] = append(same[0], x...), append(same[1], y...)
+		}
+	}
+	x, y := ratioOf(same[0]), ratioOf(same[1])
+	held := len(same[0]) > 0 && y.Value() > x.Value()*(1+limit)*(1+1e-9)
+	beyond := *res.Margin < -tolerance(*res.Bar)
+	switch {
+	case held:
+		res.Status, res.Baseline, res.Observed = Breach, new(x.Value()), new(y.Value())
+		res.Bar = new(x.Value() * (1 + limit))
+		res.Margin = new(*res.Bar - y.Value())
+	case !beyond:
+	case f.dearer(was, now):
+		res.Status = Breach
+	case min(len(was.Part), len(now.Part)) < leastAlike:
+		res.Status = Suspect
+	default:
+		res.Status = Undecided
+		res.Message = fmt.Sprintf("%s against %d cannot tell: sessions of several models differ by as much", document.Count(len(now.Part), "session"), len(was.Part))
+	}
+	if res.Status == Breach || res.Status == Suspect {
+		res.Message = fmt.Sprintf("the price of a million tokens of %s is %s, %s more than in the baseline (%s; %s)", who,
+			figure(res.Unit, *res.Observed), strings.TrimPrefix(signedPoints(math.Round(100*(*res.Observed / *res.Baseline - 1))), "+"), figure(res.Unit, *res.Baseline), res.Rule)
+		res.Look = "other models or other prices; sim traces ls --split shows the models; " + f.accepting(pricesMetric)
+	}
+	return res
+}
+
+// dearer reports whether other sessions pay more than the bar by more than chance explains: each more than any before,
+// or all by their spread.
+func (f *File) dearer(was, now stats.Figure) bool {
+	if min(len(was.Part), len(now.Part)) < leastAlike {
+		return false
+	}
+	factor := 1 + f.Prices.Max.Value
+	_, high := span(&was)
+	if low, _ := span(&now); low > factor*high {
+		return true
+	}
+	e, err := stats.Estimator{Level: 1 - f.Level/priceShare, Seed: 1, Resamples: apartResamples}.Apart(context.Background(), was, now, factor)
+	return err == nil && e.Verdict != stats.TooFew && e.Interval.Low > 0
+}
+
+// priceShare divides the chance of a false alarm for prices: sessions of several models are few alike.
+const priceShare = 4
+
+// judgeModels judges which models are called.
+func (f *File) judgeModels(r *Report, in *Input) {
+	if len(f.Models) == 0 {
+		return
+	}
+	others, calls, all := map[string]int{}, 0, 0
+	for _, s := range in.Sessions {
+		for model, n := range s.Models {
+			if all += n; !slices.ContainsFunc(f.Models, func(p string) bool { return nearest.Match(p, model) }) {
+				others[model] += n
+				calls += n
+			}
+		}
+	}
+	res := Result{Line: f.modelsLine, Metric: modelsMetric, Unit: results.UnitRatio, Rule: strings.Join(f.Models, ", "), Status: OK,
+		Observed: new(float64(calls) / float64(max(all, 1))), Bar: new(0.0)}
+	if res.Margin = new(0 - *res.Observed); calls > 0 {
+		res.Status = Breach
+		res.Message = fmt.Sprintf("%s to %s, which models: does not name", counted(calls, "call went", "calls went"), document.Few(sortedKeys(others)))
+	}
+	r.Results = append(r.Results, res)
+}
+
+// priceParts returns the share of what today's sessions cost that they would not at the baseline's level of prices, of
+// conversations and sub-agents; false where either side has none.
+func priceParts(was, now []Past) (share float64, ok bool) {
+	var usd, then float64
+	for _, level := range []string{validate.FactPrice, validate.FactPriceAgent} {
+		before, after := ratioOf(factParts(was, level)), ratioOf(factParts(now, level))
+		paid := 0.0
+		for _, part := range after.Part {
+			paid += part
+		}
+		usd += paid
+		if len(before.Part) == 0 || paid == 0 {
+			then += paid
+			continue
+		}
+		ok = true
+		then += paid * before.Value() / after.Value()
+	}
+	return 1 - then/usd, ok
+}
