@@ -3,6 +3,7 @@ package assembly
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -35,18 +36,29 @@ func (c *Cursor) Line() int {
 
 // Objects hands each object of a text to object; see File.ReadObjects.
 func Objects(text []byte, line int, none error, object func(*Cursor) error) error {
-	c, bad := NewCursor(text, line), none
+	c, bad, others, first := NewCursor(text, line), none, 0, 0
 	for c.Peek() != 0 && c.Err() == nil {
 		c.Each(func() {
-			if c.Peek() != '{' {
+			err, at := none, c.Line()
+			if c.Peek() == '{' {
+				err = object(c)
+			} else {
 				c.Skip()
-			} else if err := object(c); errors.Is(bad, none) || err != nil && !errors.Is(err, none) {
+			}
+			if errors.Is(err, none) {
+				if others++; first == 0 {
+					first = at
+				}
+			} else if errors.Is(bad, none) || err != nil {
 				bad = err
 			}
 		})
 	}
 	if c.End(); c.Err() != nil {
 		return c.Err()
+	}
+	if bad == nil && others > 0 {
+		return fmt.Errorf("%d values beside others, the first on line %d, are of another kind: %w", others, first, none)
 	}
 	return bad
 }

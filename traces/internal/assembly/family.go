@@ -59,6 +59,21 @@ func (p *Part) Bare(line int) {
 	}
 }
 
+// Beside adds a call that is no part of the conversation. what names it among such calls, and id is that of its response, "" for none.
+func (p *Part) Beside(what, id string, at int64, line int, model string, u Usage) {
+	if !u.OK {
+		p.Lacks(1, line, "a call beside the conversation has no usable token counts; it is not in the bill")
+		return
+	}
+	b := NewPart(p.File)
+	b.ID, b.Up = what, p.ID
+	b.Add(-1, []Step{
+		{Kind: StepInput, At: at, Line: int32(line)}, {Kind: StepReply, At: at, Line: int32(line), ID: id},
+		{Kind: StepCount, At: at, Line: int32(line), Model: ModelName(model), Usage: u, Final: true},
+	})
+	p.Below = append(p.Below, b)
+}
+
 // tell tells of messages without counts, where others have some.
 func (p *Part) tell() {
 	if p.bare > 0 && p.Counted() {

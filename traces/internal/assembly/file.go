@@ -38,6 +38,22 @@ type File struct {
 	owned   bool            // a session has its lines and problems
 	claimed bool            // a session answers for its problems
 	spoken  []prompt.Digest // names of sessions and calls it mentions, besides its own sessions' names
+	records map[string]bool // by id; see Once
+}
+
+// Once notes the id of a record, "" for none, such as a message. It is an error if the file had a record of this id: a log that two programs wrote,
+// or that was merged, may have some twice, whose tokens count once.
+func (f *File) Once(what, id string) error {
+	switch {
+	case id == "":
+		return nil
+	case f.records[id]:
+		return fmt.Errorf("%s %.40q is here a second time; it counts once", what, id)
+	case f.records == nil:
+		f.records = map[string]bool{}
+	}
+	f.records[id] = true
+	return nil
 }
 
 // Speaks records that the file belongs together with all other files that

@@ -104,7 +104,14 @@ func (t *Tree) finish(session string, list []*Rounds) []*Thread {
 		if r.Kind == traces.ThreadBranch && len(r.Calls) > 0 {
 			r.ID = r.Calls[0].ID
 		}
-		if i == 0 && len(r.Calls) > 0 {
+		switch {
+		case len(r.Calls) == 0:
+			for k := range r.Happened {
+				if ev := &r.Happened[k]; ev.summary != nil {
+					t.File.Lacks(1, int(ev.Line), "no call follows a summary, or leads to it; its tokens are not in the bill")
+				}
+			}
+		case i == 0:
 			t.File.Loose(loose)
 		}
 		threads = append(threads, r.Thread)

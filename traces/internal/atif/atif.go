@@ -73,7 +73,10 @@ func (s *sums) add(o sums) {
 	}
 }
 
-var errNoSteps = errors.New("file is no trajectory: it has no steps")
+var (
+	errNoSteps  = errors.New("file is no trajectory: it has no steps")
+	errNoSource = errors.New("it has no source")
+)
 
 // scan reads one file. What precedes a defect is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
@@ -151,9 +154,21 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 	} else {
 		t.part.ID = cmp.Or(h.Trajectory, h.Session)
 	}
+	ids := map[int64]bool{}
 	for i, v := range steps {
 		var s step
-		if err := assembly.Decode(v, &s); err == nil {
+		err := assembly.Decode(v, &s)
+		switch {
+		case err != nil:
+		case s.Source == "" && s.Role == "":
+			err = errNoSource
+		case s.ID.Logged && s.ID.N >= 0 && !s.Copied:
+			if ids[s.ID.N] {
+				err = fmt.Errorf("%d is here a second time; it counts once", s.ID.N)
+			}
+			ids[s.ID.N] = true
+		}
+		if err == nil {
 			t.step(lines[i], &s)
 		} else if err = t.Refuse(lines[i], fmt.Errorf("step: %w", err)); err != nil {
 			bad = cmp.Or(bad, err)

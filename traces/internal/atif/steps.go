@@ -13,6 +13,7 @@ import (
 // step is a step of a trajectory. Before 1.0 it had a role, and the results of tools
 // were steps of their own.
 type step struct {
+	ID        assembly.Count `json:"step_id"` // from 1
 	Source    string         `json:"source"`
 	Role      string         `json:"role"`
 	Time      string         `json:"timestamp"`

@@ -81,6 +81,9 @@ func (p *parser) parse(ln assembly.Line) error {
 	}
 	if err != nil {
 		p.src.pieces = p.src.pieces[:mark]
+		if n := len(p.src.records) - 1; n >= 0 && p.src.records[n].kind == recordAssistant {
+			p.src.answers[p.src.records[n].answer].broken = true
+		}
 	}
 	return err
 }
@@ -392,7 +395,7 @@ func (p *parser) response(r record, m *message) error {
 		err = p.src.Refuse(int(r.line), errHollow)
 	}
 	p.src.answers = append(p.src.answers, answer{
-		id: p.src.names.add(m.id), model: p.src.names.add(p.terms.named(m.model)), usage: m.usage, passes: m.passes, stopped: m.stopped,
+		id: p.src.names.add(m.id), model: p.src.names.add(p.terms.named(m.model)), usage: m.usage, passes: m.passes, stopped: m.stopped && m.usage.OK,
 	})
 	p.src.records = append(p.src.records, r)
 	return err

@@ -76,8 +76,12 @@ type answer struct {
 	id, model int32 // names of the source; a line without an id has no id here
 	usage     assembly.Usage
 	passes    passes
-	stopped   bool // a stop reason is logged: the usage is final
+	stopped   bool // counts and a stop reason are logged: the counts are final
+	broken    bool // the next line cannot be read
 }
+
+// lacks reports whether the line has no counts.
+func (a *answer) lacks() bool { return a.usage == assembly.Usage{} }
 
 // boundary is what the log has of a compaction.
 type boundary struct {

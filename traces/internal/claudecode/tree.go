@@ -193,7 +193,9 @@ func (b *builder) parentOf(t *tree, e entry) int32 {
 type call struct {
 	assembly.Call
 	passes  []assembly.Usage // of the model ahead of the last one
-	stopped bool
+	stopped bool             // a line with counts has a stop reason
+	lacking bool             // a line has no counts
+	broken  bool             // a line that cannot be read follows the last one
 }
 
 // blocksOf returns the blocks of a line.
@@ -223,7 +225,7 @@ func newCall(id string, e entry) *call {
 	if a.usage.Assumed && len(a.passes.ahead) == 0 && version.AtLeast(release, lifetimesFrom[:]...) {
 		a.usage.Doubt = true
 	}
-	return &call{passes: a.passes.ahead, stopped: a.stopped, Call: assembly.Call{
+	return &call{passes: a.passes.ahead, stopped: a.stopped, lacking: a.lacks(), broken: a.broken, Call: assembly.Call{
 		Advice: a.passes.advice, Summaries: a.passes.summaries, Fallback: a.passes.fallback,
 		ID: id, Model: e.src.names.at(a.model), Version: e.src.names.at(e.version), Project: e.src.names.at(e.project),
 		Place: e.where(), Verdict: e.verdict, Usage: a.usage, Blocks: blocksOf(e), First: e.at, Last: e.at,
@@ -253,14 +255,18 @@ func (c *call) join(e entry) {
 	c.Fallback = c.Fallback || a.passes.fallback
 	c.Bad = bad
 	c.Output, c.Searches = max(c.Output, a.usage.Output), max(c.Searches, a.usage.Searches)
-	c.stopped = c.stopped || a.stopped
+	c.stopped, c.lacking, c.broken = c.stopped || a.stopped, c.lacking || a.lacks(), a.broken
 	c.First, c.Last = assembly.Earlier(c.First, e.at), max(c.Last, e.at)
 }
 
 // final reports whether the logged output is the final count. Before 2.1.59 it
 // is the value at the start of the stream (recorded: at most 10 tokens in 63 %
 // of calls) unless the end of the response was logged with a stop reason. With an
-// impossible count on one of its lines it is not known.
+// impossible count on one of its lines it is not known, nor where the line that would end it cannot be read or has no counts.
 func (c *call) final() bool {
+	if !c.stopped && c.broken {
+		return false
+	}
+	c.Bad = c.Bad || !c.stopped && c.lacking
 	return c.OK && !c.Bad && c.Output > 0 && (c.stopped || version.AtLeast(c.Version, 2, 1, 59))
 }

@@ -116,7 +116,10 @@ type part struct {
 	Data     string         `json:"data"` // of an image
 }
 
-var errNoSession = errors.New("file is no session: it has no messages")
+var (
+	errNoSession = errors.New("file is no session: it has no messages")
+	errNoRole    = errors.New("it has no role")
+)
 
 // scan reads one file. What precedes a defect is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
@@ -146,8 +149,14 @@ func (f *file) document(text []byte) error {
 	}, func(v []byte, line int) error {
 		var m message
 		err := assembly.Decode(v, &m)
-		if err == nil && m.Role != "assistant" && m.Metrics != nil {
+		switch {
+		case err != nil:
+		case m.Role == "":
+			err = errNoRole
+		case m.Role != "assistant" && m.Metrics != nil:
 			err = fmt.Errorf("role %.40q is not the model's, and the message has its token counts", m.Role)
+		default:
+			err = f.Once("message", m.ID)
 		}
 		if err != nil {
 			return f.Refuse(line, fmt.Errorf("message: %w", err))

@@ -98,6 +98,9 @@ func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
 		}
 		elsewhere := all.inherit(ro)
 		ro.name(named)
+		if ro.nothing > 0 && ro.Answered() {
+			ro.Lacks(1, int(ro.nothing), "the last answer has no token counts, and what should have them has none")
+		}
 		loose := ro.Done(ro.id)
 		for i := range ro.Calls {
 			ro.Speaks(ro.Calls[i].ID)

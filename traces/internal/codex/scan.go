@@ -32,6 +32,7 @@ type rollout struct {
 	totals    tokenUsage // of the last token count
 	last      tokenUsage // of the last token count
 	info      []byte     // of the last one with totals that cannot be read
+	nothing   int32      // line of a token count without counts behind an answer that has none yet, 0 for none
 	repeats   int        // token counts that repeat the last one though the model had answered since
 	lost      int64      // tokens that the totals have and no token count
 	called    string     // id of the last tool call
@@ -265,6 +266,9 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 	info := kind(e.info)
 	switch {
 	case e.typ == tokenCount && info == 'n': // limits of the rate only
+		if ro.nothing = 0; ro.Answered() && !ro.copies() {
+			ro.nothing = it.Line
+		}
 		return nil
 	case e.typ == "" || (e.typ == tokenCount) != (info == '{'): // no other event has counts
 		return errNoCounts
@@ -315,7 +319,7 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 		it.ID = fmt.Sprint(cmp.Or(ro.called, ro.id), total)
 	}
 	it.Final = it.Usage.OK
-	ro.untold = true
+	ro.untold, ro.nothing = true, 0
 	ro.end(it, name)
 	return nil
 }
@@ -326,6 +330,7 @@ func (ro *rollout) completed(typ string, line int32) {
 		return
 	}
 	if ro.settle(); ro.Answered() && !ro.copies() {
+		ro.nothing = 0
 		ro.Lacks(1, int(line), "the turn is over and its last answer has no token counts")
 	}
 }

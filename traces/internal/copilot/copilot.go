@@ -82,6 +82,7 @@ type call struct {
 // event is one line.
 type event struct {
 	Type      string              `json:"type"`
+	ID        string              `json:"id"`
 	Agent     string              `json:"agentId"`
 	Timestamp string              `json:"timestamp"`
 	Payload   assembly.Late[data] `json:"data"`
@@ -186,6 +187,11 @@ func (f *file) parse(ln assembly.Line) error {
 	d, err := e.data()
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.Type, err)
+	}
+	if at != 0 { // ids and times that were taken out together tell nothing apart
+		if err := f.Once("event", e.ID); err != nil {
+			return err
+		}
 	}
 	f.nano = max(f.nano, d.Nano.N)
 	t := f.of(cmp.Or(e.Agent, d.ParentAgent))

@@ -54,10 +54,17 @@ type file struct {
 	surface  []surfaced      // what the model sees
 	copied   []int32         // entries of the tree that were copied
 	ids      map[string]bool // of calls that are not copied
+	reads    bool            // counts of calls have what was read from the cache
 }
 
-// stepID names a step, which makes one call.
-type stepID struct{ turn, step int64 }
+// stepID names a step, which makes one call, as far as the log says it.
+type stepID struct{ turn, step assembly.Count }
+
+// other reports whether an id is known to be that of another step.
+func (s stepID) other(o stepID) bool {
+	differ := func(a, b assembly.Count) bool { return a.Logged && b.Logged && min(a.N, b.N) >= 0 && a.N != b.N }
+	return differ(s.turn, o.turn) || differ(s.step, o.step)
+}
 
 // surfaced is a message that the model sees.
 type surfaced struct {
@@ -118,17 +125,14 @@ func (p place) replaces() bool { return p.Op == "replace" }
 
 // data holds the members of all types of event.
 type data struct {
-	Turn    int64   `json:"turn"`
-	Step    int64   `json:"step"`
-	Model   string  `json:"model"`
-	Window  int64   `json:"contextWindow"`
-	Message message `json:"message"`
-	Usage   *usage  `json:"usage"`
-	Chunk   struct {
-		Type  string `json:"type"`
-		Usage *usage `json:"usage"`
-	} `json:"chunk"`
-	Shadowed int64 `json:"shadowedTokenCount"`
+	Turn     assembly.Count `json:"turn"`
+	Step     assembly.Count `json:"step"`
+	Model    string         `json:"model"`
+	Window   int64          `json:"contextWindow"`
+	Message  message        `json:"message"`
+	Usage    *usage         `json:"usage"`
+	Chunk    chunk          `json:"chunk"`
+	Shadowed int64          `json:"shadowedTokenCount"`
 	Header   struct {
 		Config origin `json:"config"`
 	} `json:"header"`
@@ -136,6 +140,12 @@ type data struct {
 
 	// Of a user/message and, in the first versions, of an assistant/message the members are not in a member of their own.
 	message
+}
+
+// chunk is a part of a streamed response.
+type chunk struct {
+	Type  string `json:"type"`
+	Usage *usage `json:"usage"`
 }
 
 // origin says which model answers.
@@ -180,15 +190,21 @@ type compaction struct {
 	usage  assembly.Usage
 	model  string
 	tokens int64
+	at     int64
+	line   int
 }
 
-var errNoType = errors.New("not an event of a session: it has no type")
+var (
+	errNoType  = errors.New("not an event of a session: it has no type")
+	errNoChunk = errors.New("it has no type of a chunk, or no counts")
+)
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), ids: map[string]bool{}}
 	err := f.Read(ctx, opts, in, f.parse)
 	f.cutOff(0)
+	f.unused()
 	return f, err
 }
 
@@ -228,13 +244,7 @@ func (f *file) parse(ln assembly.Line) error {
 		if f.begun == 0 {
 			f.begun = at
 		}
-		if d.Chunk.Type == "usage" && d.Chunk.Usage != nil {
-			if id := (stepID{d.Turn, d.Step}); f.step != id {
-				f.cutOff(int32(ln.Number))
-				f.step = id
-			}
-			f.chunk = d.Chunk.Usage
-		}
+		return f.part(ln.Number, d)
 	case "assistant/message":
 		f.answer(ln.Number, at, d)
 	case "user/message":
@@ -242,9 +252,12 @@ func (f *file) parse(ln assembly.Line) error {
 	case "tool/result":
 		f.said(ln.Number, at, assembly.StepResult, &d.Message, where)
 	case "compaction/summary":
+		f.unused()
 		u := d.Usage.counts()
-		u.Bad = !u.OK
-		f.summary = &compaction{usage: u, model: cmp.Or(d.Model, f.model), tokens: d.Shadowed}
+		if u.Bad = !u.OK; u.OK && f.reads && !d.Usage.Read.Logged {
+			f.Lacks(1, ln.Number, "the counts of a summary lack what was read from the cache, which those of calls have")
+		}
+		f.summary = &compaction{usage: u, model: cmp.Or(d.Model, f.model), tokens: d.Shadowed, at: at, line: ln.Number}
 	default:
 		if !ignored(e.Type) {
 			f.Unknown[e.Type]++
@@ -254,6 +267,31 @@ func (f *file) parse(ln assembly.Line) error {
 		}
 	}
 	return nil
+}
+
+// part takes a part of a response, of which only the counts matter, and when the first came.
+func (f *file) part(line int, d *data) error {
+	switch c := &d.Chunk; {
+	case c.Usage != nil:
+		if id := (stepID{d.Turn, d.Step}); f.step.other(id) {
+			f.cutOff(int32(line))
+			f.step = id
+		} else if f.chunk == nil {
+			f.step = id
+		}
+		f.chunk = c.Usage
+	case c.Type == "" || c.Type == "usage":
+		return fmt.Errorf("assistant/chunk: %w", errNoChunk)
+	}
+	return nil
+}
+
+// unused bills a summary whose message did not come: the client was stopped between the two, or the message does not say what it replaces.
+func (f *file) unused() {
+	if c := f.summary; c != nil {
+		f.summary = nil
+		f.Beside("summary@"+c.model, "", c.at, c.line, c.model, c.usage)
+	}
 }
 
 // count takes the number of an event, nil for none. Numbers have no gaps: one that was there is a line written again, which is not
@@ -292,7 +330,8 @@ func (f *file) show(blocks []assembly.Block) { f.surface = append(f.surface, sur
 func (f *file) answer(line int, at int64, d *data) {
 	m := d.said("assistant/message")
 	u := d.Usage.counts()
-	if id := (stepID{d.Turn, d.Step}); f.chunk != nil && f.step == id {
+	f.reads = f.reads || d.Usage != nil && d.Usage.Read.Logged
+	if f.chunk != nil && !f.step.other(stepID{d.Turn, d.Step}) {
 		u.Doubt = u.Doubt || d.Usage == nil || *d.Usage != *f.chunk
 		f.chunk = nil
 	}

@@ -306,3 +306,27 @@ func TestReasoningOfFinishedTurn(t *testing.T) {
 		t.Errorf("event %+v, want 200 tokens of block %d", ev, b.From)
 	}
 }
+
+// A summary whose message did not come is billed all the same, as a call of its own; so is one before another summary. Counts of a step
+// count once where a line does not say which step it is of.
+func TestSummaryAlone(t *testing.T) {
+	summary := `"model":"deepseek-v4-flash","shadowedTokenCount":8100,"usage":` + counts(150, 7936, 60, 0)
+	one := func() *script {
+		return newScript("s", "").user("go").answer("m1", words("a"), counts(100, 8000, 40, 0))
+	}
+	for name, tt := range map[string]struct {
+		text  string
+		calls int
+		usage prompt.Usage
+	}{
+		"stopped":      {one().add("compaction/summary", summary).text(), 2, prompt.Usage{Uncached: 250, Read: 15_936, Output: 100}},
+		"twice":        {one().add("compaction/summary", summary).add("compaction/summary", summary).text(), 3, prompt.Usage{Uncached: 400, Read: 23_872, Output: 160}},
+		"without step": {strings.Replace(one().text(), `"step":1,"message"`, `"message"`, 1), 1, prompt.Usage{Uncached: 100, Read: 8000, Output: 40}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := read(t, tt.text); s.NumCalls() != tt.calls || s.Usage() != tt.usage || s.Quality.Uncounted != 0 {
+				t.Errorf("%d calls, %+v, %d uncounted", s.NumCalls(), s.Usage(), s.Quality.Uncounted)
+			}
+		})
+	}
+}

@@ -57,7 +57,16 @@ type file struct {
 	reply   []assembly.Block // what it was answered
 	results []assembly.Block
 	counts  *usage
-	by      string // what started the compaction under way
+	by      string          // what started the compaction under way
+	written map[record]bool // records of usage
+	ended   int32           // entry of the last step if no record of its counts came before its end, which protocol 1.1 writes behind it; -1 for none
+	counted usage           // its counts
+}
+
+// record is what tells one record of usage from another.
+type record struct {
+	at int64 // unix ns
+	usage
 }
 
 // line is one line.
@@ -123,11 +132,14 @@ func (u *usage) counts() assembly.Usage {
 	return assembly.Counts(u.Other, u.Read, u.Write, u.Output, assembly.Count{}, -1)
 }
 
-var errNoType = errors.New("not a line of a session: it has no type")
+var (
+	errNoType = errors.New("not a line of a session: it has no type")
+	errAgain  = errors.New("the record of usage is here a second time; it counts once")
+)
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts))}
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), written: map[record]bool{}, ended: -1}
 	// sessions/<folder>/<session>/agents/<agent>/wire.jsonl
 	if dir := path.Dir(in.Name); path.Base(path.Dir(dir)) == "agents" {
 		session := path.Base(path.Dir(path.Dir(dir)))
@@ -158,11 +170,7 @@ func (f *file) parse(ln assembly.Line) error {
 	case "llm.request":
 		f.model, f.asked, f.begun = cmp.Or(l.Model, f.model), l.Kind, at
 	case "usage.record":
-		f.model = cmp.Or(f.model, l.Model)
-		if f.counts != nil {
-			f.end(at, ln.Number, "", nil)
-		}
-		f.counts = l.Usage
+		return f.record(&l, at, ln.Number)
 	case "full_compaction.begin":
 		f.end(at, ln.Number, "", nil)
 		f.by = l.Source
@@ -172,9 +180,10 @@ func (f *file) parse(ln assembly.Line) error {
 			Tokens: int32(min(max(0, l.Before), assembly.MaxTokens)),
 			Blocks: []assembly.Block{f.Maker.Text(prompt.KindSummary, cmp.Or(l.Context, l.Summary))},
 		}
-		if f.counts != nil {
+		if f.counts != nil || f.asked == compaction { // one that made a request has counts
 			s.Usage, f.counts = f.counts.counts(), nil
 		}
+		f.asked = ""
 		f.add(s)
 	case "context.append_message":
 		f.add(assembly.Step{Kind: assembly.StepInput, At: at, Line: int32(ln.Number), Blocks: l.said(f.Maker)})
@@ -184,14 +193,55 @@ func (f *file) parse(ln assembly.Line) error {
 	return nil
 }
 
+// compaction is the kind of a request that asks for a summary.
+const compaction = "compaction"
+
+// record takes the counts of a call, which the end of its step repeats.
+func (f *file) record(l *line, at int64, line int) error {
+	f.model = cmp.Or(f.model, l.Model)
+	counts := l.Usage
+	if counts == nil {
+		counts = new(usage) // the call was made
+	}
+	if r := (record{at, *counts}); at != 0 {
+		if f.written[r] {
+			return errAgain
+		}
+		f.written[r] = true
+	}
+	if f.ended >= 0 && f.counted == *counts {
+		for i, s := range f.Steps(f.ended) {
+			if s.Kind == assembly.StepCount && s.Model == "" {
+				f.Steps(f.ended)[i].Model = assembly.ModelName(l.Model)
+			}
+		}
+		f.ended = -1
+		return nil
+	}
+	if f.counts != nil {
+		f.end(at, line, "", nil)
+	}
+	f.counts, f.ended = counts, -1
+	return nil
+}
+
 // add appends a step to the conversation.
 func (f *file) add(steps ...assembly.Step) { f.Part.Tree.Add(f.Len()-1, steps) }
 
 // step takes an event of a step.
 func (f *file) step(e *event, at int64, line int) error {
 	switch e.Type {
+	case "":
+		return errNoType
 	case "step.end":
+		if err := f.Once("the end of step", e.UUID); err != nil {
+			return err
+		}
+		recorded := f.counts != nil
 		f.end(at, line, e.UUID, e.Usage)
+		if f.ended = -1; !recorded && e.Usage != nil {
+			f.ended, f.counted = f.Len()-1, *e.Usage
+		}
 	case "tool.result":
 		f.results = append(f.results, e.block(f.Maker))
 	default:
@@ -213,6 +263,7 @@ func (f *file) end(at int64, line int, id string, u *usage) {
 	steps := []assembly.Step{{Kind: assembly.StepInput, At: f.begun, Line: int32(line)}, {Kind: assembly.StepReply, At: at, Line: int32(line), ID: id, Blocks: f.reply}}
 	if counts != nil {
 		c := counts.counts()
+		c.Doubt = c.Doubt || u != nil && f.counts != nil && *u != *f.counts
 		steps = append(steps, assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: assembly.ModelName(f.model), Usage: c, Final: c.OK})
 	} else {
 		f.Bare(line)

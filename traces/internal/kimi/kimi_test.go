@@ -86,3 +86,35 @@ func TestOddLines(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	agenttest.Fuzz(f, Describe(), head+said("fix it", "user")+call("loop", `{"inputOther":3,"output":40,"inputCacheRead":0,"inputCacheCreation":9000}`, "t1", "01"))
 }
+
+// A record of usage behind its step, as protocol 1.1 writes it, is that step's; one that is here twice counts once; a summary whose
+// request was made has counts, or lacks them. Recorded are 10 tokens in and 5 out for one call.
+func TestRecordsOfUsage(t *testing.T) {
+	usage := `{"inputOther":3,"output":40,"inputCacheRead":0,"inputCacheCreation":9000}`
+	one := call("loop", usage, "t1", "01")
+	begin, rest, _ := strings.Cut(one, "\n")
+	record, events, _ := strings.Cut(rest, "\n")
+	behind := begin + "\n" + events + record + "\n"
+	summary := `{"type":"full_compaction.begin","source":"auto","time":1780304402000}` + "\n" +
+		call("compaction", `{"inputOther":4,"output":700,"inputCacheRead":9000,"inputCacheCreation":90}`, "", "03") +
+		`{"type":"context.apply_compaction","summary":"S","tokensBefore":9100,"time":1780304404000}` + "\n"
+	last := call("loop", `{"inputOther":3,"output":50,"inputCacheRead":8000,"inputCacheCreation":1400}`, "t2", "05")
+	for name, tt := range map[string]struct {
+		text                       string
+		calls, uncounted, bad, sum int
+	}{
+		"behind":             {one[:0] + behind + last, 2, 0, 0, 90},
+		"record twice":       {begin + "\n" + record + "\n" + record + "\n" + events + last, 2, 0, 1, 90},
+		"step twice":         {one + last + last[strings.LastIndex(last[:len(last)-1], "\n")+1:], 2, 0, 1, 90},
+		"summary":            {one + summary + last, 2, 0, 0, 90},
+		"summary, no counts": {one + strings.Replace(summary, `"usage":`, `"other":`, 1) + last, 2, 1, 0, 90},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := agenttest.Read(t, Describe(), map[string]string{"s1/agents/main/wire.jsonl": head + said("fix it", "user") + tt.text})
+			s := c.Sessions[0]
+			if s.NumCalls() != tt.calls || s.Quality.Uncounted != tt.uncounted || c.BadLines != tt.bad || s.Usage().Output != int64(tt.sum) {
+				t.Errorf("%d calls, %d uncounted, %d bad lines, %d of output: %v", s.NumCalls(), s.Quality.Uncounted, c.BadLines, s.Usage().Output, s.Problems)
+			}
+		})
+	}
+}

@@ -85,7 +85,6 @@ type export struct {
 	end      int64
 	tasks    map[string]prompt.Digest // tool calls by the session they started
 	loose    []assembly.Block
-	calls    map[string]bool
 	messages int
 	usd      float64
 	before   message // the last one
@@ -171,7 +170,7 @@ var errNoExport = errors.New("file is no export of a session: it has no messages
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, error) {
 	x := &export{
 		File: assembly.NewFile(in.Name, opts), thread: assembly.Main(),
-		tasks: map[string]prompt.Digest{}, calls: map[string]bool{}, ear: opts.Listener,
+		tasks: map[string]prompt.Digest{}, ear: opts.Listener,
 	}
 	if head, err := in.Head(len(sqlite.Magic)); err == nil && string(head) == sqlite.Magic {
 		return x, x.scanStore(ctx, opts, in)
@@ -188,21 +187,13 @@ func (x *export) read(text []byte) error {
 	x.rounds = assembly.NewRounds(x.thread, x.File)
 	bad := eachMessage(text, &x.info, func(v []byte, line int) error {
 		x.rounds.Version, x.rounds.Project = x.Version, x.Directory
-		var m message
-		err := assembly.Decode(v, &m)
-		switch {
-		case err != nil:
-		case v[0] != '{':
-			err = errors.New("no object")
-		case m.Info.Role != "user" && m.Info.Role != "assistant":
-			err = fmt.Errorf("role %.40q is neither user nor assistant", m.Info.Role)
-		}
+		m, err := messageOf(v, x.File)
 		if err != nil {
 			return x.Refuse(line, fmt.Errorf("message: %w", err))
 		}
-		x.add(&m, int32(line))
+		x.add(m, int32(line))
 		x.messages++
-		x.before = m
+		x.before = *m
 		return nil
 	})
 	if bad == nil && (x.ID == "" || x.messages == 0) {
@@ -216,6 +207,23 @@ func (x *export) read(text []byte) error {
 		return x.Refuse(0, bad)
 	}
 	return nil
+}
+
+// messageOf reads a message, unless the file has had it.
+func messageOf(v []byte, f *assembly.File) (*message, error) {
+	m := &message{}
+	if err := assembly.Decode(v, m); err != nil {
+		return nil, err
+	}
+	switch role := m.Info.Role; {
+	case v[0] != '{':
+		return nil, errors.New("no object")
+	case role != "user" && role != "assistant":
+		return nil, fmt.Errorf("role %.40q is neither user nor assistant", role)
+	case !strings.HasPrefix(m.Info.ID, "msg_"): // removed with the secrets of an export
+		m.Info.ID = ""
+	}
+	return m, f.Once("message", m.Info.ID)
 }
 
 // eachMessage reads the info of an export and calls do with its messages and
@@ -272,7 +280,7 @@ func (x *export) add(m *message, line int32) {
 	r.Add(&assembly.Step{Kind: assembly.StepInput, At: created, Line: line})
 	r.Add(&assembly.Step{
 		Kind: assembly.StepReply, At: end, First: cmp.Or(first, end), Line: line,
-		ID: x.callID(m.Info.ID), Blocks: uses,
+		ID: m.Info.ID, Blocks: uses,
 	})
 	if u := m.usage(); u.OK || u.Bad {
 		r.Add(&assembly.Step{
@@ -296,16 +304,6 @@ func (x *export) clear(before int64, line int32) {
 	if len(s.Cleared) > 0 {
 		x.rounds.Add(&s)
 	}
-}
-
-// callID returns the id of a message as the id of a call, "" if it was removed
-// with the secrets of an export.
-func (x *export) callID(id string) string {
-	if !strings.HasPrefix(id, "msg_") || x.calls[id] {
-		return ""
-	}
-	x.calls[id] = true
-	return id
 }
 
 // usage splits the counts of a message into disjoint classes. Input excludes
@@ -417,14 +415,14 @@ func texts(text []byte) (list []traces.Text) {
 // textsOf reads the texts of an export again.
 func textsOf(text []byte) (list []traces.Text) {
 	var x info
-	mk, n := assembly.Maker{Keep: true}, 0
+	f, n := assembly.Again(), 0
 	_ = eachMessage(text, &x, func(v []byte, _ int) error { // as far as it is readable
-		var m message
-		if assembly.Decode(v, &m) != nil {
+		m, err := messageOf(v, f)
+		if err != nil {
 			return nil
 		}
-		list = append(list, assembly.TextsOf(said(mk, &m))...)
-		list = append(list, assembly.TextsOf(answered(mk, &m, x.ID+strconv.Itoa(n)))...)
+		list = append(list, assembly.TextsOf(said(f.Maker, m))...)
+		list = append(list, assembly.TextsOf(answered(f.Maker, m, x.ID+strconv.Itoa(n)))...)
 		n++
 		return nil
 	})

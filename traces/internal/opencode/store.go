@@ -30,7 +30,7 @@ func (x *export) scanStore(ctx context.Context, opts traces.Options, in traces.I
 			return err
 		}
 		one := &export{
-			File: x.File, thread: assembly.Main(), tasks: map[string]prompt.Digest{}, calls: map[string]bool{}, ear: opts.Listener,
+			File: x.File, thread: assembly.Main(), tasks: map[string]prompt.Digest{}, ear: opts.Listener,
 		}
 		x.Lines += bytes.Count(text, []byte("\n")) + 1
 		x.Bytes += int64(len(text))

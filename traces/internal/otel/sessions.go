@@ -16,6 +16,8 @@ type span struct {
 	name                string        // of a tool: the id of its call
 	scope               string        // the library that reports it, as far as it says
 	answered            bool          // it has the id of the response
+	label               string        // what the program calls it, of a call or a bare span
+	bare                bool          // it says nothing by which it could be a call
 	file                *file
 	line                int
 	start, end          int64            // unix ns
@@ -57,7 +59,20 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 // collect returns the spans of all files. One that arrives twice counts once.
 func collect(files []*file) (list []*span, of map[prompt.Digest]*span) {
 	of = map[prompt.Digest]*span{}
+	called := map[string]bool{} // names of calls
 	for _, f := range files {
+		for _, sp := range f.spans {
+			if sp.call != nil && sp.call.Usage.OK {
+				called[sp.label] = true
+			}
+		}
+	}
+	for _, f := range files {
+		for _, sp := range f.spans {
+			if sp.bare && called[sp.label] {
+				f.Lacks(1, sp.line, "span %.40q has no attributes of a call, and others of its name are calls", sp.label)
+			}
+		}
 		if len(f.spans) > 0 && !slices.ContainsFunc(f.spans, func(sp *span) bool { return sp.call != nil }) {
 			f.Problems.Add(f.Name, 0, "none of its %d spans is a call of a model with token counts", len(f.spans))
 		}

@@ -26,7 +26,9 @@ var members, attributes = func() (members, attributes assembly.Table) {
 
 var (
 	errNoSpans = errors.New("it holds no spans")
-	errNoList  = errors.New("a part of the export has no list of spans")
+	errNoList  = errors.New("a part of the export has no list of spans, or an empty one")
+	errNoSpan  = errors.New("an element of a list of spans is none")
+	errNoPair  = errors.New("an element of the attributes of a span is none")
 )
 
 // read reads an object of the file.
@@ -79,20 +81,26 @@ func (f *file) list(name string, c *assembly.Cursor) (known bool) {
 	if (parts || name == "spans") && c.Peek() != '[' {
 		f.bad = errNoList
 	}
+	n := 0
 	c.Each(func() {
+		n++
 		if f.object(c) {
 			known = true
-		} else if parts {
+		} else if f.bad = errNoSpan; parts {
 			f.bad = errNoList
 		}
 	})
+	if n == 0 && known {
+		f.bad = errNoList
+	}
 	return known
 }
 
 // object reads what a span holds: members or attributes by their names, or one attribute with its key and its value.
-func object(v assembly.Values, s *jsonscan.Scanner, names assembly.Table, later int) {
+func object(v assembly.Values, s *jsonscan.Scanner, names assembly.Table, later int) (n int) {
 	var key, json []byte
 	for name := range s.Members {
+		n++
 		switch string(name) {
 		case "key":
 			key = s.Str()
@@ -103,13 +111,27 @@ func object(v assembly.Values, s *jsonscan.Scanner, names assembly.Table, later 
 		}
 	}
 	v.Take(names, key, json, later)
+	return n
 }
+
+// broken is a value of a span that lists an attribute without a key and a value.
+const broken = "broken"
 
 // member reads a member of a span, or of an object in it, whose values rank later.
 func member(v assembly.Values, name []byte, s *jsonscan.Scanner, names assembly.Table, later int) {
 	switch string(name) {
 	case "attributes", "tags":
-		s.Each(func() { object(v, s, attributes, later) })
+		listed := s.Peek() == '['
+		s.Each(func() {
+			if s.Peek() != '{' {
+				s.Skip()
+			} else if object(v, s, attributes, later) > 0 {
+				return
+			}
+			if listed {
+				v[broken] = assembly.Value{}
+			}
+		})
 	case "events", "span_events":
 		s.Each(func() { object(v, s, nil, 100) }) // after what the span itself says
 	case "context":
@@ -164,6 +186,9 @@ func (f *file) add(line int, v assembly.Values, all []byte) {
 	}
 	f.Speaks(sp.trace)
 	f.Speaks(sp.conversation)
+	if _, is := v[broken]; is {
+		f.bad = errNoPair
+	}
 	state := v["status"].JSON
 	failed := bytes.Contains(state, []byte("ERROR")) || bytes.Contains(bytes.ReplaceAll(state, []byte(" "), nil), []byte(`"code":2`))
 	name, op, kind := v.Text("name"), v.Text("operation"), strings.ToLower(v.Text("kind"))
@@ -181,6 +206,11 @@ func (f *file) add(line int, v assembly.Values, all []byte) {
 	case v.Has("input") || v.Has("output"),
 		(op == "chat" || op == "generate_content" || op == "text_completion" || kind == "llm") && !failed && !v.Has("failure"):
 		sp.call, sp.answered = f.call(sp, v), v.Has("response")
+	default:
+		sp.bare = !failed && !slices.ContainsFunc([]string{"operation", "kind", "model", "response", "service"}, v.Has)
+	}
+	if sp.call != nil || sp.bare {
+		sp.label = name
 	}
 	f.spans = append(f.spans, sp)
 }

@@ -1,10 +1,6 @@
 package pi
 
-import (
-	"cmp"
-
-	"github.com/compactsim/compactsim/traces/internal/assembly"
-)
+import "github.com/compactsim/compactsim/traces/internal/assembly"
 
 // summarized adds to a compaction the counts of its calls: two where it cuts a turn and messages precede that turn.
 func (f *file) summarized(l *line, s *assembly.Step) {
@@ -37,24 +33,6 @@ func (l *line) says() said {
 		return saidOther
 	}
 	return saidNothing
-}
-
-// beside adds a call that is no part of the conversation: one that keeps the cache warm, or that sums up a branch which was
-// left.
-func (f *file) beside(l *line, at int64, line int32) {
-	u := l.Usage.usage()
-	if !u.OK {
-		f.Lacks(1, int(line), "a call beside the conversation has no usable token counts; it is not in the bill")
-		return
-	}
-	p := assembly.NewPart(f.File)
-	p.ID, p.Up = cmp.Or(l.Beside, l.Type)+"@"+l.ID, f.Part.ID
-	p.Add(-1, []assembly.Step{
-		{Kind: assembly.StepInput, At: at, Line: line},
-		{Kind: assembly.StepReply, At: at, Line: line, ID: l.ID},
-		{Kind: assembly.StepCount, At: at, Line: line, Model: assembly.ModelName(cmp.Or(l.Model, f.model)), Usage: u, Final: true},
-	})
-	f.Below = append(f.Below, p)
 }
 
 // edit takes an answer out of what is sent from then on. It stays in the bill.

@@ -185,7 +185,8 @@ func (f *file) parse(ln assembly.Line) error {
 		f.summarized(&l, &steps[0])
 	case "branch_summary", "usage":
 		if l.Usage != nil {
-			f.beside(&l, at, int32(ln.Number))
+			// It keeps the cache warm, or sums up a branch which was left.
+			f.Beside(cmp.Or(l.Beside, l.Type)+"@"+l.ID, l.ID, at, ln.Number, cmp.Or(l.Model, f.model), l.Usage.usage())
 		}
 	case "context_edit":
 		f.edit(&l)

@@ -9,10 +9,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
@@ -63,8 +65,11 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 // file is one file.
 type file struct {
 	*assembly.Part
-	index map[string]int32 // of entries of the tree, by id
-	alone []told           // responses that no message is known for
+	index  map[string]int32     // of entries of the tree, by id
+	bare   map[string]bool      // answers without counts, by id: a line of the same id has them
+	alone  []told               // responses that no message is known for
+	before int                  // how many of them are older than the last message
+	untold map[prompt.Usage]int // messages whose response has not been told, by their counts
 }
 
 // told is a response that telemetry tells.
@@ -141,14 +146,16 @@ type response struct {
 	Model    string         `json:"model"`
 	Input    assembly.Count `json:"input_token_count"`
 	Output   assembly.Count `json:"output_token_count"`
-	Cached   int64          `json:"cached_content_token_count"`
+	Cached   assembly.Count `json:"cached_content_token_count"`
 	Thoughts int64          `json:"thoughts_token_count"`
 	Total    int64          `json:"total_token_count"`
 }
 
-func (r *response) usage() assembly.Usage {
-	return (&counts{r.Input, r.Output, r.Thoughts, r.Cached, r.Total}).usage()
+func (r *response) counts() *counts {
+	return &counts{r.Input, r.Output, r.Thoughts, max(0, r.Cached.N), r.Total}
 }
+
+func (r *response) usage() assembly.Usage { return r.counts().usage() }
 
 // payload is what a system line holds.
 type payload struct {
@@ -160,14 +167,18 @@ type payload struct {
 	} `json:"info"`
 }
 
-var errNoType = errors.New("not a line of a session: it has no type")
+var (
+	errNoType    = errors.New("not a line of a session: it has no type")
+	errNoPayload = errors.New("telemetry, or a compaction, without what it tells")
+)
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), index: map[string]int32{}}
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), index: map[string]int32{}, bare: map[string]bool{}, untold: map[prompt.Usage]int{}}
 	err := f.Read(ctx, opts, in, f.parse)
-	for i := range f.alone {
-		f.beside(&f.alone[i])
+	for _, t := range f.alone { // of no part of the conversation
+		f.whole(&t)
+		f.Beside("beside@"+t.Model, "", t.at, t.line, t.Model, t.usage())
 	}
 	return f, err
 }
@@ -180,6 +191,11 @@ func (f *file) parse(ln assembly.Line) error {
 	}
 	if l.Type == "" {
 		return errNoType
+	}
+	if !f.bare[l.UUID] {
+		if err := f.Once("line", l.UUID); err != nil {
+			return err
+		}
 	}
 	at := f.At(f.Stamp(ln.Number, []byte(l.Timestamp)))
 	f.Part.ID, f.Project, f.Version = cmp.Or(f.Part.ID, l.Session), cmp.Or(f.Project, l.Cwd), cmp.Or(f.Version, l.Version)
@@ -208,11 +224,15 @@ func (f *file) steps(l *line, at int64, number int) ([]assembly.Step, error) {
 		return []assembly.Step{{Kind: assembly.StepResult, Blocks: blocks}}, nil
 	case "assistant":
 		steps := []assembly.Step{{Kind: assembly.StepReply, ID: l.UUID, Blocks: blocks}}
-		if l.Usage == nil {
+		counts := l.Usage
+		if n := len(f.alone); counts == nil && n > f.before && f.alone[n-1].Model == l.Model {
+			counts = f.alone[n-1].counts() // they are the same
+		}
+		if f.bare[l.UUID] = counts == nil; counts == nil {
 			f.Bare(number)
 			return steps, nil
 		}
-		u := l.Usage.usage()
+		u := counts.usage()
 		f.known(&u)
 		return append(steps, assembly.Step{Kind: assembly.StepCount, Model: assembly.ModelName(l.Model), Usage: u, Final: u.OK}), nil
 	case "system":
@@ -222,33 +242,46 @@ func (f *file) steps(l *line, at int64, number int) ([]assembly.Step, error) {
 	return nil, nil
 }
 
-// known forgets the response of a message, which telemetry has told.
+// known forgets the response of a message, which telemetry has told. Where it told one since the last message and none has these
+// counts, they are in doubt.
 func (f *file) known(u *assembly.Usage) {
 	for i := len(f.alone) - 1; i >= 0; i-- {
 		if t := f.alone[i].usage(); t.Usage == u.Usage {
 			f.alone = append(f.alone[:i], f.alone[i+1:]...)
+			f.before = len(f.alone)
 			return
 		}
 	}
+	u.Doubt = u.Doubt || len(f.alone) > f.before
+	f.before = len(f.alone)
+	f.untold[u.Usage]++
 }
 
 // system takes a line of the client: a compaction, with the calls since the last message, or a response.
 func (f *file) system(l *line, at int64, number int) ([]assembly.Step, error) {
-	if len(l.Payload) == 0 || l.Subtype != "chat_compression" && l.Subtype != "ui_telemetry" {
+	compacts := bytes.Contains(l.Payload, []byte(`"compressedHistory"`))
+	if known := l.Subtype == "chat_compression" || l.Subtype == "ui_telemetry"; !known && !compacts && !bytes.Contains(l.Payload, []byte(`"uiEvent"`)) {
 		return nil, nil
 	}
 	var p payload
 	if err := assembly.Decode(l.Payload, &p); err != nil {
 		return nil, err
 	}
-	if l.Subtype == "ui_telemetry" {
-		if p.Event.Name == "qwen-code.api_response" && p.Event.Input.N > 0 {
-			f.alone = append(f.alone, told{&p.Event, at, number})
-		}
+	switch {
+	case compacts:
+	case p.Event.Name == "":
+		return nil, errNoPayload
+	case p.Event.Name == "qwen-code.api_response":
+		f.respond(&p.Event, at, number)
+		return nil, nil
+	case p.Event.Input.Logged && p.Event.Output.Logged:
+		return nil, fmt.Errorf("telemetry of type %.40q has the token counts of a call", p.Event.Name)
+	default:
 		return nil, nil
 	}
 	s := assembly.Step{Kind: assembly.StepCompact, Tokens: int32(min(max(0, p.Info.Before), assembly.MaxTokens)), Manual: p.Info.Why == "manual", Blocks: p.summary(f.Maker)}
 	for i := range f.alone {
+		f.whole(&f.alone[i])
 		u := f.alone[i].usage()
 		if !u.OK {
 			s.Usage.Bad = true
@@ -257,22 +290,26 @@ func (f *file) system(l *line, at int64, number int) ([]assembly.Step, error) {
 		s.Usage.OK, s.Usage.Reasoning, s.Calls, s.Model = true, -1, s.Calls+1, assembly.ModelName(f.alone[i].Model)
 		s.Usage.Usage.Add(&u.Usage)
 	}
-	f.alone = nil
+	f.alone, f.before = nil, 0
 	return []assembly.Step{s}, nil
 }
 
-// beside makes a call of a response that is no part of the conversation.
-func (f *file) beside(t *told) {
-	u := t.usage()
-	if !u.OK {
-		f.Lacks(1, t.line, "a call beside the conversation has no usable token counts; it is not in the bill")
-		return
+// whole tells of a response that no message repeats and of which telemetry does not say what was read from the cache, as it
+// does of all others.
+func (f *file) whole(t *told) {
+	if c := t.Cached; !c.Logged || c.N < 0 {
+		f.Lacks(1, t.line, "telemetry of a response lacks what was read from the cache, which counts as nothing")
 	}
-	p := assembly.NewPart(f.File)
-	p.ID, p.Up = "beside@"+t.Model, f.Part.ID
-	p.Add(-1, []assembly.Step{
-		{Kind: assembly.StepInput, At: t.at, Line: int32(t.line)}, {Kind: assembly.StepReply, At: t.at, Line: int32(t.line)},
-		{Kind: assembly.StepCount, At: t.at, Line: int32(t.line), Model: assembly.ModelName(t.Model), Usage: u, Final: true},
-	})
-	f.Below = append(f.Below, p)
+}
+
+// respond takes a response that telemetry tells: of a message that will follow or has come, or of no message.
+func (f *file) respond(r *response, at int64, line int) {
+	u := r.usage()
+	switch {
+	case u.OK && f.untold[u.Usage] > 0:
+		f.untold[u.Usage]--
+	case r.Input == assembly.Count{Logged: true} && r.Output == assembly.Count{Logged: true}: // it failed
+	default:
+		f.alone = append(f.alone, told{r, at, line})
+	}
 }

@@ -92,3 +92,31 @@ func TestThoughts(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) { agenttest.Fuzz(f, Describe(), session().text()) }
+
+// A call counts once, whether its telemetry comes before or behind its message, and the message has its counts or not; counts that the two
+// have differently are told, and so is a line that is here a second time.
+func TestTelemetryAndMessages(t *testing.T) {
+	two := func() *script {
+		return new(script).user("go", "real_user").answer(`{"text":"a"}`, 9000, 0, 40).answer(`{"text":"b"}`, 9100, 9000, 30)
+	}
+	for name, tt := range map[string]struct {
+		do                    func(s *script)
+		calls, uncounted, bad int
+	}{
+		"whole":          {func(*script) {}, 2, 0, 0},
+		"behind":         {func(s *script) { s.lines[1], s.lines[2] = s.lines[2], s.lines[1] }, 2, 0, 0},
+		"telemetry only": {func(s *script) { s.lines[2] = strings.Replace(s.lines[2], "usageMetadata", "other", 1) }, 2, 0, 0},
+		"differs":        {func(s *script) { s.lines[2] = strings.Replace(s.lines[2], "9000", "7000", 1) }, 3, 1, 0},
+		"twice":          {func(s *script) { s.lines = append(s.lines, s.lines[4]) }, 2, 0, 1},
+		"no telemetry":   {func(s *script) { s.lines = slices.Delete(s.lines, 1, 2) }, 2, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := two()
+			tt.do(s)
+			c := agenttest.Read(t, Describe(), map[string]string{"q1.jsonl": s.text()})
+			if got := c.Sessions[0]; got.NumCalls() != tt.calls || got.Quality.Uncounted != tt.uncounted || c.BadLines != tt.bad {
+				t.Errorf("%d calls, %d uncounted, %d bad lines: %v", got.NumCalls(), got.Quality.Uncounted, c.BadLines, got.Problems)
+			}
+		})
+	}
+}

@@ -20,6 +20,7 @@ type exchange struct {
 	ID       jsontext.Value `json:"request_id"`
 	Task     jsontext.Value `json:"task_id|session_id"`
 	Path     jsontext.Value `json:"path|url|upstream_url"`
+	Method   jsontext.Value `json:"method"`
 	Start    jsontext.Value `json:"start|start_time|captured_at"`
 	End      jsontext.Value `json:"end|end_time"`
 	Late     jsontext.Value `json:"captured_at_resp"` // of a record of a response
@@ -35,6 +36,7 @@ type exchange struct {
 type half struct {
 	there                    bool
 	json, time, path, status jsontext.Value
+	method                   jsontext.Value
 }
 
 // bodied are members of bodies; see half.
@@ -60,6 +62,8 @@ func (h *half) Scan(s *jsonscan.Scanner) {
 			h.path = v
 		case "status_code":
 			h.status = v
+		case "method":
+			h.method = v
 		default:
 			bare = bare || slices.Contains(bodied, string(name))
 		}
@@ -102,7 +106,8 @@ func (f *file) add(line int, x *exchange) bool {
 	} else if ask == nil {
 		ask = x.Body
 	}
-	if ask == nil && answer == nil {
+	path := first(x.Path, x.Request.path, x.Response.path)
+	if ask == nil && answer == nil && path == "" {
 		return false
 	}
 	r := &assembly.Request{Source: f.File, Line: int32(line), ID: first(x.ID), Session: first(x.Task), Whole: true}
@@ -113,11 +118,15 @@ func (f *file) add(line int, x *exchange) bool {
 	c.failed = status >= 400
 	c.hear(f.Response(assembly.Inner(answer, &f.scratch[1])))
 	f.Keep(c.Reply...)
-	if path := first(x.Path, x.Request.path, x.Response.path); path != "" && !paths.MatchString(path) {
-		if c.asked && c.Usage.OK && c.Usage.Output > 0 {
+	posted := cmp.Or(first(x.Method, x.Request.method), "POST") == "POST" // others look at what is there
+	switch known := paths.MatchString(path); {
+	case path != "" && !known:
+		if posted && c.told && c.Usage.OK && c.Usage.Output > 0 {
 			f.Lacks(1, line, "the answer of %.40q has the token counts of a call, and its path belongs to no known interface", path)
 		}
 		c.asked, c.told = false, false
+	case known && posted && !c.asked && !c.told && !c.failed:
+		f.Lacks(1, line, "the request to %.40q has no response that could be read", path)
 	}
 	if !c.asked && !c.told || c.failed && !c.Usage.OK {
 		f.others++
