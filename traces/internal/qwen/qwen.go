@@ -192,12 +192,12 @@ func (f *file) parse(ln assembly.Line) error {
 	if l.Type == "" {
 		return errNoType
 	}
-	if !f.bare[l.UUID] {
+	at := f.At(f.Stamp(ln.Number, []byte(l.Timestamp)))
+	if at != 0 && !f.bare[l.UUID] { // ids and times that were taken out together tell nothing apart
 		if err := f.Once("line", l.UUID); err != nil {
 			return err
 		}
 	}
-	at := f.At(f.Stamp(ln.Number, []byte(l.Timestamp)))
 	f.Part.ID, f.Project, f.Version = cmp.Or(f.Part.ID, l.Session), cmp.Or(f.Project, l.Cwd), cmp.Or(f.Version, l.Version)
 	f.Window = max(f.Window, l.Window)
 	steps, err := f.steps(&l, at, ln.Number)
