@@ -290,7 +290,7 @@ func (f *file) part(line int, d *data) error {
 func (f *file) unused() {
 	if c := f.summary; c != nil {
 		f.summary = nil
-		f.Beside("summary@"+c.model, "", c.at, c.line, c.model, c.usage)
+		f.AddBeside("summary@"+c.model, "", c.at, c.line, c.model, c.usage)
 	}
 }
 

@@ -186,7 +186,7 @@ func (f *file) parse(ln assembly.Line) error {
 	case "branch_summary", "usage":
 		if l.Usage != nil {
 			// It keeps the cache warm, or sums up a branch which was left.
-			f.Beside(cmp.Or(l.Beside, l.Type)+"@"+l.ID, l.ID, at, ln.Number, cmp.Or(l.Model, f.model), l.Usage.usage())
+			f.AddBeside(cmp.Or(l.Beside, l.Type)+"@"+l.ID, l.ID, at, ln.Number, cmp.Or(l.Model, f.model), l.Usage.usage())
 		}
 	case "context_edit":
 		f.edit(&l)

@@ -178,7 +178,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	err := f.Read(ctx, opts, in, f.parse)
 	for _, t := range f.alone { // of no part of the conversation
 		f.whole(&t)
-		f.Beside("beside@"+t.Model, "", t.at, t.line, t.Model, t.usage())
+		f.AddBeside("beside@"+t.Model, "", t.at, t.line, t.Model, t.usage())
 	}
 	return f, err
 }
