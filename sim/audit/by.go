@@ -151,6 +151,7 @@ type Breakdown struct {
 	Pace        *Pace // of the window of five hours under way, nil where none is
 	Remarks     []string
 
+	others     others
 	dimensions []Dimension
 	short      map[string]string
 }
@@ -227,6 +228,7 @@ func (b *breaker) call(c *calls.Call, w *scales) {
 		return
 	}
 	b.add(&b.Total, c)
+	b.others.add(c)
 	if d := day(c, b.zone); d != NoDay {
 		if b.From == "" || d < b.From {
 			b.From = d

@@ -24,6 +24,9 @@ func (b *Breakdown) Document(o DocumentOptions) *document.Document {
 		d.Notes = append(d.Notes, fmt.Sprintf("The window from %s has cost %s; at %s an hour it is heading for %s by %s.", p.Begins.Format("15:04"),
 			cents(p.USD), cents(p.PerHour), cents(p.Heading), p.Ends.Format("15:04")))
 	}
+	if text := b.others.text(); text != "" {
+		d.Notes = append(d.Notes, text)
+	}
 	d.Notes = append(d.Notes, "Prices are the API's at each call's date, in USD; a subscription is billed none of this.")
 	return d
 }
