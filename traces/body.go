@@ -2,6 +2,7 @@ package traces
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -39,10 +40,34 @@ func (s *Session) Load() (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.ID, err)
 	}
+	whole := s.having(b)
+	if in, kept := s.away.from.(inStore); kept && !whole.fits(s.away) {
+		if b, err = in.again.fetch(); err != nil {
+			return nil, fmt.Errorf("session %s: %w", s.ID, err)
+		}
+		whole = s.having(b)
+	}
+	return whole, nil
+}
+
+// having returns a copy of a session with a body.
+func (s *Session) having(b *body) *Session {
 	whole := *s
 	whole.away = nil
 	b.give(&whole)
-	return &whole, nil
+	return &whole
+}
+
+// fits reports whether the body of a session is the one that its head was made of, by what the head knows of calls.
+func (s *Session) fits(head *away) bool {
+	for i := range s.Threads {
+		for r := range s.Threads[i].Rounds {
+			if m := s.Threads[i].Rounds[r].Model; m < 0 || int(m) >= len(s.Models) {
+				return false
+			}
+		}
+	}
+	return s.Usage() == head.usage && slices.Equal(s.ModelCalls(), head.models)
 }
 
 // give makes b the body of a session.

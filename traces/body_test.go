@@ -13,7 +13,7 @@ import (
 )
 
 // A body that a store has is loaded from there; one that it has lost is read again. What is asked of every session is
-// told without it.
+// told without it. A body that is not that of the session is read again, too.
 func TestFromStore(t *testing.T) {
 	c, err := agents.ReadFS(t.Context(), traces.Options{Listener: needs.NewListener()}, synthetic.Samples())
 	if err != nil {
@@ -28,8 +28,11 @@ func TestFromStore(t *testing.T) {
 	if !want.Keep(kept, "body") {
 		t.Fatal("the body is not kept")
 	}
+	if !c.Sessions[1].Keep(kept, "another's") {
+		t.Fatal("the body is not kept")
+	}
 	head := want.Head()
-	for key, lost := range map[string]bool{"body": false, "other": true} {
+	for key, lost := range map[string]bool{"body": false, "other": true, "another's": true} {
 		again := false
 		s := head.FromStore(kept, key, func() (*traces.Session, error) {
 			again = true

@@ -106,10 +106,10 @@ func (s *Store) kind(t reflect.Type) kind {
 	return k
 }
 
-// name returns the file of a key.
-func (s *Store) name(key string, k kind) string {
-	h := xxh3.HashString128(s.program + "\x00" + k.layout + "\x00" + key).Bytes()
-	return filepath.Join(s.dir, fmt.Sprintf("%x%s", h, suffix))
+// name returns the file of a key, and the seed of the entry's digest, so that an entry under the name of another one is none.
+func (s *Store) name(key string, k kind) (file string, seed uint64) {
+	h := xxh3.HashString128(s.program + "\x00" + k.layout + "\x00" + key)
+	return filepath.Join(s.dir, fmt.Sprintf("%x%s", h.Bytes(), suffix)), h.Lo
 }
 
 // Get reads the entry of a key into the value that into points to, and reports whether there was a valid one.
@@ -122,7 +122,7 @@ func (s *Store) read(key string, v reflect.Value) error {
 	if k.err != nil {
 		return k.err
 	}
-	name := s.name(key, k)
+	name, seed := s.name(key, k)
 	in, err := files.Open(name)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (s *Store) read(key string, v reflect.Value) error {
 	if n, err := in.ReadAt(*text, 0); n < len(*text) {
 		return err
 	}
-	err = k.open(*text, v)
+	err = k.open(*text, seed, v)
 	if now := time.Now(); err == nil && now.Sub(info.ModTime()) > used {
 		_ = os.Chtimes(name, now, now) // a user with read access only cannot set the time
 	}
@@ -148,8 +148,8 @@ func (s *Store) read(key string, v reflect.Value) error {
 }
 
 // open reads the value that was sealed in a text.
-func (k *kind) open(text []byte, into reflect.Value) error {
-	if len(text) < digestLen || xxh3.Hash128(text[digestLen:]).Bytes() != [digestLen]byte(text) {
+func (k *kind) open(text []byte, seed uint64, into reflect.Value) error {
+	if len(text) < digestLen || xxh3.Hash128Seed(text[digestLen:], seed).Bytes() != [digestLen]byte(text) {
 		return errDigest
 	}
 	left := &input{rest: text[digestLen:]}
@@ -160,9 +160,9 @@ func (k *kind) open(text []byte, into reflect.Value) error {
 }
 
 // seal returns a value preceded by its digest.
-func (k *kind) seal(from reflect.Value) []byte {
+func (k *kind) seal(from reflect.Value, seed uint64) []byte {
 	text := k.put(make([]byte, digestLen, 64<<10), from.UnsafePointer())
-	sum := xxh3.Hash128(text[digestLen:]).Bytes()
+	sum := xxh3.Hash128Seed(text[digestLen:], seed).Bytes()
 	copy(text, sum[:])
 	return text
 }
@@ -188,7 +188,8 @@ func (s *Store) write(key string, v reflect.Value) error {
 	if k.err != nil {
 		return k.err
 	}
-	text := k.seal(v)
+	name, seed := s.name(key, k)
+	text := k.seal(v, seed)
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func (s *Store) write(key string, v reflect.Value) error {
 	}
 	_, err = tmp.Write(text)
 	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), s.name(key, k))
+		err = os.Rename(tmp.Name(), name)
 	}
 	if err != nil {
 		err = errors.Join(err, os.Remove(tmp.Name()))

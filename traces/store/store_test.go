@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -115,6 +116,22 @@ func TestDamage(t *testing.T) {
 	try(append(whole, 0))
 }
 
+// An entry under the name of another one is not taken for that.
+func TestSwapped(t *testing.T) {
+	s := open(t, t.TempDir())
+	s.Put("k", &sample{Name: "n"})
+	s.Put("l", &sample{Name: "m"})
+	entries := list(t, s.dir)
+	a, b := entries[0].Name, entries[1].Name
+	if err := errors.Join(os.Rename(a, a+"_"), os.Rename(b, a), os.Rename(a+"_", b)); err != nil {
+		t.Fatal(err)
+	}
+	var got sample
+	if s.Get("k", &got) || s.Get("l", &got) {
+		t.Errorf("an entry under another name is taken: %+v", got)
+	}
+}
+
 // Bytes that no value gives are an error and no crash, even under a good digest.
 func FuzzGet(f *testing.F) {
 	s := open(f, f.TempDir())
@@ -183,7 +200,8 @@ func TestTrim(t *testing.T) {
 	for i, key := range []string{"a", "b", "c", "d"} {
 		s.Put(key, &sample{Name: strings.Repeat("x", 1000)})
 		old := time.Now().Add(time.Duration(i-10) * 24 * time.Hour)
-		if err := os.Chtimes(s.name(key, s.kind(reflect.TypeFor[*sample]())), old, old); err != nil {
+		name, _ := s.name(key, s.kind(reflect.TypeFor[*sample]()))
+		if err := os.Chtimes(name, old, old); err != nil {
 			t.Fatal(err)
 		}
 	}
