@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
 	"strings"
@@ -83,6 +84,16 @@ func Arguments(v jsontext.Value) jsontext.Value {
 	if v.Kind() == '"' && Decode(v, &text) == nil && jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return jsontext.Value(text)
 	}
+	return v
+}
+
+// Inline returns a value of an indented document as a client sends it: without the indentation, which would count as bytes.
+func Inline(v jsontext.Value) jsontext.Value {
+	if bytes.IndexByte(v, '\n') < 0 { // a string has none
+		return v
+	}
+	v = v.Clone()
+	_ = v.Compact() // what is no JSON stays as it is
 	return v
 }
 

@@ -301,7 +301,7 @@ func (m *message) blocks(mk assembly.Maker) (list []assembly.Block) {
 		case "image":
 			list = append(list, mk.Text(prompt.KindImage, p.Data))
 		case "tool_use":
-			list = append(list, mk.Use(assembly.CallID(p.ID), p.Name, p.Input))
+			list = append(list, mk.Use(assembly.CallID(p.ID), p.Name, assembly.Inline(p.Input)))
 		case "tool_result":
 			list = append(list, mk.Result(assembly.CallID(p.Call), textOf(mk, p.Content), p.Failed, false))
 		default:

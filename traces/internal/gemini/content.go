@@ -123,7 +123,7 @@ func (r *record) answer(mk assembly.Maker, at int64) []assembly.Step {
 	for i := range r.Calls {
 		c := &r.Calls[i]
 		id := assembly.CallID(c.ID)
-		reply.Blocks = append(reply.Blocks, mk.Use(id, c.Name, c.Args))
+		reply.Blocks = append(reply.Blocks, mk.Use(id, c.Name, assembly.Inline(c.Args)))
 		if c.Result.Kind() == '[' {
 			text, image := resultOf(mk, c.Result)
 			result.Blocks = append(result.Blocks, mk.Result(id, text, c.Status == "error" || c.Status == "cancelled", image))

@@ -374,7 +374,7 @@ func answered(mk assembly.Maker, m *message, id string) []assembly.Block {
 			list = append(list, mk.Text(prompt.KindThinking, p.Text))
 		case "tool":
 			tool := toolID(id, i)
-			list = append(list, mk.Use(tool, p.Tool, p.State.Input))
+			list = append(list, mk.Use(tool, p.Tool, assembly.Inline(p.State.Input)))
 			if failed := p.State.Status == "error"; failed || p.State.Status == "completed" {
 				list = append(list, mk.Result(tool, p.State.Output+p.State.Error, failed, len(p.State.Attachments) > 0))
 			}

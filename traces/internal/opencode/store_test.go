@@ -173,9 +173,6 @@ func shapes(c *traces.Corpus) (list []any) {
 		blocks := slices.Clone(s.Blocks)
 		for i := range blocks {
 			blocks[i].Line, blocks[i].Place, blocks[i].File = 0, 0, 0
-			if blocks[i].Kind == prompt.KindToolUse { // whose text an export indents
-				blocks[i] = prompt.Block{Kind: prompt.KindToolUse, Tool: blocks[i].Tool, Call: blocks[i].Call}
-			}
 		}
 		list = append(list, []any{s.ID, s.Agent, s.Versions, s.Project, s.Usage(), len(s.Threads), s.Tools, s.Objects, fmt.Sprint(blocks)})
 	}
