@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
 	"strconv"
@@ -115,6 +116,9 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if o.Call == 0 {
 		o.Head = describe(s)
 	}
+	if o.Call > 0 && s.Agent == traces.AgentRequests {
+		o.Parting = f.parting(corpus, e, &e.Calls[o.Call-1])
+	}
 	d, err := explain.Document(e, o)
 	if err != nil {
 		return usageError{err}
@@ -143,6 +147,47 @@ func describe(s *traces.Session) []string {
 		lines = append(lines, "problem "+p.String())
 	}
 	return lines
+}
+
+// parting returns where the request of a call parts from the one before it in its thread, nil where they do not part or
+// the log does not show both as lines.
+func (f *explainFlags) parting(corpus *traces.Corpus, e *studies.Explanation, c *studies.ExplainedCall) *explain.Parting {
+	var before *studies.ExplainedCall
+	for i := range e.Calls[:c.Number-1] {
+		if b := &e.Calls[i]; b.Thread == c.Thread && b.Layer == "" && !b.Again {
+			before = b
+		}
+	}
+	if before == nil || c.Layer != "" || c.Again {
+		return nil
+	}
+	if p, ok := explain.Part(lineOf(corpus, before), lineOf(corpus, c)); ok {
+		return &p
+	}
+	return nil
+}
+
+// lineOf returns the line of a call, nil where its file cannot be read.
+func lineOf(corpus *traces.Corpus, c *studies.ExplainedCall) []byte {
+	in, ok := corpus.Input(c.File)
+	if !ok {
+		return nil
+	}
+	rc, err := in.Open()
+	if err != nil {
+		return nil
+	}
+	defer rc.Close()
+	r := bufio.NewReader(rc)
+	for n := 1; ; n++ {
+		line, err := r.ReadBytes('\n')
+		switch {
+		case n == c.Line:
+			return line
+		case err != nil:
+			return nil
+		}
+	}
 }
 
 // callAt returns the conversation's call at a line of a file or the next one

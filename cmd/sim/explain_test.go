@@ -106,3 +106,30 @@ func TestExplainAgreesWithAudit(t *testing.T) {
 		t.Errorf("%d misses compared", looked)
 	}
 }
+
+// A call of a request log says where its request parts from the one before it, with what stood there; one that only goes on
+// says nothing, and no export has the texts.
+func TestExplainWhereRequestsPart(t *testing.T) {
+	var log, messages strings.Builder
+	messages.WriteString(`{"role":"user","content":"hello"}`)
+	for i, day := range []string{"Monday", "Monday", "Tuesday"} {
+		fmt.Fprintf(&log, `{"start":%d,"end":%d,"request":{"method":"POST","url":"https://api.anthropic.com/v1/messages","body":{"model":"claude-opus-4-6",`+
+			`"system":[{"type":"text","text":"%sIt is %s.","cache_control":{"type":"ephemeral"}}],"messages":[%s]}},"response":{"status_code":200,"body":`+
+			`{"id":"m%d","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"yes"}],"usage":{"input_tokens":9,`+
+			`"output_tokens":3,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d}}}}`+"\n",
+			1780000000+20*i, 1780000005+20*i, strings.Repeat("rule ", 5000), day, messages.String(), i, []int{0, 6000, 0}[i], []int{6000, 20, 6040}[i])
+		fmt.Fprintf(&messages, `,{"role":"assistant","content":"yes"},{"role":"user","content":"next %d"}`, i)
+	}
+	name := filepath.Join(t.TempDir(), "parts.jsonl")
+	keep(t, name, []byte(log.String()))
+	const at = "system[0].text, character 25,007" // behind 25,000 characters of rules and "It is "
+	for call, want := range map[string]bool{"2": false, "3": true} {
+		code, stdout, stderr := exec(t, "explain", "parts", call, "--no-store", name)
+		if code != 0 || strings.Contains(stdout, at) != want || strings.Contains(stdout, "Tuesday.") != want {
+			t.Errorf("call %s: exit %d, want the parting: %v\n%s%s", call, code, want, stdout, stderr)
+		}
+	}
+	if _, stdout, _ := exec(t, "explain", "parts", "3", "--no-store", "--format", "json", name); strings.Contains(stdout, "Tuesday") || len(stdout) == 0 {
+		t.Errorf("JSON has the texts: %s", stdout)
+	}
+}

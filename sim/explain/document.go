@@ -20,6 +20,8 @@ type Options struct {
 	Call  int  // number of the call to show in full; 0 for a list of calls
 	All   bool // list every call, not only those where something happened
 	Asked bool // a strategy was asked for: show what it would have done, beside what was billed
+	// Parting is where the request of Call parts from the one before it, nil where no bodies show it.
+	Parting *Parting
 	// Head are lines about the session.
 	Head []string
 }
@@ -50,7 +52,7 @@ func Document(e *studies.Explanation, o Options) (*document.Document, error) {
 		},
 	}
 	if o.Call > 0 {
-		d.Sections = whole(&shown.Calls[0], e.Strategy, o.Asked)
+		d.Sections = whole(&shown.Calls[0], e.Strategy, &o)
 	} else {
 		d.Sections = list(e, &o)
 	}
@@ -221,7 +223,7 @@ func happened(c *studies.ExplainedCall, window int64, asked bool) (what, decline
 }
 
 // whole shows one call in full.
-func whole(c *studies.ExplainedCall, strategy string, asked bool) []document.Section {
+func whole(c *studies.ExplainedCall, strategy string, o *Options) []document.Section {
 	who := "the conversation's request"
 	switch {
 	case c.Layer != "":
@@ -245,10 +247,13 @@ func whole(c *studies.ExplainedCall, strategy string, asked bool) []document.Sec
 		sections = append(sections, document.Section{Name: name, Blocks: []document.Block{block}})
 	}
 	part("billed", billed(c))
+	if o.Parting != nil {
+		part("where the request parts from the one before", o.Parting.list())
+	}
 	if c.Billed != nil && c.Billed.Model != nil {
 		part("expected by the model", served(c.Billed.Model, ""))
 	}
-	if asked || c.Billed == nil {
+	if o.Asked || c.Billed == nil {
 		part("under "+strategy+" (simulated)", served(simulated(c), "output "+document.Whole(c.Output)))
 	}
 	if len(c.Steps) > 0 {
