@@ -57,6 +57,7 @@ type brokenText struct {
 	line map[string]any
 	out  *bytes.Buffer
 
+	agents     string        // the model of sub-agents whose lines are within others; "" for theirs
 	later      time.Duration // by which what follows is moved
 	gone, last float64       // by compaction at 70k: tokens that were summarised, and the last context
 }
@@ -126,7 +127,7 @@ func gateBreaks() []gateBreak {
 			}
 		}, "the price of a million tokens of conversations is "},
 		{"sub-agents on a model five times as dear", func(s *brokenText, _ counts) {
-			if s.side() {
+			if s.agents = dearModel; s.side() {
 				s.model(dearModel)
 			}
 		}, "the price of a million tokens of sub-agents is "},
@@ -151,6 +152,14 @@ func gateBreaks() []gateBreak {
 
 // dearModel costs $10 for a million input tokens, twice as much as the dearest model of the recordings.
 const dearModel = "claude-fable-5"
+
+// within returns the object at a path of keys, nil if there is none.
+func within(line map[string]any, keys ...string) map[string]any {
+	for _, key := range keys {
+		line, _ = line[key].(map[string]any)
+	}
+	return line
+}
 
 // side reports whether a line is of a sub-agent.
 func (s *brokenText) side() bool { side, _ := s.line["isSidechain"].(bool); return side }
@@ -230,6 +239,9 @@ func broken(t *testing.T, names []string, to string, edit func(*brokenText, coun
 				s.brokenCall = s.calls[id]
 				edit(s, u)
 				s.seen, before, pause = true, at, 0
+			}
+			if inner := within(s.line, "data", "message", "message"); inner["usage"] != nil && s.agents != "" {
+				inner["model"] = s.agents
 			}
 			if stamp != "" && moved > 0 {
 				s.line["timestamp"] = at.Add(moved).Format(time.RFC3339Nano)

@@ -116,33 +116,35 @@ func breaksOf(t *testing.T, set string, names []string) {
 	const splits = 20
 	healthy := broken(t, names, t.TempDir(), func(*brokenText, counts) {})
 	for _, b := range gateBreaks() {
-		whole, edited := healthy, broken(t, names, t.TempDir(), b.edit)
-		switch {
-		case set == "recorded":
-		case b.name == "compaction at 70k":
-			edited = generated(t, set, "threshold: 0", "threshold: 70000")
-		case b.name == "five minutes for an hour":
-			whole = generated(t, set, "lifetime: 5m", "lifetime: 1h")
-			edited = generated(t, set, "lifetime: 1h", "lifetime: 5m")
-		}
-		all := gate(t, whole, edited)
-		red, named := 0, 0
-		draw := rand.New(rand.NewPCG(40, 1))
-		for range splits {
-			before, now := some(draw, whole, 10, 10)
-			for i, name := range now {
-				now[i] = edited[slices.Index(whole, name)]
+		t.Run(b.name, func(t *testing.T) {
+			whole, edited := healthy, broken(t, names, t.TempDir(), b.edit)
+			switch {
+			case set == "recorded":
+			case b.name == "compaction at 70k":
+				edited = generated(t, set, "threshold: 0", "threshold: 70000")
+			case b.name == "five minutes for an hour":
+				whole = generated(t, set, "lifetime: 5m", "lifetime: 1h")
+				edited = generated(t, set, "lifetime: 1h", "lifetime: 5m")
 			}
-			j := gate(t, before, now)
-			if j.code == exitCheck {
-				red++
+			all := gate(t, whole, edited)
+			red, named := 0, 0
+			draw := rand.New(rand.NewPCG(40, 1))
+			for range splits {
+				before, now := some(draw, whole, 10, 10)
+				for i, name := range now {
+					now[i] = edited[slices.Index(whole, name)]
+				}
+				j := gate(t, before, now)
+				if j.code == exitCheck {
+					red++
+				}
+				if strings.Contains(j.first, b.words) {
+					named++
+				}
 			}
-			if strings.Contains(j.first, b.words) {
-				named++
-			}
-		}
-		t.Logf("%s, %s: all red %t, named %t; 10 against 10: %d red, %d named of %d\n%s", set, b.name, all.code == exitCheck,
-			strings.Contains(all.first, b.words), red, named, splits, all.first)
+			t.Logf("%s, %s: all red %t, named %t; 10 against 10: %d red, %d named of %d\n%s", set, b.name, all.code == exitCheck,
+				strings.Contains(all.first, b.words), red, named, splits, all.first)
+		})
 	}
 }
 

@@ -65,6 +65,9 @@ func (f *File) compareSetup(r *Report, in *Input, b *Baseline, now []Past, p *pa
 	if b == nil || b.Key != in.Key {
 		return
 	}
+	if f.Window > 0 && b.SessionsDigest == in.SessionsDigest {
+		r.note("these are the sessions of the last run in %s: nothing new was checked", f.Baseline)
+	}
 	agents := map[string]int{}
 	known, facts := false, false
 	for i := range b.Past {

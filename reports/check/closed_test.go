@@ -158,3 +158,12 @@ func TestAcceptForgets(t *testing.T) {
 		t.Error("the earlier baseline itself was changed")
 	}
 }
+
+// A question without a bar would ask nothing in silence.
+func TestQuestionsWithoutBar(t *testing.T) {
+	for _, key := range []string{"facts: {}", "facts: {lifetime: any}", "paired: {}", "paired:", "prices: {}", "models: []"} {
+		if _, err := Parse([]byte("scenario: default\n"+key+"\nrules: [{metric: calls, max: 1}]\n"), "check.yaml"); err == nil || !strings.Contains(err.Error(), " asks nothing") {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}

@@ -109,6 +109,14 @@ func Parse(text []byte, name string) (*File, error) {
 			*line = n.Line
 		}
 	}
+	for _, q := range []struct {
+		key   string
+		asked bool
+	}{{"facts", f.Facts.asked()}, {"paired", f.Paired.asked()}, {"prices", f.Prices.Max != nil}, {"models", len(f.Models) > 0}} {
+		if n := spec.Child(tree.Root, q.key); n != nil && !q.asked {
+			errs = append(errs, tree.Errorf(n, "%s asks nothing: give it a bar, as docs/ci.md shows, or take the key out", q.key))
+		}
+	}
 	for i := range f.Rules {
 		r := &f.Rules[i]
 		r.settle() // Decode has reported the errors

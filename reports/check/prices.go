@@ -39,13 +39,23 @@ func (f *File) judgePrices(r *Report, in *Input, b *Baseline, now []Past) {
 		return
 	}
 	p, known := partnersOf(b.Past, now), false
+	fresh := false // a model that no session of the baseline called
+	for _, name := range factNames(now) {
+		_, client := validate.Client(name)
+		before := ratioOf(factParts(b.Past, name))
+		fresh = fresh || validate.Named(name) && !client && before.Value() == 0
+	}
 	for _, level := range []string{validate.FactPrice, validate.FactPriceAgent} {
 		was, own := ratioOf(factParts(b.Past, level)), ratioOf(factParts(now, level))
 		known = known || len(was.Part) > 0
 		if len(was.Part) == 0 || len(own.Part) == 0 {
 			continue
 		}
-		r.Results = append(r.Results, f.priced(level, was, own, &p))
+		res := f.priced(level, was, own, &p, fresh)
+		for i := range now {
+			res.usd += now[i].USD * (1 - *res.Baseline / *res.Observed)
+		}
+		r.Results = append(r.Results, res)
 	}
 	if !known {
 		r.fail(f.pricesLine, "%s has no prices of conversations, which prices: compares; sim check --update writes them", f.Baseline)
@@ -53,7 +63,7 @@ func (f *File) judgePrices(r *Report, in *Input, b *Baseline, now []Past) {
 }
 
 // priced judges one level of prices: the same sessions as they are, other sessions by their spread.
-func (f *File) priced(level string, was, now stats.Figure, p *partners) Result {
+func (f *File) priced(level string, was, now stats.Figure, p *partners, fresh bool) Result {
 	_, who, _ := strings.Cut(level, ", ")
 	limit := f.Prices.Max.Value
 	res := Result{Line: f.pricesLine, Metric: pricesMetric, Unit: results.UnitUSD, Cell: who, Rule: "max " + f.Prices.Max.String(), Status: OK,
@@ -76,15 +86,13 @@ func (f *File) priced(level string, was, now stats.Figure, p *partners) Result {
 		res.Bar = new(x.Value() * (1 + limit))
 		res.Margin = new(*res.Bar - y.Value())
 	case !beyond:
-	case f.dearer(was, now):
+	case f.dearer(was, now, fresh):
 		res.Status = Breach
-	case min(len(was.Part), len(now.Part)) < leastAlike:
-		res.Status = Suspect
 	default:
 		res.Status = Undecided
-		res.Message = fmt.Sprintf("%s against %d cannot tell: sessions of several models differ by as much", document.Count(len(now.Part), "session"), len(was.Part))
+		res.Message = fmt.Sprintf("%s against %d cannot tell: sessions differ by as much", document.Count(len(now.Part), "session"), len(was.Part))
 	}
-	if res.Status == Breach || res.Status == Suspect {
+	if res.Status == Breach {
 		res.Message = fmt.Sprintf("the price of a million tokens of %s is %s, %s more than in the baseline (%s; %s)", who,
 			figure(res.Unit, *res.Observed), strings.TrimPrefix(signedPoints(math.Round(100*(*res.Observed / *res.Baseline - 1))), "+"), figure(res.Unit, *res.Baseline), res.Rule)
 		res.Look = "other models or other prices; sim traces ls --split shows the models; " + f.accepting(pricesMetric)
@@ -93,15 +101,16 @@ func (f *File) priced(level string, was, now stats.Figure, p *partners) Result {
 }
 
 // dearer reports whether other sessions pay more than the bar by more than chance explains: each more than any before,
-// or all by their spread.
-func (f *File) dearer(was, now stats.Figure) bool {
-	if min(len(was.Part), len(now.Part)) < leastAlike {
-		return false
-	}
-	factor := 1 + f.Prices.Max.Value
+// or all by their spread. A single session proves it with a model that no session of the baseline called.
+func (f *File) dearer(was, now stats.Figure, fresh bool) bool {
+	factor, few := 1+f.Prices.Max.Value, min(len(was.Part), len(now.Part)) < leastAlike
 	_, high := span(&was)
-	if low, _ := span(&now); low > factor*high {
+	low, _ := span(&now)
+	switch {
+	case low > factor*high && (fresh || !few):
 		return true
+	case few:
+		return false
 	}
 	e, err := stats.Estimator{Level: 1 - f.Level/priceShare, Seed: 1, Resamples: apartResamples}.Apart(context.Background(), was, now, factor)
 	return err == nil && e.Verdict != stats.TooFew && e.Interval.Low > 0

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // ErrFailed is wrapped by the error of a check that fails.
@@ -159,7 +160,18 @@ type failure struct {
 	look    string
 }
 
-// failures returns everything that fails the check: broken rules first, the dearest first, because
+// rank orders what is broken: what says why a bill rose comes first, then the bill, then what is simulated.
+func (s *Result) rank() int {
+	switch {
+	case slices.Contains([]string{modelsMetric, pricesMetric, factsMetric, results.NameOverPredicted}, s.Metric):
+		return 0
+	case s.Cell == results.StrategyBilled:
+		return 1
+	}
+	return 2
+}
+
+// failures returns everything that fails the check: broken rules first, causes before sums and the dearest first, because
 // they explain a baseline of another scenario, then problems of the whole run,
 // then what was not judged for a reason that no problem gives. What is suspect and fails nothing
 // comes last.
@@ -169,7 +181,7 @@ func (r *Report) failures() []failure {
 	for i := range r.Results {
 		byCost[i] = &r.Results[i]
 	}
-	slices.SortStableFunc(byCost, func(a, b *Result) int { return cmp.Compare(b.usd, a.usd) })
+	slices.SortStableFunc(byCost, func(a, b *Result) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.usd, a.usd)) })
 	for _, s := range byCost {
 		switch {
 		case s.Status == Breach:
