@@ -1,8 +1,6 @@
 package needs
 
 import (
-	"slices"
-
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/recall"
 )
@@ -10,40 +8,69 @@ import (
 // artifacts adds what a compaction left of paths, commands and failures. Of the summary only a recorded one counts.
 func (j *Judge) artifacts(to *recall.Needs) {
 	depth := to.Portion(recall.ByDepth, recall.Depth(j.depth))
-	count := func(kind recall.Artifact, here bool) {
+	count := func(kind recall.Artifact, here bool, n float64) {
 		a := to.Portion(recall.Artifacts, int(kind))
-		a[recall.Whole]++
-		depth[recall.Whole]++
+		a[recall.Whole] += n
+		depth[recall.Whole] += n
 		if here {
-			a[recall.Part]++
-			depth[recall.Part]++
+			a[recall.Part] += n
+			depth[recall.Part] += n
 		}
 	}
-	for i := j.low; i < j.high; i++ {
-		state, b := j.shown[i], &j.blocks[i]
+	commands, failures := j.past.commands, j.past.failures
+	for _, i := range j.present {
+		state, b := j.shown[i].form(), &j.blocks[i]
 		if state == absent || b.Kind != prompt.KindToolUse && b.Kind != prompt.KindToolResult {
 			continue
 		}
-		here := state&formMask == whole || state&formMask == part
+		here := state == whole || state == part
+		command, failure := artifact(b)
 		switch {
 		case b.Object >= 0:
 			j.meet(b, here)
-		case b.Kind == prompt.KindToolUse && b.Op == prompt.OpExec:
-			count(recall.ArtifactCommand, here)
-		case b.Kind == prompt.KindToolResult && b.Flags&prompt.FlagError != 0:
-			count(recall.ArtifactError, here)
+		case command:
+			count(recall.ArtifactCommand, here, 1)
+		case failure:
+			count(recall.ArtifactError, here, 1)
+		}
+	}
+	count(recall.ArtifactCommand, false, float64(commands))
+	count(recall.ArtifactError, false, float64(failures))
+	read, edited := j.past.read, j.past.edited // objects of which nothing is here
+	file := func(object int32, o uint8, here bool) {
+		left := j.past.of(object)
+		kind := recall.ArtifactRead
+		if o&fileEdited != 0 || left.edits > 0 {
+			kind = recall.ArtifactEdited
+		}
+		switch {
+		case left.edits > 0:
+			edited--
+		case left.blocks > 0:
+			read--
+		}
+		count(kind, here, 1)
+	}
+	for _, object := range j.restored {
+		if n := int(object) + 1; n > len(j.files) {
+			j.files = append(j.files, make([]uint8, n-len(j.files))...)
+		}
+		switch o := &j.files[object]; {
+		case *o != 0:
+			*o |= fileHere
+		case j.past.of(object).blocks > 0:
+			*o = fileMet | fileHere
+			j.met = append(j.met, object)
 		}
 	}
 	for _, object := range j.met {
 		o := &j.files[object]
-		kind := recall.ArtifactRead
-		if *o&fileEdited != 0 {
-			kind = recall.ArtifactEdited
-		}
-		count(kind, *o&fileHere != 0 || slices.Contains(j.restored, object))
+		file(object, *o, *o&fileHere != 0)
 		*o = 0
 	}
 	j.met = j.met[:0]
+	count(recall.ArtifactRead, false, float64(read))
+	count(recall.ArtifactEdited, false, float64(edited))
 }
 
 // What artifacts found of an object.
@@ -63,7 +90,7 @@ func (j *Judge) meet(b *prompt.Block, here bool) {
 		*o = fileMet
 		j.met = append(j.met, b.Object)
 	}
-	if b.Op == prompt.OpEdit || b.Op == prompt.OpWrite {
+	if edits(b) {
 		*o |= fileEdited
 	}
 	if here {

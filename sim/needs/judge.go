@@ -46,17 +46,34 @@ func Expected(p *profile.Profile) Survival {
 	return keeps
 }
 
-// How an entry shows a block. The upper bits count the summaries since the block left.
+// sight is how the context shows a block: in its lower bits the form, above them the compaction, by the depth
+// behind it, with which the block left. Work at a compaction so depends on the context alone and not on all that was ever
+// said, which makes time proportional to the length of a session.
+type sight uint32
+
+// The forms, and the parts of a sight.
 const (
-	absent    uint8 = iota
-	whole           // as it is
-	part            // its first bytes
-	pointer         // a pointer to it
-	cleared         // a placeholder
-	formBits  = 3
-	formMask  = 1<<formBits - 1
-	maxBehind = 1<<(8-formBits) - 1
+	absent   sight = iota
+	whole          // unchanged
+	part           // its first bytes
+	pointer        // a pointer to it
+	cleared        // a placeholder
+	formBits       = 3
+	formMask       = 1<<formBits - 1
+	// stood says, after a compaction and until the next, that a block which the context shows or omits was not absent before it.
+	stood sight = 1 << 31
 )
+
+// maxBehind is up to how many summaries are told apart.
+const maxBehind = 31
+
+func (s sight) form() sight { return s & formMask }
+
+// left returns the depth behind the compaction with which a block left, 0 for none.
+func (s sight) left() int { return int(s &^ stood >> formBits) }
+
+// lost returns the sight of a block that left with the compaction before a depth.
+func lost(depth int) sight { return sight(depth) << formBits }
 
 // Judge finds what a thread's context has of what its actions need. It keeps its storage between sessions.
 type Judge struct {
@@ -66,10 +83,13 @@ type Judge struct {
 	main   bool
 	keeps  Survival
 
-	shown    []uint8 // by block of the session
-	was      []uint8 // the same before the last compaction
-	low      int32   // blocks from low to high have been seen
-	high     int32
+	shown    []sight // by block of the session
+	present  []int32 // blocks that the context shows
+	before   []int32 // blocks that it showed before the last compaction
+	omitted  []int32 // blocks that it has as omitted, since the last compaction
+	aging    bool    // a compaction is looked at
+	past     past    // of the blocks that left
+	using    using   // needs by block
 	restored []int32 // objects that the context has as restored files
 	heard    []int32 // blocks with directives
 	kept     []int32 // needs, by place in the thread, that a modelled summary has room for
@@ -93,7 +113,8 @@ func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool, 
 	n := len(blocks)
 	*j = Judge{
 		x: x, blocks: blocks, thread: thread, main: main, keeps: *keeps, summary: -1, words: words,
-		shown: slices.Grow(j.shown[:0], n)[:n], was: slices.Grow(j.was[:0], n)[:n], restored: j.restored[:0],
+		shown: slices.Grow(j.shown[:0], n)[:n], present: j.present[:0], before: j.before[:0], omitted: j.omitted[:0],
+		past: j.past.empty(), using: j.using, restored: j.restored[:0],
 		heard: j.heard[:0], kept: j.kept[:0], cuts: j.cuts, files: j.files, met: j.met[:0],
 	}
 	clear(j.shown)
@@ -106,7 +127,8 @@ func (j *Judge) Inherit(from *Judge) {
 		return
 	}
 	copy(j.shown, from.shown)
-	j.low, j.high = from.low, from.high
+	j.present, j.omitted = append(j.present[:0], from.present...), append(j.omitted[:0], from.omitted...)
+	j.past.become(&from.past)
 	j.heard = append(j.heard[:0], from.heard...)
 	j.depth, j.modelled, j.summary = from.depth, from.modelled, from.summary
 	j.said = recall.Portion{recall.Whole: from.said[recall.Whole]}
@@ -116,7 +138,11 @@ func (j *Judge) Inherit(from *Judge) {
 // Become makes j a copy of another judge, keeping j's storage.
 func (j *Judge) Become(from *Judge) {
 	c := *from
-	c.shown, c.was = append(j.shown[:0], from.shown...), append(j.was[:0], from.was...)
+	c.shown, c.present = append(j.shown[:0], from.shown...), append(j.present[:0], from.present...)
+	c.before, c.omitted = append(j.before[:0], from.before...), append(j.omitted[:0], from.omitted...)
+	c.past = j.past
+	c.past.become(&from.past)
+	c.using = j.using
 	c.restored = append(j.restored[:0], from.restored...)
 	c.heard, c.kept = append(j.heard[:0], from.heard...), append(j.kept[:0], from.kept...)
 	c.here, c.cuts = slices.Clone(from.here), maps.Clone(from.cuts)
@@ -145,17 +171,7 @@ func (j *Judge) again(c *prompt.Context, round int32, to *recall.Needs) {
 		}
 	}
 	behind := newest > j.summary
-	shown := j.shown[j.low:j.high]
-	if behind {
-		copy(j.was[j.low:], shown)
-		for i, was := range shown {
-			shown[i] = older(was)
-		}
-	} else {
-		for i := range shown {
-			shown[i] &^= formMask
-		}
-	}
+	j.leave(behind)
 	j.restored, j.here, j.modelled, j.said = j.restored[:0], j.here[:0], false, recall.Portion{recall.Whole: j.said[recall.Whole]}
 	j.seen = 0
 	var room int32
@@ -165,7 +181,7 @@ func (j *Judge) again(c *prompt.Context, round int32, to *recall.Needs) {
 			room = c.BlockAt(i).Bytes
 		}
 	}
-	j.seen = c.Len()
+	j.seen, j.aging = c.Len(), false
 	j.retell()
 	if !behind {
 		return
@@ -176,13 +192,48 @@ func (j *Judge) again(c *prompt.Context, round int32, to *recall.Needs) {
 	j.artifacts(to)
 }
 
-// older returns the state of a block after one more summary.
-func older(was uint8) uint8 {
-	n := was >> formBits
-	if was&formMask != absent || n > 0 {
-		n = min(n+1, maxBehind)
+// leave takes all blocks out of the context, before it is looked at again: with a compaction they count as left.
+func (j *Judge) leave(behind bool) {
+	for _, b := range j.omitted {
+		j.shown[b] = absent
 	}
-	return n << formBits
+	j.omitted, j.before, j.present = j.omitted[:0], j.present, j.before[:0]
+	j.aging = behind
+	for _, b := range j.before { // one that came back may be listed twice
+		switch s := &j.shown[b]; {
+		case !behind || s.form() == absent && s.left() <= j.depth:
+			*s = absent
+		case s.form() != absent:
+			*s = lost(j.depth + 1)
+			j.past.add(&j.blocks[b], 1)
+		}
+	}
+}
+
+// behind returns how many summaries there have been since a block left, 0 for one that the context has or never had.
+func (j *Judge) behind(s sight) uint8 {
+	left := s.left()
+	if left == 0 {
+		return 0
+	}
+	return uint8(min(j.depth-left+1, maxBehind))
+}
+
+// show sets how the context shows a block.
+func (j *Judge) show(block int32, form sight) {
+	was := j.shown[block]
+	if was.left() > 0 {
+		j.past.add(&j.blocks[block], -1)
+	}
+	if form != absent && was.form() == absent {
+		j.present = append(j.present, block)
+	}
+	if j.shown[block] = form; j.aging && (was.left() > 0 || was&stood != 0) {
+		j.shown[block] |= stood
+	}
+	if form == absent && was.form() == absent {
+		j.omitted = append(j.omitted, block)
+	}
 }
 
 // see records how an entry shows its block.
@@ -192,12 +243,11 @@ func (j *Judge) see(c *prompt.Context, i int) {
 		j.seeMade(c, i, e)
 		return
 	}
-	form := [...]uint8{whole, part, pointer, cleared, absent}[e.Form]
+	form := [...]sight{whole, part, pointer, cleared, absent}[e.Form]
 	if form == whole && e.Had > 0 {
 		form = cleared // the server omits its content
 	}
-	j.reach(int32(e.Block))
-	if j.shown[e.Block] = form; form == part {
+	if j.show(int32(e.Block), form); form == part {
 		if j.cuts == nil {
 			j.cuts = map[int32]int32{}
 		}
@@ -209,14 +259,6 @@ func (j *Judge) see(c *prompt.Context, i int) {
 	}
 }
 
-// reach extends the range of seen blocks to a block.
-func (j *Judge) reach(block int32) {
-	if j.high == 0 {
-		j.low = block
-	}
-	j.low, j.high = min(j.low, block), max(j.high, block+1)
-}
-
 // seeMade records what a block that is not in the recording shows: a restored file, or a summary.
 func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
 	b := c.BlockAt(i)
@@ -226,8 +268,7 @@ func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
 	case e.Kind == prompt.KindSummary:
 		said := j.x.recorded(b.Digest)
 		for k := said.From; k < said.To; k++ {
-			j.reach(k)
-			j.shown[k] = whole
+			j.show(k, whole)
 		}
 		if w := j.read(b); w != nil {
 			j.here = append(j.here, w)
@@ -238,7 +279,7 @@ func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
 }
 
 // hear counts the directives of a prompt.
-func (j *Judge) hear(block int32, form uint8) {
+func (j *Judge) hear(block int32, form sight) {
 	n := float64(len(j.x.said(block)))
 	if n == 0 {
 		return
@@ -253,7 +294,7 @@ func (j *Judge) hear(block int32, form uint8) {
 }
 
 // Has reports whether the context has a block unchanged.
-func (j *Judge) Has(block int32) bool { return j.shown[block]&formMask == whole }
+func (j *Judge) Has(block int32) bool { return j.shown[block].form() == whole }
 
 // Holds reports whether the context shows what a block shows: the block, one that it repeats, or its file, which came
 // back or was fetched.
@@ -319,13 +360,13 @@ func (j *Judge) state(n *Need) (State, uint8) {
 	behind, points := uint8(maxBehind), false
 	for _, p := range j.x.Places(n) {
 		was := j.shown[p.Block]
-		switch form := was & formMask; {
+		switch form := was.form(); {
 		case form == part && p.To <= j.cuts[p.Block], form == whole, j.back(p.Block):
 			return Verbatim, 0
 		case form == part, form == pointer:
 			points = true
 		}
-		behind = min(behind, was>>formBits)
+		behind = min(behind, j.behind(was))
 	}
 	switch {
 	case n.Object >= 0 && n.Kind <= recall.NeedRead && slices.Contains(j.restored, n.Object):
@@ -351,10 +392,10 @@ func (j *Judge) fill(round, room int32) {
 	}
 	type choice struct{ at, later, size int32 }
 	var list []choice
-	for i := u.starts[round]; int(i) < len(u.list); i++ {
+	for _, i := range j.using.of(j, had, u.starts[round]) {
 		n := &u.list[i]
 		places := j.x.Places(n)
-		if k := places[0].Block; k < j.low || k >= j.high || j.was[k] == absent {
+		if k := j.shown[places[0].Block]; k.left() == 0 && k&stood == 0 {
 			continue // said later, or never to this thread
 		}
 		if state, behind := j.state(n); state == Gone && (behind == 1 || holds(had, i)) {
