@@ -60,8 +60,9 @@ type AgentAdvice struct {
 	// Model is how far the model is from the bill, as run shows it.
 	Model results.ModelError `json:"model_error,omitzero"`
 	// Use is the same in tokens, for those who pay a subscription.
-	Use Use `json:"use"`
-	was results.Row
+	Use   Use `json:"use"`
+	was   results.Row
+	hours float64 // of work, see worked
 }
 
 // Change is one setting at the value that was chosen.
@@ -91,22 +92,6 @@ type Change struct {
 	Effect  Effect `json:"effect"`
 	Tokens  Tokens `json:"tokens"` // what all sessions use with it
 }
-
-// Effect is what a change does besides saving: each figure before and after it.
-type Effect struct {
-	Compactions [2]int      `json:"compactions"`
-	Recall      *[2]float64 `json:"needed_recall,omitempty"` // nil where it is not measured
-	WaitSeconds [2]float64  `json:"added_latency_seconds"`
-}
-
-// lossy is the fall of recall above which a saving is reported as one at a loss.
-const lossy = 0.05
-
-// longer is how many seconds more waiting the advice speaks of.
-const longer = 60
-
-// loses reports whether recall falls so far that the advice must say so.
-func (e *Effect) loses() bool { return e.Recall != nil && e.Recall[0]-e.Recall[1] > lossy }
 
 // Together is what several changes save, simulated together.
 type Together struct {
@@ -200,6 +185,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		}
 		row, billed := &rows[i], sim.Billed(whole, p.Prices, time.Time{})
 		one.was.Add(row)
+		one.hours += worked(whole)
 		one.UnloggedUSD += row.CostUSD() - row.LoggedUSD(&billed)
 	}
 	one.AsIsUSD = one.was.CostUSD()
@@ -218,7 +204,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		if err != nil {
 			return nil, err
 		}
-		found.SavesUSD, found.Effect, found.Tokens = one.AsIsUSD-with.CostUSD(), effect(&one.was, with), one.Use.tokens(taken)
+		found.SavesUSD, found.Effect, found.Tokens = one.AsIsUSD-with.CostUSD(), one.effect(with), one.Use.tokens(taken)
 		if found.wins() {
 			one.Changes = append(one.Changes, *found)
 		} else {
@@ -372,22 +358,10 @@ func (p *Plan) together(ctx context.Context, sessions []*traces.Session, one *Ag
 		}
 	}
 	if len(names) > 1 {
-		one.Together = &Together{Settings: names, SavesUSD: one.AsIsUSD - best, Effect: effect(&one.was, row),
+		one.Together = &Together{Settings: names, SavesUSD: one.AsIsUSD - best, Effect: one.effect(row),
 			Tokens: one.Use.tokens(used)}
 	}
 	return nil
-}
-
-// effect compares two rows of the same sessions.
-func effect(was, is *results.Row) Effect {
-	e := Effect{Compactions: [2]int{was.N(results.Compactions), is.N(results.Compactions)},
-		WaitSeconds: [2]float64{was.Figures[results.AddedLatency], is.Figures[results.AddedLatency]}}
-	m, _ := results.LookupMetric(results.NameRecall)
-	before, measured := m.Value(was)
-	if after, also := m.Value(is); measured && also {
-		e.Recall = &[2]float64{before, after}
-	}
-	return e
 }
 
 // total returns the row of all sessions under strategy own with assignments, in a closed

@@ -102,20 +102,6 @@ func (a *Advice) Verdict() document.List {
 	return list
 }
 
-// loss says how much less of what is used later stays at hand and how much longer
-// compactions and the like make people wait, "" when both are little.
-func (e *Effect) loss() string {
-	text := ""
-	if e.loses() {
-		text = fmt.Sprintf(" The saving has a price: %.0f %% of what the agent uses later is lost and cannot be fetched, instead of %.0f %%.",
-			100*(1-e.Recall[1]), 100*(1-e.Recall[0]))
-	}
-	if was, is := e.WaitSeconds[0], e.WaitSeconds[1]; is-was >= longer {
-		text += fmt.Sprintf(" Waiting grows from %s to %s.", document.Seconds(was), document.Seconds(is))
-	}
-	return text
-}
-
 // share is what a change saves on unseen sessions, with its interval.
 func share(c *Change) string {
 	percent := document.SignedPercent

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -257,5 +258,30 @@ func TestLikelyChanges(t *testing.T) {
 	a := Advice{Agents: []AgentAdvice{{Agent: traces.AgentClaudeCode, Title: "Claude Code", Sessions: 45, Open: []Change{yes}}}}
 	if got := a.Line(); !strings.Contains(got, "nothing saves for sure; set x (x) likely does") {
 		t.Errorf("the line is %q", got)
+	}
+}
+
+// What a change makes the agent fetch again, by hand: 30 calls more in 10 hours are 3 an hour, 10 are one, 2 are one in 5 hours; one
+// in 30 hours, or none, is not told. An hour holds a wait of an hour as 5 minutes, and no work of sub-agents.
+func TestFetchesAnHour(t *testing.T) {
+	for _, c := range []struct {
+		was, is int
+		hours   float64
+		want    string
+	}{
+		{5, 35, 10, " About 3 more reads of files and repeated commands an hour of work."},
+		{0, 10, 10, " About one more read of a file or repeated command an hour of work."},
+		{0, 2, 10, " About one more read of a file or repeated command in 5 hours of work."},
+		{0, 1, 30, ""}, {7, 7, 10, ""}, {7, 3, 10, ""}, {0, 9, 0, ""},
+	} {
+		e := Effect{FetchedAgain: [2]int{c.was, c.is}, Hours: c.hours}
+		if got := e.loss(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c, got, c.want)
+		}
+	}
+	long := traces.Round{Wait: int64(time.Hour), Stream: int64(25 * time.Minute)}
+	s := &traces.Session{Threads: []traces.Thread{{Rounds: []traces.Round{long, {Wait: -1}}}, {Kind: traces.ThreadAgent, Rounds: []traces.Round{long}}}}
+	if got := worked(s); math.Abs(got-0.5) > 1e-9 {
+		t.Errorf("%g hours, want 0.5", got)
 	}
 }

@@ -42,10 +42,11 @@ func newAudit() *cobra.Command {
 		Long: `Explains the bill of the sessions under PATH from recorded usage. It shows what
 was paid for, what cache misses cost and why, what the contexts held, and for each finding
 where to look. --since and --until choose calls, not sessions; days, weeks (ISO 8601) and
-months are those of --tz. --by shows one
-table instead, such as --by day or --by project,model: nothing is simulated. Two things are simulated: which compactions cost more than they
-saved, and the last line, the best change that sim advise finds. Prices are those of the API;
-a subscription is billed none of this.
+months are in the zone --tz. Two things are simulated: which compactions cost more than they
+saved, and the last line, the best change that sim advise finds. Prices are the API's; a
+subscription is billed none of this.
+
+--by shows one table instead, such as --by day or --by project,model: nothing is simulated.
 
 --compactions shows instead what every compaction of the recording, and of other strategies,
 cost and whether it paid off: what started it, what its summary call and the re-writing
