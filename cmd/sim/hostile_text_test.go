@@ -18,7 +18,11 @@ var hostileTexts = []string{
 	"::error file=x::owned", "x ##[error]owned ##vso[task.setvariable]x", "\n::add-mask::x",
 	"=HYPERLINK(\"http://x\",\"y\")", "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1",
 	"</td><script>alert(1)</script>|`x`|[a](javascript:b)",
+	"@octocat fixes #1 https://evil.example www.evil.example\x07",
 }
+
+// linked is what a forge makes a mention, an issue or a link of in Markdown.
+var linked = regexp.MustCompile(`@[A-Za-z]|#[0-9]|://|www\.[a-z]`)
 
 // hostileSession is a session of three calls in which every text that reaches a report is text.
 func hostileSession(n int, text string) string {
@@ -136,6 +140,12 @@ func TestHostileTexts(t *testing.T) {
 		code, stdout, stderr := exec(t, args...)
 		if code != exitOK && code != exitCheck || code == exitOK && stdout == "" {
 			t.Errorf("sim %s: exit %d, %q", line, code, stderr)
+		}
+		if strings.Contains(line, "markdown") {
+			if at := linked.FindStringIndex(stdout); at != nil {
+				t.Errorf("sim %s has a live link: %q", line, stdout[max(0, at[0]-40):min(len(stdout), at[1]+40)])
+			}
+			stdout = strings.ReplaceAll(stdout, "\u200b", "") // which breaks links
 		}
 		harmless(t, "sim "+line, stdout)
 		harmless(t, "stderr of sim "+line, annotation.ReplaceAllString(stderr, ""))

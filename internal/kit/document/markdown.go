@@ -209,13 +209,13 @@ func (d *Document) comment(folds, rows int) (string, error) {
 		}
 		p.paragraph("<sub>\n\n" + strings.Join(notes, "<br>\n") + "\n\n</sub>")
 	}
-	return string(Inert([]byte(inert(b.String())))), nil
+	return string(Inert(b.Bytes())), nil
 }
 
 // folded writes a section that opens under its heading.
 func (p *page) folded(s *Section) error {
 	html := strings.NewReplacer("<", "&lt;", "&", "&amp;", ">", "&gt;")
-	p.paragraph("<details><summary>" + html.Replace(p.notes.marked(Printable(s.Title+s.Name), s.Notes)) + "</summary>")
+	p.paragraph("<details><summary>" + html.Replace(unlinked(p.notes.marked(Printable(s.Title+s.Name), s.Notes))) + "</summary>")
 	if err := p.section(&Section{Blocks: s.Blocks}); err != nil {
 		return err
 	}
@@ -227,9 +227,9 @@ func (p *page) folded(s *Section) error {
 // issues, addresses.
 var live = regexp.MustCompile(`(?i)@|#|\bgh-|www\.|:/`)
 
-// inert puts a zero-width character into these. Names come from recordings, and
-// a comment must not notify anybody.
-func inert(s string) string { return live.ReplaceAllString(s, "${0}\u200b") }
+// unlinked puts a zero-width character into these. Names come from recordings, and
+// Markdown that somebody posts must not notify anybody.
+func unlinked(s string) string { return live.ReplaceAllString(s, "${0}\u200b") }
 
 // maxFew is how many names Few lists.
 const maxFew = 5

@@ -189,5 +189,5 @@ var markup = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "<", "&lt;", "&", "&amp;", "~", `\~`,
 )
 
-// escapeLine makes text safe for one line of Markdown.
-func escapeLine(s string) string { return markup.Replace(Printable(s)) }
+// escapeLine makes text safe for one line of Markdown, in which nothing is a link or a mention.
+func escapeLine(s string) string { return unlinked(markup.Replace(Printable(s))) }
