@@ -60,7 +60,7 @@ type file struct {
 // stepID names a step, which makes one call, as far as the log says it.
 type stepID struct{ turn, step assembly.Count }
 
-// other reports whether an id is known to be that of another step.
+// other reports whether an id is known to be another step's.
 func (s stepID) other(o stepID) bool {
 	differ := func(a, b assembly.Count) bool { return a.Logged && b.Logged && min(a.N, b.N) >= 0 && a.N != b.N }
 	return differ(s.turn, o.turn) || differ(s.step, o.step)
