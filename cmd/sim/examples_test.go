@@ -14,8 +14,8 @@ import (
 // first are examples of other commands and files that some examples need: a run to report, a strategy of one's own, a session.
 var first = []string{"sim run ~/.claude/projects --out before"}
 
-// blocked are examples that wait for a person or need more time than a test has, and placeholders.
-var blocked = []string{"sim view", "sim run ~/.claude/projects --out before", "SESSION"}
+// blocked are examples that serve until they are stopped or need more time than a test has, what follows them, and placeholders.
+var blocked = []string{"sim view", "sim record", "sim rank", "sim audit requests", "sim run ~/.claude/projects --out before", "SESSION"}
 
 // empty is what an example may end with where the samples have no session for it: they end in March 2026.
 var empty = regexp.MustCompile(`no session passes the filter`)

@@ -217,8 +217,8 @@ the client's version, comes from the base profile.
 
 Sessions are generated from this profile. The profile of sim calibrate is another: the
 numbers of the simulation itself.`,
-		Example: `  sim traces fit ~/.claude/projects -o mine.yaml
-  sim traces gen --profile mine.yaml -o sessions`,
+		Example: `  sim traces fit ~/.claude/projects -o fitted.yaml
+  sim traces gen --profile fitted.yaml -o fitted`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.read.bind(cmd)
