@@ -1,6 +1,7 @@
 package check
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -165,5 +166,19 @@ func TestQuestionsWithoutBar(t *testing.T) {
 		if _, err := Parse([]byte("scenario: default\n"+key+"\nrules: [{metric: calls, max: 1}]\n"), "check.yaml"); err == nil || !strings.Contains(err.Error(), " asks nothing") {
 			t.Errorf("%s: %v", key, err)
 		}
+	}
+}
+
+// The comment has the runs of a window: with a price of $2, then $3, and bills of 1 and 1.1 times their prediction.
+func TestHistory(t *testing.T) {
+	f := levels(t, "baseline: base.json\nwindow: 8\nprices: {max: 100%}\nrules:\n"+predictedRule)
+	dearer := map[string][2]float64{validate.FactPrice: {3, 1}}
+	r := against(t, f, predictedRun("claude-code", 1, plainFacts), predictedRun("claude-code", 1.1, dearer))
+	if len(r.History) != 2 || r.History[0].Price != 2 || r.History[1].Price != 3 || r.History[1].Run != 0 || math.Abs(r.History[1].Predicted-1.1) > 1e-9 {
+		t.Errorf("%+v", r.History)
+	}
+	var text strings.Builder
+	if err := r.Write(&text, "markdown"); err != nil || !strings.Contains(text.String(), "<summary>2 runs</summary>") || !strings.Contains(text.String(), "1.10 | ") || !strings.Contains(text.String(), "$3.00") {
+		t.Errorf("%v: %s", err, text.String())
 	}
 }

@@ -69,6 +69,9 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 	if drawn+apart > 0 {
 		r.note("false-alarm rate: at most %.3g %%", 100*f.Level)
 	}
+	if b != nil && f.Window > 0 {
+		r.History = history(b, now)
+	}
 	f.accept(r)
 	r.settle()
 	return r

@@ -88,6 +88,10 @@ func (r *Report) comment() *document.Document {
 		d.Sections = append(d.Sections, document.Section{
 			Name: document.Count(len(t.Rows), "comparison") + " ok", Folded: true, Blocks: []document.Block{t}})
 	}
+	if len(r.History) > 1 {
+		d.Sections = append(d.Sections, document.Section{
+			Name: document.Count(len(r.History), "run"), Folded: true, Blocks: []document.Block{r.historyTable()}})
+	}
 	return d
 }
 

@@ -74,6 +74,8 @@ type Report struct {
 	Results  []Result  `json:"results"`
 	Problems []Problem `json:"problems,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
+	// History has the runs of the window, the earliest first, and this one; none without a window.
+	History []RunFigures `json:"history,omitempty"`
 
 	strict bool // what is suspect fails the check
 }
