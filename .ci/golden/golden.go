@@ -189,7 +189,7 @@ func scaffold() (top string, err error) {
 	if err := os.CopyFS(filepath.Join(top, "main", folder), os.DirFS(folder)); err != nil {
 		return "", err
 	}
-	return top, os.Rename(filepath.Join(top, "main", folder, "samples"), filepath.Join(top, "main/samples"))
+	return top, os.CopyFS(filepath.Join(top, "main/samples"), os.DirFS("traces/synthetic/samples"))
 }
 
 // run runs a case and tells what came out.
