@@ -30,7 +30,8 @@ var untold = map[string]map[string][]string{
 	traces.AgentGemini: {"constant": {".tokens.cached", ".messages.[].tokens.cached"}}, // they look like calls of a cache that served nothing
 	traces.AgentCline: {"constant": {
 		".messages.[].metrics.cacheReadTokens", ".messages.[].metrics.cacheWriteTokens", // as above
-		".messages.[].modelInfo", // another model with a price
+		".messages.[].metrics.outputTokens", // in a short session, whose answers may be equally long
+		".messages.[].modelInfo",            // another model with a price
 	}},
 	traces.AgentDSH:  {"constant": {".data.chunk", ".data.usage"}}, // of a step that was cut off, of a summary, or of a log without chunks
 	traces.AgentKimi: {"constant": {".usage"}},                     // of a compaction
