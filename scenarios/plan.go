@@ -111,7 +111,7 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	if p.lost != nil {
 		p.lost(lost.texts())
 	}
-	if err := p.conclude(ctx, d, sessions, run); err != nil {
+	if err := p.conclude(ctx, d, sessions, seen, run); err != nil {
 		if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
 			return nil, err
 		}
@@ -206,10 +206,11 @@ func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 }
 
 // conclude adds to a run what concerns all its cells.
-func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Session, run *results.Run) error {
+func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Session, seen *survey, run *results.Run) error {
 	run.Sum()
 	annotate(run, d, p.Summarize != nil)
 	run.Notes = append(run.Notes, generations(d, sessions, run)...)
+	run.Notes = append(run.Notes, foundSettings(d, sessions, seen.settings, run)...)
 	if !d.Scenario.Users.Any() {
 		run.Notes = append(run.Notes, inSample(run)...)
 	}

@@ -26,8 +26,10 @@ type Sight struct {
 	Head    traces.Head
 	Digest  prompt.Digest
 	Windows []ModelWindow
-	Opening profile.Openings
-	Billed  []results.Row // by date of prices: no model
+	// Settings are the settings of the client that the recording shows, where the default does not explain its compactions.
+	Settings sim.Settings
+	Opening  profile.Openings
+	Billed   []results.Row // by date of prices: no model
 }
 
 // ModelWindow is a context window of a model in recorded calls, tokens.
@@ -40,6 +42,7 @@ type ModelWindow struct {
 type survey struct {
 	digests  []prompt.Digest // by session
 	windows  windows
+	settings map[string]sim.Settings // by session, where there are some
 	openings profile.Openings
 	billed   []results.Cell // one for each date of prices
 }
@@ -77,7 +80,7 @@ func (w windows) largest(a *client.Assembly) int64 {
 
 // look visits every session once while it is in memory, except those that another program has seen.
 func (p *Plan) look(ctx context.Context, d *Design, corpus *traces.Corpus, sessions []*traces.Session) (*survey, error) {
-	x := &survey{digests: make([]prompt.Digest, len(sessions)), windows: windows{}}
+	x := &survey{digests: make([]prompt.Digest, len(sessions)), windows: windows{}, settings: map[string]sim.Settings{}}
 	for _, date := range d.billedAt() {
 		x.billed = append(x.billed, d.billedCell(date))
 		x.billed[len(x.billed)-1].Rows = make([]*results.Row, 0, len(sessions))
@@ -87,6 +90,9 @@ func (p *Plan) look(ctx context.Context, d *Design, corpus *traces.Corpus, sessi
 		adding.Lock()
 		defer adding.Unlock()
 		x.add(i, sight)
+		if set := sight.Settings; len(set.List) > 0 || set.Unfit {
+			x.settings[sessions[i].ID] = set
+		}
 		return nil
 	})
 	return x, err
@@ -118,7 +124,7 @@ func (p *Plan) sights(
 	store, folder := corpus.Kept()
 	if store != nil {
 		together = sightsTogether
-		key = fmt.Sprintf("sights %q %s %v", folder, p.Prices.Key(), dates)
+		key = fmt.Sprintf("sights and settings %q %s %v", folder, p.Prices.Key(), dates)
 	}
 	err := parallel.Do(ctx, p.Workers, (len(sessions)+together-1)/together, func(n int) error {
 		from := n * together
@@ -206,6 +212,7 @@ func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
 	}
 	x.Opening.Add(s)
 	x.Windows = windowsOf(s)
+	x.Settings = settingsOf(p.Registry, s)
 	return x
 }
 

@@ -8,7 +8,6 @@
 package sim
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -176,13 +175,21 @@ func RecordedWindow(s *traces.Session, model string, known int64) int64 {
 		}
 		return w
 	}
-	if agents.ClaudeCode(s) && compactsBelow(s, agents.Of(s.Agent).CompactsAt(s.Version(), largeWindow, client.MaxOutput)) {
-		if w == largeWindow && compactsAtSmall(s) {
-			return smallWindow
+	if !agents.ClaudeCode(s) {
+		if s.PeakInput() > w {
+			return largeWindow
 		}
 		return w
 	}
-	if s.PeakInput() > w || agents.ClaudeCode(s) && goesOn(s, w) {
+	x := boundsOf(s)
+	at := func(window int64) int64 { return agents.Of(s.Agent).CompactsAt(s.Version(), window, client.MaxOutput) }
+	switch {
+	case x.high < at(largeWindow): // the client compacts below the larger window's threshold
+		if small := at(smallWindow); w == largeWindow && x.high >= small-small/100 && x.high < smallWindow {
+			return smallWindow
+		}
+		return w
+	case s.PeakInput() > w, x.low >= at(w) && profile.Compare(s.Version(), largeWindows) >= 0:
 		return largeWindow // the recording itself passed the smaller window
 	}
 	return w
@@ -191,59 +198,10 @@ func RecordedWindow(s *traces.Session, model string, known int64) int64 {
 // smallWindow and largeWindow are Claude Code's windows, tokens.
 const smallWindow, largeWindow = 200_000, 1_000_000
 
-// compactsAtSmall reports whether the least count at which the client itself compacts a main
-// conversation fits the smaller window: its threshold, less a result that came meanwhile or more
-// by the last one.
-func compactsAtSmall(s *traces.Session) bool {
-	at := agents.Of(s.Agent).CompactsAt(s.Version(), smallWindow, client.MaxOutput)
-	least := int64(math.MaxInt64)
-	for i := range s.Threads {
-		for _, e := range s.Threads[i].Events {
-			if s.Threads[i].Kind == traces.ThreadMain && e.Kind == traces.EventCompact && !e.Manual && e.PreTokens > 0 {
-				least = min(least, int64(e.PreTokens))
-			}
-		}
-	}
-	return least >= at-at/100 && least < smallWindow
-}
-
-// compactsBelow reports whether the client itself compacts a main conversation below a limit, tokens: below the
-// threshold of a window, that is not the session's.
-func compactsBelow(s *traces.Session, limit int64) bool {
-	for i := range s.Threads {
-		for _, e := range s.Threads[i].Events {
-			if s.Threads[i].Kind == traces.ThreadMain && e.Kind == traces.EventCompact && !e.Manual &&
-				e.PreTokens > 0 && int64(e.PreTokens) < limit {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // largeWindows is the first version of Claude Code whose recordings show windows of a
 // million without a suffix of the model's name: earlier sessions that go on above the
 // threshold may have automatic compaction off.
 const largeWindows = "2.1.204"
-
-// goesOn reports whether a main conversation sends two requests in a row above its
-// client's threshold at a window, which then is not the session's: the second check saw
-// what the first request held.
-func goesOn(s *traces.Session, window int64) bool {
-	if profile.Compare(s.Version(), largeWindows) < 0 {
-		return false
-	}
-	limit := agents.Of(s.Agent).CompactsAt(s.Version(), window, client.MaxOutput)
-	for i := range s.Threads {
-		t := &s.Threads[i]
-		for j := 1; j < len(t.Rounds) && t.Kind == traces.ThreadMain; j++ {
-			if min(t.Rounds[j-1].Usage.Input(), t.Rounds[j].Usage.Input()) >= limit {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // Assembly is how the client of a session assembles requests, and the events that happen
 // to it. Use does not change it: sessions of several loops may share one.

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"math"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/breaks"
@@ -52,7 +51,7 @@ type replay struct {
 	halfDay   bool             // the client asks an automatic cache to keep prefixes for 12 hours
 	rules     profile.Set      // of the profile, those that hold for the client
 	static    int64            // tokens of the head of main threads, by the profile; 0 for unknown
-	compacts  bool             // the recording has an automatic compaction of a main conversation
+	found     ownThreshold     // at which the recording's client compacts main conversations
 	hides     bool             // the session may have calls at the end of turns that no line shows
 	hidden    [2]float64       // by the profile, share of turns with a hidden call, by kind of round
 	told      traces.Announced // what the client announces
@@ -114,7 +113,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		s.profile = nil // it describes clients of other agents, and other servers
 	}
 	s.abroad, s.hides = l.config.Named, session.MayHide()
-	s.compacts = compactsBelow(session, math.MaxInt64)
+	s.found.fires = boundsOf(session).firings > 0
 	if s.rules, s.static = 0, 0; s.profile != nil {
 		s.rules, s.static = s.profile.RulesFor(s.version), s.profile.StaticFor(s.version)
 		if profile.Compare(s.version, opensInLines) >= 0 {
@@ -168,8 +167,9 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	for i := range s.models.list {
 		m := &s.models.list[i]
 		m.window, m.maxOutput = l.window(s, m.name), s.assembly.variables.Output(m.maxOutput)
-		m.waits = s.named && !s.compacts && !s.assembly.variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.release, s.version), m.name)
+		m.waits = s.named && !s.found.fires && !s.assembly.variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.release, s.version), m.name)
 	}
+	s.findSettings(l)
 }
 
 // announces returns what the client announces, tokens: what the recording shows or, if it

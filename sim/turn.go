@@ -31,7 +31,10 @@ func (l *Loop) refresh(t *thread) {
 	if len(s.models.list) > 0 {
 		m := s.models.of(t.model())
 		u.Model, u.Reading.Window, u.Reading.MaxOutput = m.name, t.replay.assembly.variables.AutoWindow(m.window), m.maxOutput
-		u.Waits = m.waits
+		u.Waits, u.Reading.Limit = m.waits, 0
+		if n := len(t.trace.Rounds); n > 0 && len(s.found.List) > 0 {
+			u.Reading.Limit = s.limit(t.trace.Rounds[min(int(t.round), n-1)].At, m.window)
+		}
 	}
 	u.Reading.Values[strategies.MeasureClientTokens] = t.counted
 	if s.count.Trailing {

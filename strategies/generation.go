@@ -119,12 +119,19 @@ func (p *presetReader) own(s *Strategy) (*Strategy, error) {
 		for i := range member.layers {
 			c := &member.layers[i]
 			at := slices.IndexFunc(s.layers, func(o configured) bool { return o.def.Name == c.def.Name })
-			if at < 0 {
+			_, compacts := c.params.(*CompactParams)
+			if at < 0 && !compacts {
 				continue
 			}
 			params := reflect.New(reflect.TypeOf(c.params).Elem())
 			params.Elem().Set(reflect.ValueOf(c.params).Elem())
 			c.params = params.Interface()
+			if full, ok := c.params.(*CompactParams); ok {
+				full.Trigger.Own = at < 0 || spec.Child(s.layers[at].given, "trigger") == nil
+			}
+			if at < 0 {
+				continue
+			}
 			if errs := p.tree.Decode(s.layers[at].given, c.params, c.def.Name); len(errs) > 0 {
 				return nil, fmt.Errorf("%w (in %s)", errs[0], g.Name)
 			}
@@ -135,6 +142,17 @@ func (p *presetReader) own(s *Strategy) (*Strategy, error) {
 		return nil, p.tree.Errorf(p.tree.Root, "own: no preset is a generation")
 	}
 	return s, nil
+}
+
+// OwnTrigger returns the trigger of full compactions if the threshold of the recording's client replaces it: in a member of a
+// strategy of generations that gives none itself. It returns nil otherwise.
+func (s *Strategy) OwnTrigger() *Trigger {
+	for _, c := range s.layers {
+		if p, ok := c.params.(*CompactParams); ok && p.Trigger.Own && c.on() && p.Auto && p.Trigger.Measure.tokens() {
+			return &p.Trigger
+		}
+	}
+	return nil
 }
 
 // contradictions returns the keys of a preset that exclude each other.

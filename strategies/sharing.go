@@ -25,12 +25,12 @@ type Kin struct {
 // polled are the parameters of a layer, by strategy, and the levels of its trigger, in the
 // unit of its measure, under the limits of the last check.
 type polled struct {
-	layer             string
-	params            []any
-	known             bool // what follows is
-	window, maxOutput int64
-	levels            []int64
-	low, high         int64 // levels of the strategies that act alike
+	layer     string
+	params    []any
+	known     bool     // what follows is
+	limits    [3]int64 // of the reading: window, output and the client's own threshold
+	levels    []int64
+	low, high int64 // levels of the strategies that act alike
 }
 
 // leveled is implemented by parameters of a layer that reads its trigger through
@@ -61,6 +61,9 @@ func (s *Strategy) Kind() string {
 		}
 		params := reflect.New(reflect.TypeOf(c.params).Elem())
 		params.Elem().Set(reflect.ValueOf(c.params).Elem())
+		if full, ok := params.Interface().(*CompactParams); ok {
+			full.Trigger.Own = false // level sees it
+		}
 		if polls := &c.def.Traits; len(polls.Polls) > 0 {
 			spec.Fields(params.Interface(), func(f *spec.Field) {
 				if polls.polls(f.Path) {
@@ -193,7 +196,7 @@ type adopter interface {
 
 // splits reports whether a measured value lies between the levels of the strategies that act alike.
 func (a *polled) splits(k *Kin, r *Reading, measured int64) bool {
-	if !a.known || a.window != r.Window || a.maxOutput != r.MaxOutput {
+	if !a.known || a.limits != [3]int64{r.Window, r.MaxOutput, r.Limit} {
 		a.look(k, r)
 	}
 	return measured >= a.low && measured < a.high
@@ -213,7 +216,7 @@ func (k *Kin) check(layer string, r *Reading, measured int64, fired bool) {
 
 // look finds the levels of a layer under the limits.
 func (a *polled) look(k *Kin, r *Reading) {
-	a.known, a.window, a.maxOutput, a.low, a.high = true, r.Window, r.MaxOutput, math.MaxInt64, math.MinInt64
+	a.known, a.limits, a.low, a.high = true, [3]int64{r.Window, r.MaxOutput, r.Limit}, math.MaxInt64, math.MinInt64
 	for _, i := range k.Alike {
 		v, ok := k.level(a.layer, i, r)
 		if !ok {

@@ -48,6 +48,8 @@ type Reading struct {
 	Values    [numMeasures]int64
 	Window    int64 // context window, tokens
 	MaxOutput int64 // output limit of the model, tokens
+	// Limit is the size at which the recording's client compacts by a setting of its own, tokens; 0 for its default.
+	Limit int64
 }
 
 // Trigger is a condition as data: a measure reaches a value. The value is Fixed, or a
@@ -68,11 +70,17 @@ type Trigger struct {
 	PctOverride float64 `yaml:"pct_override,omitempty" doc:"per cent of the window (less the output kept free) that lowers the value; 0 for none" unit:"per cent" min:"0" max:"100"`
 	Shift       float64 `yaml:"shift,omitempty" doc:"moves the value, −1…1: down by that share of the value, or up by that share of what is left to the window" unit:"share" min:"-1" max:"1"`
 	Less        int64   `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level" unit:"tokens" min:"0"`
+
+	// Own says that the Limit of a reading, where there is one, is the value. No file sets it: triggers of strategy own have it.
+	Own bool `yaml:"-"`
 }
 
 // Value returns the value the measure is compared with, and whether the
 // trigger has one.
 func (tr *Trigger) Value(r *Reading) (int64, bool) {
+	if tr.Own && r.Limit > 0 {
+		return r.Limit - tr.Less, true
+	}
 	v, ok := int64(0), false
 	least := func(x int64) {
 		if !ok || x < v {

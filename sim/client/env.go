@@ -65,8 +65,8 @@ type Variables struct {
 	auto      int64 // largest number of tokens that thresholds are counted from, 0 for none
 }
 
-// Bounds of CLAUDE_CODE_AUTO_COMPACT_WINDOW, tokens (E3).
-const minAutoWindow, maxAutoWindow = 100_000, 1_000_000
+// MinAutoWindow and maxAutoWindow are the bounds of CLAUDE_CODE_AUTO_COMPACT_WINDOW, tokens (E3).
+const MinAutoWindow, maxAutoWindow = 100_000, 1_000_000
 
 // Variables returns the effects of the variables. Invalid values count as not
 // set.
@@ -82,7 +82,7 @@ func (e *Env) Variables() Variables {
 		v.output = n
 	}
 	if n, ok := Number(e.AutoCompactWindow); ok {
-		v.auto = min(max(n, minAutoWindow), maxAutoWindow)
+		v.auto = min(max(n, MinAutoWindow), maxAutoWindow)
 	}
 	for _, model := range []struct{ value, name string }{
 		{e.DisableCaching, ""}, {e.DisableHaiku, "haiku"}, {e.DisableSonnet, "sonnet"}, {e.DisableOpus, "opus"}, {e.DisableFable, "fable"},

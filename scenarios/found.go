@@ -1,0 +1,102 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// settingsOf returns the settings of a session's client that its recording shows, under the generation of its version.
+func settingsOf(registry *strategies.Registry, s *traces.Session) sim.Settings {
+	own, err := registry.Strategy(strategyOwn)
+	if err != nil || len(s.Models) == 0 {
+		return sim.Settings{}
+	}
+	tr := own.For(s.Agent, s.Version(), s.Variant).OwnTrigger()
+	if tr == nil {
+		return sim.Settings{}
+	}
+	limits := strategies.Reading{MaxOutput: client.MaxOutput}
+	for _, w := range windowsOf(s) {
+		if w.Model == sim.Compacted(s) {
+			limits.Window = w.Window
+		}
+	}
+	return sim.SettingsOf(s, tr, &limits)
+}
+
+// foundSettings returns remarks on cells that simulate sessions under settings that their recordings show.
+func foundSettings(d *Design, sessions []*traces.Session, found map[string]sim.Settings, run *results.Run) []results.Note {
+	byID := map[string]*traces.Session{}
+	for _, s := range sessions {
+		byID[s.ID] = s
+	}
+	var notes []results.Note
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		at := slices.IndexFunc(run.Cells, func(r results.Cell) bool { return r.Cell == c.Name })
+		if at < 0 || c.Scenario.Client.Window > 0 || c.Scenario.Client.Env.AutoCompactWindow != "" {
+			continue
+		}
+		counts, example, unfit := map[string]int{}, "", 0
+		for _, row := range run.Cells[at].Rows {
+			s := byID[row.Session]
+			if s == nil || c.Strategy.For(s.Agent, s.Version(), s.Variant).OwnTrigger() == nil {
+				continue
+			}
+			set := found[s.ID]
+			if set.Unfit {
+				unfit++
+			}
+			if len(set.List) > 0 {
+				text := settingsText(set.List)
+				counts[text]++
+				if example == "" || counts[text] > counts[example] || counts[text] == counts[example] && text < example {
+					example = text
+				}
+			}
+		}
+		n := 0
+		for _, k := range counts {
+			n += k
+		}
+		if n > 0 {
+			most := ""
+			if len(counts) > 1 {
+				most = fmt.Sprintf(", most often (%d)", counts[example])
+			}
+			notes = append(notes, results.Note{Cell: c.Name, Text: fmt.Sprintf("%s under a setting that the recording shows%s: %s; the preset of the client's version has its default",
+				document.Count(n, "session"), most, example)})
+		}
+		if unfit > 0 {
+			notes = append(notes, results.Note{Cell: c.Name, Text: fmt.Sprintf("%s under the client's default: its compactions fit no setting", document.Count(unfit, "session"))})
+		}
+	}
+	return notes
+}
+
+// settingsText says which settings held, and between which sizes their thresholds lie.
+func settingsText(list []sim.Setting) string {
+	var parts []string
+	for i := range list {
+		s := &list[i]
+		text := s.String()
+		if s.Tokens > 0 {
+			text += fmt.Sprintf(" (%s: %s tokens went on, %s compacted)", document.Count(s.Firings, "compaction"),
+				document.Grouped(float64(s.Low), 0), document.Grouped(float64(s.High), 0))
+		}
+		if s.From > 0 {
+			text = "from " + time.Unix(0, s.From).UTC().Format("2006-01-02 15:04") + " on " + text
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// recordedAt returns a session whose requests have the sizes of inputs and whose client compacted before each request that comes
+// after a size in counts: the count that the client logged.
+func recordedAt(agent string, inputs []int64, counts map[int]int32) *traces.Session {
+	s := &traces.Session{Agent: agent, Versions: []string{"2.1.332"}, Models: []string{"claude-sonnet-4-6"}, Threads: []traces.Thread{{}}}
+	t := &s.Threads[0]
+	for i, n := range inputs {
+		t.Rounds = append(t.Rounds, traces.Round{At: int64(i + 1), Usage: prompt.Usage{Read: n, Output: 400}})
+		if count, ok := counts[i]; ok {
+			t.Events = append(t.Events, traces.Event{Kind: traces.EventCompact, Round: int32(i), PreTokens: count})
+		}
+	}
+	return s
+}
+
+// A client of Claude Code compacts at 200,000 − 20,000 − 13,000 = 167,000 tokens by default, pi at 200,000 − 16,384 = 183,616. The setting
+// is the roundest that lies between what went on and what compacted: half of 180,000 is 90,000, and a window of 100,000
+// compacts at 67,000, that is at no whole per cent.
+func TestSettingIsFoundInTheRecording(t *testing.T) {
+	reserve, pi := int64(13_000), int64(16_384)
+	claude := &strategies.Trigger{Reserve: &reserve, ReserveOutput: true, OutputCap: 20_000}
+	for name, c := range map[string]struct {
+		agent   string
+		trigger *strategies.Trigger
+		inputs  []int64
+		counts  map[int]int32
+		want    []Setting
+		unfit   bool
+	}{
+		"the default":      {traces.AgentClaudeCode, claude, []int64{150_000, 166_000, 40_000}, map[int]int32{2: 167_100}, nil, false},
+		"never":            {traces.AgentClaudeCode, claude, []int64{50_000, 90_000}, nil, nil, false},
+		"a per cent":       {traces.AgentClaudeCode, claude, []int64{80_000, 89_000, 40_000}, map[int]int32{2: 90_300}, []Setting{{Name: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", Value: 50, Tokens: 90_000}}, false},
+		"a window":         {traces.AgentClaudeCode, claude, []int64{60_000, 66_700, 66_700, 40_000}, map[int]int32{3: 67_020}, []Setting{{Name: "CLAUDE_CODE_AUTO_COMPACT_WINDOW", Value: 100_000, Tokens: 67_000}}, false},
+		"none is so round": {traces.AgentClaudeCode, claude, []int64{60_000, 70_010, 70_010, 40_000}, map[int]int32{3: 70_030}, []Setting{{Tokens: 70_020}}, false},
+		"a reserve":        {traces.AgentPi, &strategies.Trigger{Reserve: &pi}, []int64{80_000, 99_500, 99_500, 40_000}, map[int]int32{3: 101_000}, []Setting{{Name: "compaction.reserveTokens", Value: 100_000, Tokens: 100_000}}, false},
+		"a limit": {traces.AgentCodex, &strategies.Trigger{Fixed: 180_000}, []int64{60_000, 79_000, 79_000, 40_000}, map[int]int32{3: 81_000},
+			[]Setting{{Name: "model_auto_compact_token_limit", Value: 80_000, Tokens: 80_000}}, false},
+		// The first part ends with the request of 150,000, which would have compacted at 90,000.
+		"two in turn": {traces.AgentClaudeCode, claude, []int64{80_000, 89_000, 40_000, 89_000, 40_000, 150_000, 166_000, 40_000}, map[int]int32{2: 90_300, 4: 90_400, 7: 167_100},
+			[]Setting{{Name: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", Value: 50, Tokens: 90_000}, {From: 7}}, false},
+		"fits no setting": {traces.AgentClaudeCode, claude, []int64{89_000, 40_000, 150_000, 155_000, 40_000, 89_000, 40_000, 150_000, 155_000, 40_000},
+			map[int]int32{1: 90_300, 4: 156_000, 6: 90_300, 9: 156_000}, nil, true},
+	} {
+		s := recordedAt(c.agent, c.inputs, c.counts)
+		got := SettingsOf(s, c.trigger, &strategies.Reading{Window: 200_000, MaxOutput: 32_000})
+		if got.Unfit != c.unfit || len(got.List) != len(c.want) {
+			t.Errorf("%s: %+v, want %+v, unfit %t", name, got, c.want, c.unfit)
+			continue
+		}
+		for i, g := range got.List {
+			w := c.want[i]
+			if g.Name != w.Name || g.Value != w.Value || g.Tokens != w.Tokens || g.From != w.From {
+				t.Errorf("%s: setting %d is %+v, want %+v", name, i, g, w)
+			}
+		}
+	}
+}
