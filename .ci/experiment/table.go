@@ -1,9 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"os"
+	"path/filepath"
 	"strings"
+
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // eachPair returns a Markdown table with a line for each pair.
@@ -74,7 +80,32 @@ func document(name string, lines []*line) error {
 	if !ok || !ok2 {
 		return fmt.Errorf("%s has no place for the experiment: %s…%s", name, strings.TrimSpace(begin), strings.TrimSpace(end))
 	}
-	return os.WriteFile(name, []byte(before+begin+"\n"+groups(lines)+"\n"+end+after), 0o644)
+	if err := os.WriteFile(name, []byte(before+begin+"\n"+groups(lines)+"\n"+end+after), 0o644); err != nil {
+		return err
+	}
+	return writeTried(filepath.Join(filepath.Dir(name), "..", "scenarios", "tried.json"), lines)
+}
+
+// writeTried writes what sim run says of predictions under another setting: the lines of B from A by agent.
+func writeTried(name string, lines []*line) error {
+	var list []scenarios.Tried
+	for _, l := range lines {
+		client, kind, _ := strings.Cut(l.group, ", ")
+		agent := map[string]string{"Claude Code": traces.AgentClaudeCode, "Codex": traces.AgentCodex, "OpenCode": traces.AgentOpenCode, "pi": traces.AgentPi}[client]
+		if kind != "B from A" || agent == "" {
+			continue
+		}
+		share := func(v float64) float64 { // as exact as the page has it
+			return math.Round(1e3*v) / 1e3
+		}
+		list = append(list, scenarios.Tried{Agent: agent, Pairs: l.pairs, Open: [2]float64{share(l.cost[0]), share(l.worst[0])},
+			Closed: [2]float64{share(l.cost[1]), share(l.worst[1])}})
+	}
+	text, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(text, '\n'), 0o644)
 }
 
 // first returns the call of the first compaction.

@@ -1,0 +1,56 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// What a run says of predictions under another setting is what the page has, line by line.
+func TestTriedIsOnThePage(t *testing.T) {
+	page, err := os.ReadFile("../docs/validation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []Tried
+	if err := json.Unmarshal(triedText, &list); err != nil || len(list) < 4 {
+		t.Fatalf("%d agents, %v", len(list), err)
+	}
+	for _, x := range list {
+		line := fmt.Sprintf("| %s, B from A | %d | %.1f %% (%.1f) | %.1f %% (%.1f) |", agents.Of(x.Agent).Title, x.Pairs, 100*x.Open[0], 100*x.Open[1], 100*x.Closed[0], 100*x.Closed[1])
+		if !strings.Contains(string(page), line) {
+			t.Errorf("docs/validation.md has no line %q: make experiment writes both", line)
+		}
+	}
+}
+
+// A run names the agents that it has, in the loop that it has, and says nothing without another strategy or of agents that were not tried.
+func TestTriedIsOfTheRun(t *testing.T) {
+	claude, gemini := &traces.Session{Agent: traces.AgentClaudeCode}, &traces.Session{Agent: traces.AgentGemini}
+	d := &Design{}
+	d.Scenario.Agent.Refetch = sim.RefetchFitted
+	run := &results.Run{Cells: []results.Cell{{Strategy: results.StrategyRecorded}, {Strategy: "none"}}}
+	notes := tried(d, []*traces.Session{claude, gemini}, run)
+	if len(notes) != 1 || !strings.Contains(notes[0].Text, "of what Claude Code really cost, in 9 pairs") || strings.Contains(notes[0].Text, "Gemini") {
+		t.Errorf("%+v", notes)
+	}
+	closed := notes[0].Text
+	d.Scenario.Agent.Refetch = sim.RefetchNever
+	if open := tried(d, []*traces.Session{claude}, run); len(open) != 1 || open[0].Text == closed {
+		t.Errorf("the open loop says %+v", open)
+	}
+	if got := tried(d, []*traces.Session{gemini}, run); got != nil {
+		t.Errorf("%+v of an agent that was not tried", got)
+	}
+	run.Cells = run.Cells[:1]
+	if got := tried(d, []*traces.Session{claude}, run); got != nil {
+		t.Errorf("%+v of the recorded strategy alone", got)
+	}
+}
