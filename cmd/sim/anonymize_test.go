@@ -139,7 +139,7 @@ func TestNewKey(t *testing.T) {
 	for _, name := range []string{"one", "two"} {
 		file := filepath.Join(dir, name)
 		check := write(t, file+".yaml", []byte("scenario: {strategies: [none]}\nbaseline: "+name+".json\nrules: [{metric: cost_usd, strategy: none, max_increase: 1%}]\n"))
-		line := []string{"check", "--update", check, "--anonymize"}
+		line := []string{"check", "--update", check, "../../traces/synthetic/samples", "--anonymize"}
 		if code, _, errs := exec(t, append(line, "--new-anonymize-key", file+".yaml")...); code != exitUsage || !strings.Contains(errs, "exists") {
 			t.Errorf("exit %d, %s", code, errs)
 		}
@@ -166,7 +166,7 @@ func TestNewKey(t *testing.T) {
 		if key = bytes.TrimSpace(key); bytes.Contains(baseline, key) || strings.Contains(out, string(key)) {
 			t.Errorf("%s: an output holds the key", name)
 		}
-		if code, _, errs := exec(t, "check", check, "--anonymize", "--anonymize-key", file); code != exitOK {
+		if code, _, errs := exec(t, "check", check, "../../traces/synthetic/samples", "--anonymize", "--anonymize-key", file); code != exitOK {
 			t.Errorf("under the key that was made: exit %d, %s", code, errs)
 		}
 	}

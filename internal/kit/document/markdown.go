@@ -225,7 +225,7 @@ func (p *page) folded(s *Section) error {
 
 // live matches what a forge turns into links in any text: mentions, numbers of
 // issues, addresses.
-var live = regexp.MustCompile(`(?i)@|#|\bgh-|www\.|:/`)
+var live = regexp.MustCompile(`(?i)@|#\b|\bgh-|www\.|:/`)
 
 // unlinked puts a zero-width character into these. Names come from recordings, and
 // Markdown that somebody posts must not notify anybody.
