@@ -175,7 +175,7 @@ type sold struct {
 	by     *servers.Server
 }
 
-// Lookup implements loop.Prices.
+// Lookup implements sim.Prices.
 func (s sold) Lookup(model string, at time.Time) (costmodel.Price, error) {
 	p, err := s.prices.Lookup(model, at)
 	if err == nil && !s.by.Serves(p.Model.Name) {

@@ -1,4 +1,4 @@
-// Package loop replays sessions under a strategy: the clock, the loop over the
+// Package sim replays sessions under a strategy: the clock, the loop over the
 // threads of a cohort, the runner over many cells, and the invariants that must
 // hold.
 //

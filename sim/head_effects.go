@@ -40,7 +40,7 @@ const (
 func (s *replay) tellEffects() {
 	for i := range s.assembly.changes {
 		c, e := &s.assembly.changes[i], &s.effects
-		why := ""
+		var why string
 		switch bit := uint64(1) << i; {
 		case e.shown&bit != 0:
 			continue

@@ -176,7 +176,8 @@ func (x *thresholdBounds) setting(known []traces.Setting, tr *strategies.Trigger
 	for _, round := range []struct{ percent, tokens int64 }{{10, 50_000}, {5, 10_000}, {1, 1000}} {
 		for i := range known {
 			other, limits := *tr, *r
-			least, step, most, put := int64(1), round.tokens, r.Window, func(int64) {}
+			least, step, most := int64(1), round.tokens, r.Window
+			var put func(int64)
 			switch known[i].Assign {
 			case "full-compact.trigger.fixed=%s":
 				put = func(v int64) { other.Fixed = v }

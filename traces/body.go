@@ -62,7 +62,7 @@ func (s *Session) having(b *body) *Session {
 func (s *Session) fits(head *away) bool {
 	for i := range s.Threads {
 		for r := range s.Threads[i].Rounds {
-			if m := s.Threads[i].Rounds[r].Model; m < 0 || int(m) >= len(s.Models) {
+			if m := s.Threads[i].Rounds[r].Model; int(m) >= len(s.Models) {
 				return false
 			}
 		}

@@ -1,4 +1,4 @@
-// Package reports turns results into documents and charts. The public package
+// Package charts turns results into documents and charts. The public package
 // reports exports what it has for runs.
 package charts
 

@@ -3,7 +3,7 @@
 //
 //	report, err := audit.Run(sessions, audit.Options{Prices: table})
 //
-// What was paid is logged usage × price, as in loop.Billed, split by model, day,
+// What was paid is logged usage × price, as in sim.Billed, split by model, day,
 // project, session, source and token class. What it was paid for follows from a
 // comparison of each call with the previous one of its thread: what that call
 // had left in the cache and this one did not read is missed, and costs the

@@ -3,7 +3,7 @@
 // beside it what the cache model expects of the same request.
 //
 //	table := calls.Of(session, prices)
-//	row, err := loop.Predict(table, config) // the columns of the model, where they are asked for
+//	row, err := sim.Predict(table, config) // the columns of the model, where they are asked for
 //
 // What a call had in the cache and did not read is missed, and costs the difference between
 // writing and reading it. The causes are those the recording shows: logged events, the model,
@@ -68,7 +68,7 @@ type Call struct {
 
 	Reason confusion.Reason // of the client's break detector
 
-	Predicted *Prediction // nil until loop.Predict, and for a call that the model does not reach
+	Predicted *Prediction // nil until sim.Predict, and for a call that the model does not reach
 
 	// Plain says that writes to the cache are billed as plain input (agents.Unwritten).
 	Plain bool

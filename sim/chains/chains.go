@@ -12,7 +12,7 @@ import (
 )
 
 // Observer follows the compactions of one cohort of sessions: it is a
-// loop.PaybackObserver for one run.
+// sim.PaybackObserver for one run.
 type Observer struct{ sessions []*session }
 
 // NewObserver returns an observer for the sessions of a cohort, in its order.

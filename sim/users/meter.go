@@ -6,7 +6,7 @@ import (
 )
 
 // Meter counts in the rows of sessions what users share: how many calls of all users are in
-// flight, and the input by who shares it. It is a loop.Meter of one loop.
+// flight, and the input by who shares it. It is a sim.Meter of one loop.
 type Meter struct{ flying int64 }
 
 // Reset begins again without calls in flight.

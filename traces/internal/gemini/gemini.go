@@ -290,7 +290,7 @@ func (f *file) compact(line int, messages []record) {
 			step.Blocks = append(step.Blocks, m.copies(f.Maker, prompt.KindText)...)
 		}
 		step.At = cmp.Or(f.Stamp(line, []byte(m.Timestamp)), step.At)
-		f.index[m.ID] = int32(at)
+		f.index[m.ID] = at
 	}
 	step.Blocks = append(step.Blocks, summary...)
 	f.at = f.Add(f.at, []assembly.Step{step})
