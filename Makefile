@@ -52,8 +52,8 @@ house:
 LONG = Ablation|Settings|DetectableIsFound|CoverageOfGenerated|RowsFromStore|SightsOf|TuneFinds|TuneRefuses|AdviceIsWhat|VariablesChange|TokensAreThe|ModelErrorIs|EqualScenarios|Verdicts|ByHand|Claims|PresetsKeep|Schema|Transcripts|StayTheSame|SamplesAreUpToDate|FalseAlarms|TendsToNormal|AgreesWithBootstrap|Switches|Numbers|Assembly|Mixture|Events|RunsAgain|LinesForm|TokensPerByte|ToolUsesArePaired|LoggedUsage|IntervalCovers|TenThousandStrategies|TestTeX
 
 race:
-	go test -vet=off -race -short -skip '$(LONG)' $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v -E '/(cmd/sim|costmodel|strategies|charts|jsonscan|profile|servers|synthetic)$$')
-	go test -vet=off -race -run 'Progress|Interrupt|Goes' ./cmd/sim
+	go test -vet=off -tags nosqlite -race -short -skip '$(LONG)' $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v -E '/(cmd/sim|costmodel|strategies|charts|jsonscan|profile|servers|synthetic)$$')
+	go test -vet=off -tags nosqlite -race -run 'Progress|Interrupt|Goes' ./cmd/sim
 
 # The tests that have a long form run one after the other; TORTURE_SEED repeats one.
 torture:
@@ -105,7 +105,7 @@ fuzz:
 	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | while IFS=: read -r file _ target; do \
 	  pkg=$${file%/*} target=$${target#func }; \
 	  echo "$$pkg $$target"; \
-	  go test -vet=off -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg || exit 1; \
+	  go test -vet=off -tags nosqlite -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg || exit 1; \
 	done
 
 cross:

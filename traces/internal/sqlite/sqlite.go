@@ -12,10 +12,17 @@ import (
 	"os"
 	"path/filepath"
 
-	driver "modernc.org/sqlite" // without cgo; docs/performance.md says why this one
-	lib "modernc.org/sqlite/lib"
-
 	"github.com/compactsim/compactsim/internal/kit/files"
+)
+
+// Result codes of SQLite (sqlite.org/rescode.html).
+const (
+	codeError        = 1
+	codeBusy         = 5
+	codeLocked       = 6
+	codeCorrupt      = 11
+	codeCannotOpen   = 14
+	codeNotADatabase = 26
 )
 
 // Magic is what every database begins with.
@@ -105,18 +112,21 @@ func (s *Store) Close() error {
 
 // Explain says what an error of the library means for who reads a store.
 func Explain(err error) error {
-	var e *driver.Error
+	var e interface {
+		error
+		Code() int
+	}
 	if !errors.As(err, &e) {
 		return err
 	}
 	switch e.Code() & 0xff {
-	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+	case codeBusy, codeLocked:
 		return errors.New("the database is locked by another program; close that, or read an export")
-	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
+	case codeNotADatabase, codeCorrupt:
 		return errors.New("the database is damaged, or only a part of one")
-	case lib.SQLITE_CANTOPEN:
+	case codeCannotOpen:
 		return errors.New("the database cannot be opened")
-	case lib.SQLITE_ERROR:
+	case codeError:
 		return fmt.Errorf("the database has another form than expected: %w", err)
 	}
 	return err
