@@ -2,6 +2,8 @@
 
 package sqlite
 
-// The driver is SQLite itself, translated to Go: no cgo, and eight megabytes of source. The race detector and fuzzing compile
-// everything anew and build without it (-tags nosqlite); no database can be opened then. docs/performance.md says why this one.
-import _ "modernc.org/sqlite"
+import (
+	// The driver is SQLite itself, translated to Go: no cgo, and eight megabytes of source. The race detector and fuzzing,
+	// which compile everything anew, build without it (-tags nosqlite) and open no database. docs/performance.md says why this one.
+	_ "modernc.org/sqlite"
+)
