@@ -1,7 +1,9 @@
 package charts
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -9,11 +11,11 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Most bars of a breakdown, and parts of a bar before the last, which sums up all further ones.
-const (
-	maxGroups = 60
-	maxParts  = 6
-)
+// maxParts is how many parts of bars have a colour of their own; the last part sums up all further ones.
+const maxParts = 6
+
+// otherParts names the part of a bar that sums up what has no colour of its own.
+const otherParts = "all others"
 
 // BreakdownDrawings returns the chart of a bill by names: a bar for each value of the first name, with the values of
 // the second as its parts.
@@ -22,96 +24,92 @@ func BreakdownDrawings(b *audit.Breakdown) []Drawing {
 }
 
 func breakdownChart(b *audit.Breakdown) (*document.Chart, error) {
-	bars, parts := levels(b)
-	if len(bars) == 0 || b.Total.USD <= 0 {
+	bars, parts, usd := barsOf(b)
+	highest := 0.0
+	for _, of := range usd {
+		sum := 0.0
+		for _, v := range of {
+			sum += v
+		}
+		highest = max(highest, sum)
+	}
+	if highest <= 0 {
 		return nil, errors.New("nothing was billed")
 	}
+	p := document.Panel{Height: barPitch * float64(len(bars)), X: unitAxis(results.UnitUSD, 0, 1.15*highest, 5)}
+	p.X.Title, p.X.Grid = "cost (USD)", true
 	series := make([]document.Series, len(parts))
-	for i := range parts {
-		look := looks()[i%len(looks())]
-		series[i] = document.Series{Name: parts[i], Style: document.Style{Color: look.Color}}
+	for k, name := range parts {
+		series[k] = document.Series{Name: name, Data: "cost", Mark: document.MarkBox, Style: document.Style{Color: missParts()[k].Style.Color}}
 	}
-	highest := 0.0
-	axis := document.Axis{Low: -0.6, High: float64(len(bars)) - 0.4, Title: b.By[0], Names: true, Says: func(v float64) string {
-		if i := int(v + 0.5); i >= 0 && i < len(bars) {
-			return bars[i]
-		}
-		return ""
-	}}
+	texts := document.Series{Mark: document.MarkText, Aid: true}
 	for i, bar := range bars {
-		low := 0.0
-		for k, part := range parts {
-			usd := 0.0
-			for _, g := range b.Groups {
-				if g.Names[0] == bar && (len(b.By) == 1 || partOfBar(parts, g.Names[1]) == part) {
-					usd += g.USD
-				}
-			}
-			if usd > 0 {
-				series[k].Box(float64(i)-0.4, low, float64(i)+0.4, low+usd, "")
-				low += usd
+		y, at := p.Y.Place(i, len(bars), document.Shortened(document.Printable(bar), maxNameRunes)), 0.0
+		for k, name := range parts {
+			if v := usd[bar][name]; v > 0 {
+				series[k].Box(at, y-0.3, at+v, y+0.3, "")
+				at += v
 			}
 		}
-		highest = max(highest, low)
+		texts.Point(at, y, document.USD(at, 2))
 	}
-	for i := 0; i < len(bars); i += max((len(bars)+7)/8, 1) {
-		axis.Ticks = append(axis.Ticks, document.Tick{Value: float64(i), Label: document.Shortened(bars[i], 14)})
-	}
-	p := document.Panel{Title: "Cost (USD)", Height: 240, X: axis, Y: unitAxis(results.UnitUSD, 0, 1.1*highest, 6)}
-	p.Y.Grid = true
-	p.Series = slices.DeleteFunc(series, func(s document.Series) bool { return len(s.X) == 0 })
-	if len(parts) == 1 {
-		p.Series[0].Name = ""
-	}
-	return &document.Chart{Title: "The bill by " + b.By[0], Width: callsWidth, Panels: []document.Panel{p},
+	p.Series = append(slices.DeleteFunc(series, func(s document.Series) bool { return len(s.X) == 0 }), texts)
+	c := &document.Chart{Title: "The bill by " + b.By[0], Width: barsWidth, Panels: []document.Panel{p},
 		Facts:  []string{document.Count(b.Sessions, "session") + " · " + document.Count(b.Total.Calls, "call")},
-		Source: "source: sim audit of recorded usage"}, nil
+		Source: "source: sim audit of recorded usage"}
+	drawn := 0.0
+	for _, bar := range bars {
+		for _, v := range usd[bar] {
+			drawn += v
+		}
+	}
+	if left := b.Total.USD - drawn; left >= 0.005 {
+		c.Notes = []string{document.USD(left, 2) + " of " + document.USD(b.Total.USD, 2) + " are not drawn"}
+	}
+	return c, nil
 }
 
-// levels returns the values of the first name, in the order of the groups and at most maxGroups, and the values of the
-// second, the dearest first. Of periods the newest are kept, because groups are in order of time.
-func levels(b *audit.Breakdown) (bars, parts []string) {
-	usd := map[string]float64{}
-	for _, g := range b.Groups {
-		if !slices.Contains(bars, g.Names[0]) {
-			bars = append(bars, g.Names[0])
-		}
+// barsOf returns the values of the first name that are drawn, the newest of periods and the dearest of all else, the values
+// of the second name, dearest first, and the cost of each part of each bar, USD. What no thing accounts for is no bar.
+func barsOf(b *audit.Breakdown) (bars, parts []string, usd map[string]map[string]float64) {
+	usd, sums := map[string]map[string]float64{}, map[string]float64{}
+	part := func(g *audit.Group) string {
 		if len(b.By) > 1 {
-			usd[g.Names[1]] += g.USD
+			return g.Names[1]
+		}
+		return ""
+	}
+	for i := range b.Groups {
+		if g := &b.Groups[i]; g.Names[0] != audit.Rest {
+			if usd[g.Names[0]] == nil {
+				usd[g.Names[0]], bars = map[string]float64{}, append(bars, g.Names[0])
+			}
+			sums[part(g)] += g.USD
 		}
 	}
-	if over := len(bars) - maxGroups; over > 0 && b.Timed() {
+	if over := len(bars) - maxBars; over > 0 && b.Timed() {
 		bars = bars[over:]
 	} else if over > 0 {
-		bars = bars[:maxGroups]
+		bars = bars[:maxBars]
 	}
-	if len(b.By) == 1 {
-		return bars, []string{""}
-	}
-	for name := range usd {
-		parts = append(parts, name)
-	}
-	slices.SortFunc(parts, func(x, y string) int {
-		switch {
-		case usd[x] > usd[y], usd[x] == usd[y] && x < y:
-			return -1
-		case x == y:
-			return 0
-		}
-		return 1
-	})
+	parts = slices.SortedFunc(maps.Keys(sums), func(x, y string) int { return cmp.Or(cmp.Compare(sums[y], sums[x]), cmp.Compare(x, y)) })
 	if len(parts) > maxParts+1 {
 		parts = append(parts[:maxParts], otherParts)
 	}
-	return bars, parts
-}
-
-// otherParts names the part of a bar that sums up what has no place of its own.
-const otherParts = "all others"
-
-func partOfBar(parts []string, name string) string {
-	if slices.Contains(parts, name) {
-		return name
+	for i := range b.Groups {
+		g := &b.Groups[i]
+		name := part(g)
+		if !slices.Contains(parts, name) {
+			name = otherParts
+		}
+		if slices.Contains(bars, g.Names[0]) {
+			usd[g.Names[0]][name] += g.USD
+		}
 	}
-	return otherParts
+	for bar := range usd {
+		if !slices.Contains(bars, bar) {
+			delete(usd, bar)
+		}
+	}
+	return bars, parts, usd
 }

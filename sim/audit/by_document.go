@@ -149,4 +149,6 @@ func (b *Breakdown) columns(people bool) []groupColumn {
 }
 
 // Timed reports whether the groups are in order of time.
-func (b *Breakdown) Timed() bool { return b.dimensions[0].timed }
+func (b *Breakdown) Timed() bool {
+	return slices.ContainsFunc(Dimensions(), func(d Dimension) bool { return d.timed && d.Name == b.By[0] })
+}
