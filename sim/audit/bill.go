@@ -25,7 +25,8 @@ type bill struct {
 	logged  float64
 	written float64 // additional cost if all that was not read was written
 	byClass [results.NumClasses]Line
-	by      [len(splitNames)]map[string]*Sum
+	splits  []Dimension // the properties of the splits
+	by      []map[string]*Sum
 	days    map[[3]string]*Sum          // by day, project and model
 	stated  map[*traces.Session]float64 // bill of sessions with a logged cost; NaN where a model has no price; nil for a bill of a period
 	zone    *time.Location
@@ -33,16 +34,13 @@ type bill struct {
 	last    string
 }
 
-// splitNames are the properties with one value per call; the classes are separate.
-var splitNames = [...]string{"model", "source", "project", "month", "week", "day", "session"}
-
-// periods are in order of time.
-var periods = []string{"month", "week", "day"}
+// splitNames are the dimensions by which every bill is split; the classes are separate.
+var splitNames = []string{"model", "source", "project", "month", "week", "day", "session"}
 
 func newBill(zone *time.Location) *bill {
 	b := &bill{zone: zone, days: map[[3]string]*Sum{}, stated: map[*traces.Session]float64{}}
-	for i := range b.by {
-		b.by[i] = map[string]*Sum{}
+	for _, name := range splitNames {
+		b.splits, b.by = append(b.splits, dimension(name)), append(b.by, map[string]*Sum{})
 	}
 	return b
 }
@@ -79,25 +77,17 @@ func (b *bill) add(c *calls.Call) {
 			b.stated[c.Session] = math.NaN()
 		}
 	}
-	project := c.Session.Project
-	if project == "" {
-		project = NoProject
-	}
 	day := day(c, b.zone)
-	month := NoDay
 	if day != NoDay {
-		month = day[:len("2006-01")]
 		if b.first == "" || day < b.first {
 			b.first = day
 		}
 		b.last = max(b.last, day)
 	}
-	for i, name := range [len(splitNames)]string{
-		c.Model.Name, c.Source.String(), project, month, week(day), day, c.Session.ID,
-	} {
-		addTo(b.by[i], name, c)
+	for i := range b.splits {
+		addTo(b.by[i], b.splits[i].of(c, b.zone), c)
 	}
-	addTo(b.days, [3]string{day, project, c.Model.Name}, c)
+	addTo(b.days, [3]string{day, project(c, b.zone), c.Model.Name}, c)
 	b.classes(c)
 }
 
@@ -154,8 +144,8 @@ func (b *bill) report(r *Report) {
 		}
 	}
 	r.Splits = append(r.Splits, classes)
-	for i, name := range splitNames {
-		s := Split{By: name}
+	for i := range b.splits {
+		s := Split{By: b.splits[i].Name}
 		for value, sum := range b.by[i] {
 			s.Lines = append(s.Lines, Line{value, *sum})
 		}
@@ -163,7 +153,7 @@ func (b *bill) report(r *Report) {
 	}
 	for i := range r.Splits {
 		s := &r.Splits[i]
-		if slices.Contains(periods, s.By) {
+		if dimension(s.By).timed {
 			slices.SortFunc(s.Lines, func(a, b Line) int { return cmp.Compare(a.Name, b.Name) })
 		} else {
 			sortBy(s.Lines, func(l *Line) float64 { return l.USD }, func(l *Line) string { return l.Name })

@@ -47,7 +47,16 @@ func Dimensions() []Dimension {
 	}
 }
 
-// dimensionsOf returns the dimensions that names stand for. At most one of them may weigh.
+// dimension returns the dimension of a name, the zero value for none.
+func dimension(name string) Dimension {
+	all := Dimensions()
+	if i := slices.IndexFunc(all, func(d Dimension) bool { return d.Name == name }); i >= 0 {
+		return all[i]
+	}
+	return Dimension{}
+}
+
+// dimensionsOf returns the dimensions that names stand for. At most one name may weigh contexts.
 func dimensionsOf(names []string) (list []Dimension, err error) {
 	all, weighing := Dimensions(), 0
 	for _, name := range names {

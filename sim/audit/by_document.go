@@ -150,5 +150,5 @@ func (b *Breakdown) columns(people bool) []groupColumn {
 
 // Timed reports whether the groups are in order of time.
 func (b *Breakdown) Timed() bool {
-	return slices.ContainsFunc(Dimensions(), func(d Dimension) bool { return d.timed && d.Name == b.By[0] })
+	return dimension(b.By[0]).timed
 }

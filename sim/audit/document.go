@@ -194,7 +194,7 @@ func (p *page) split(split *Split) *document.Table {
 		top = len(split.Lines)
 	}
 	shown, left, others := split.Lines[:top], split.Lines[top:], "%d others"
-	timed := slices.Contains(periods, split.By)
+	timed := dimension(split.By).timed
 	if timed { // the newest in full, preceded by the sum of earlier ones
 		at := len(split.Lines) - top
 		shown, left, others = split.Lines[at:], split.Lines[:at], "%d before"

@@ -102,6 +102,7 @@ func (s *Sum) Plus(t *Sum) {
 	s.Output += t.Output
 	s.Limited += t.Limited
 	s.USD += t.USD
+	s.SearchUSD += t.SearchUSD
 }
 
 // Input returns all input tokens.

@@ -59,6 +59,5 @@ func (b *breaker) windows(now time.Time) {
 // plus adds the calls and weights of o.
 func (g *Group) plus(o *Group) {
 	g.Sum.Plus(&o.Sum)
-	g.SearchUSD += o.SearchUSD
 	g.Misses, g.MissUSD, g.Tokens = g.Misses+o.Misses, g.MissUSD+o.MissUSD, g.Tokens+o.Tokens
 }
