@@ -204,7 +204,7 @@ func (l *list) litellm(text []byte) error {
 	return nil
 }
 
-// keep gives a tier the prices of the list below it where it states none, and takes away those that this lacks.
+// keep gives a tier the prices of the base list where the tier states none, and drops prices that the base list lacks.
 func (t *tierFile) keep(below *listed) {
 	if t.Write1h == nil && t.Write5m != nil && below.Write1h != nil && value(below.Write5m) > 0 {
 		usd := *below.Write1h * *t.Write5m / *below.Write5m // both lifetimes grow alike

@@ -44,13 +44,16 @@ func tried(d *Design, sessions []*traces.Session, run *results.Run) []results.No
 		if d.Scenario.Agent.Refetch == sim.RefetchNever {
 			off = t.Open
 		}
-		parts = append(parts, fmt.Sprintf("%s on average and %s at worst of what %s really cost, in %s", document.Percent(off[0]), document.Percent(off[1]),
-			agents.Of(t.Agent).Title, document.Count(t.Pairs, "pair")))
+		text := fmt.Sprintf("%s off what %s really cost", document.Percent(off[0]), agents.Of(t.Agent).Title)
+		if t.Pairs > 1 {
+			text += fmt.Sprintf(" on average, %s at worst", document.Percent(off[1]))
+		}
+		parts = append(parts, text+", in "+document.Count(t.Pairs, "pair"))
 	}
 	if len(parts) == 0 {
 		return nil
 	}
-	return []results.Note{{Text: "predictions under another setting were off by " + strings.Join(parts, ", ") + " (docs/validation.md)"}}
+	return []results.Note{{Text: "predictions under another setting were " + strings.Join(parts, "; ") + " (docs/validation.md)"}}
 }
 
 // asksAnother reports whether a run has cells of other strategies than the recorded one.

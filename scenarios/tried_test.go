@@ -38,7 +38,7 @@ func TestTriedIsOfTheRun(t *testing.T) {
 	d.Scenario.Agent.Refetch = sim.RefetchFitted
 	run := &results.Run{Cells: []results.Cell{{Strategy: results.StrategyRecorded}, {Strategy: "none"}}}
 	notes := tried(d, []*traces.Session{claude, gemini}, run)
-	if len(notes) != 1 || !strings.Contains(notes[0].Text, "of what Claude Code really cost, in 9 pairs") || strings.Contains(notes[0].Text, "Gemini") {
+	if len(notes) != 1 || !strings.Contains(notes[0].Text, "off what Claude Code really cost on average, ") || strings.Contains(notes[0].Text, "Gemini") {
 		t.Errorf("%+v", notes)
 	}
 	closed := notes[0].Text

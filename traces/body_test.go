@@ -13,7 +13,7 @@ import (
 )
 
 // A body that a store has is loaded from there; one that it has lost is read again. What is asked of every session is
-// told without it. A body that is not that of the session is read again, too.
+// told without it. A body of another session is read again, too.
 func TestFromStore(t *testing.T) {
 	c, err := agents.ReadFS(t.Context(), traces.Options{Listener: needs.NewListener()}, synthetic.Samples())
 	if err != nil {

@@ -76,7 +76,7 @@ var which = []struct {
 	}},
 }
 
-// changes lists all changes: those of fields, and of elements of lists.
+// changes lists all changes: first changes of fields, then changes of elements of lists.
 func changes() []change {
 	list := slices.Clone(fieldChanges)
 	for _, e := range elementChanges {

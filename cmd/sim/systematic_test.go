@@ -70,7 +70,7 @@ var recorded = map[string][]string{
 // A bill is what reading a recording gives.
 type bill struct {
 	usd      float64         // without derived outputs, which follow the texts at hand and are told with every bill
-	told     [3]int64        // what sim check refuses: calls without counts, tokens that sums have beside those of calls, bad lines and problems
+	told     [3]int64        // what sim check refuses: calls without counts, tokens that sums have and calls lack, bad lines and problems
 	unpriced map[string]bool // models
 	why      string          // there is no bill; "" else
 }
@@ -85,7 +85,7 @@ func reads(name string) reader {
 	}
 }
 
-// billOf reads a recording and returns its bill. Models without a price have that of another one.
+// billOf reads a recording and returns its bill. Models without a price are billed as another model.
 func billOf(t *testing.T, prices *costmodel.Table, read reader, text []byte) (b bill) {
 	t.Helper()
 	b.unpriced = map[string]bool{}

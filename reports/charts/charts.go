@@ -235,7 +235,7 @@ func ownNote(run *results.Run) []string {
 	if len(list) == 0 {
 		return nil
 	}
-	return []string{strings.Join(list, ", ")}
+	return []string{strings.Join(list, "; ")}
 }
 
 // isReference reports whether other cells are compared with c.

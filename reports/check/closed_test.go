@@ -132,7 +132,7 @@ func TestLostLinesAsShare(t *testing.T) {
 	}
 }
 
-// What is accepted of a fact is forgotten of earlier runs, and all else of them stays.
+// An accepted fact is forgotten in earlier runs, and everything else in these runs stays.
 func TestAcceptForgets(t *testing.T) {
 	f := levels(t, "baseline: base.json\nwindow: 8\nfacts: {max: 2%}\nrules:\n"+factRules)
 	f.Accept = []string{validate.FactLifetime}

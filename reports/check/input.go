@@ -23,7 +23,7 @@ type Input struct {
 	// with its place. NumLost counts them all; Lost may have only the first.
 	Lost    []string
 	NumLost int
-	// LostLines are those of NumLost that are single lines, of Lines in all.
+	// LostLines counts the single lines among NumLost, of Lines in all.
 	LostLines, Lines int
 	Paths            string // of the sessions, as printed commands name them
 	// Uncounted are calls with token counts that are missing, cannot be read or contradict each

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/calls"
 )
 
 // Document returns the breakdown as a table. CSV and JSON have every group, and JSON and CSV name columns alike; people see
@@ -81,6 +82,19 @@ func (b *Breakdown) total(groups []Group) []Group {
 	return append(append([]Group{}, groups...), sum)
 }
 
+// called returns how people read a value of a name: a session by the beginning of its id, a cause in words.
+func (b *Breakdown) called(name, value string) string {
+	switch {
+	case name == "session" && b.short[value] != "":
+		return b.short[value]
+	case name == "cause" && value != noMiss:
+		if words := calls.Cause(value).Text(); words != " ()" { // the line of a sum names no cause
+			return words
+		}
+	}
+	return tail(value, maxName)
+}
+
 type groupColumn = document.ColumnOf[Group]
 
 // columns returns the columns: people read titles, machines names. Things that weigh have no tokens by class.
@@ -90,13 +104,8 @@ func (b *Breakdown) columns(people bool) []groupColumn {
 		list = append(list, groupColumn{
 			Column: document.Column{Name: name, Title: strings.ToUpper(name), Clip: minName},
 			Of: func(g Group) any {
-				if people && name == "session" {
-					if short := b.short[g.Names[i]]; short != "" {
-						return short
-					}
-				}
 				if people {
-					return tail(g.Names[i], maxName)
+					return b.called(name, g.Names[i])
 				}
 				return g.Names[i]
 			},

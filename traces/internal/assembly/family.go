@@ -59,7 +59,7 @@ func (p *Part) Bare(line int) {
 	}
 }
 
-// AddBeside adds a call that is no part of the conversation. what names it among such calls, and id is that of its response, "" for none.
+// AddBeside adds a call that is no part of the conversation. what names it among such calls, and id is the id of its response, "" for none.
 func (p *Part) AddBeside(what, id string, at int64, line int, model string, u Usage) {
 	if !u.OK {
 		p.Lacks(1, line, "a call beside the conversation has no usable token counts; it is not in the bill")

@@ -255,7 +255,7 @@ func (f *file) parse(ln assembly.Line) error {
 		f.unused()
 		u := d.Usage.counts()
 		if u.Bad = !u.OK; u.OK && f.reads && !d.Usage.Read.Logged {
-			f.Lacks(1, ln.Number, "the counts of a summary lack what was read from the cache, which those of calls have")
+			f.Lacks(1, ln.Number, "the counts of a summary lack what was read from the cache; the counts of calls have it")
 		}
 		f.summary = &compaction{usage: u, model: cmp.Or(d.Model, f.model), tokens: d.Shadowed, at: at, line: ln.Number}
 	default:

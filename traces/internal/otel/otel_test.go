@@ -515,7 +515,7 @@ func TestCountsBeside(t *testing.T) {
 	}
 }
 
-// pydantic-ai's span has the messages and holds that of Anthropic's SDK, which has the counts: the call has both.
+// pydantic-ai's span has the messages, and the span of Anthropic's SDK below it has the counts: the call has both.
 func TestContentOfTheSpanAround(t *testing.T) {
 	outer := call("a", "", 0, 20_010, 0, 20_000, 100, "gen_ai.input.messages", `[{"role":"user","parts":[{"type":"text","content":"Please do it"}]}]`)
 	inner := call("b", "a", 1, 20_010, 0, 20_000, 100, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens", "20000")
