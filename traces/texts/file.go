@@ -77,9 +77,12 @@ func (f *file) close() error {
 	return in.Close()
 }
 
+// byLine reports whether a line of a file is decoded by itself, and not the whole file.
+func (r *Reader) byLine() bool { return r.agent.Document == nil || r.agent.Lined }
+
 // load decodes a line into r.last.
 func (r *Reader) load(f *file, number int32, place int64) error {
-	if r.agent.Document != nil && !r.agent.Lined {
+	if !r.byLine() {
 		return r.loadDocument(f)
 	}
 	text, ok := r.cache.get(key{f, number})
@@ -91,7 +94,13 @@ func (r *Reader) load(f *file, number int32, place int64) error {
 			return err
 		}
 	}
-	r.last.decode(f, number, f.of(number), r.s, r.agent.Texts(text))
+	found := r.agent.Texts(text)
+	if found == nil {
+		for _, o := range assembly.Joined(text) {
+			found = append(found, r.agent.Texts(o)...)
+		}
+	}
+	r.last.decode(f, number, f.of(number), r.s, found)
 	return nil
 }
 

@@ -120,7 +120,7 @@ func (r *Reader) Block(i int32) (Content, error) {
 		return r.filler(b), nil
 	}
 	f := &r.files[b.File]
-	if r.last.file != f || r.last.number != b.Line && r.agent.Document == nil {
+	if r.last.file != f || r.last.number != b.Line && r.byLine() {
 		if err := r.load(f, b.Line, b.Place); err != nil {
 			p := traces.Problem{File: f.name, Line: int(b.Line), Text: "text cannot be read"}
 			return Content{}, fmt.Errorf("texts: %s: %w", p.String(), err)

@@ -34,10 +34,10 @@ func (c *Cursor) Line() int {
 	return c.line
 }
 
-// Objects hands each object of a text to object; see File.ReadObjects.
-func Objects(text []byte, line int, none error, object func(*Cursor) error) error {
+// Objects hands each object of a text to object; see File.ReadObjects. It returns how many values the text has, lists as one.
+func Objects(text []byte, line int, none error, object func(*Cursor) error) (values int, err error) {
 	c, bad, others, first := NewCursor(text, line), none, 0, 0
-	for c.Peek() != 0 && c.Err() == nil {
+	for ; c.Peek() != 0 && c.Err() == nil; values++ {
 		c.Each(func() {
 			err, at := none, c.Line()
 			if c.Peek() == '{' {
@@ -55,12 +55,12 @@ func Objects(text []byte, line int, none error, object func(*Cursor) error) erro
 		})
 	}
 	if c.End(); c.Err() != nil {
-		return c.Err()
+		return values, c.Err()
 	}
 	if bad == nil && others > 0 {
-		return fmt.Errorf("%d values beside others, the first on line %d, are of another kind: %w", others, first, none)
+		return values, fmt.Errorf("%d values beside others, the first on line %d, are of another kind: %w", others, first, none)
 	}
-	return bad
+	return values, bad
 }
 
 // EachOf reads a document that is one JSON object. It calls do with the elements

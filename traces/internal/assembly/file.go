@@ -192,7 +192,32 @@ func (f *File) line(opts traces.Options, ln Line, parse func(Line) error) error 
 		return nil
 	}
 	f.Lines++
-	if err := parse(ln); err != nil {
+	err := parse(ln)
+	if err == nil {
+		return f.accept(ln, nil)
+	}
+	objects := Joined(ln.Text)
+	if objects == nil {
+		return f.accept(ln, err)
+	}
+	f.joined(ln.Number, len(objects))
+	ln.Torn = false
+	for _, ln.Text = range objects {
+		if err := f.accept(ln, parse(ln)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// joined tells that a line holds several objects.
+func (f *File) joined(line, objects int) {
+	f.Problems.Add(f.Name, line, "%d objects are on one line, as two programs leave them that write one file; each is read as a line", objects)
+}
+
+// accept refuses a line that parse refused with err, or that is not UTF-8.
+func (f *File) accept(ln Line, err error) error {
+	if err != nil {
 		if errors.As(err, new(traces.Problem)) {
 			return err // refused already
 		}
@@ -361,9 +386,18 @@ func (f *File) Moment(line int, v []byte) int64 {
 func (f *File) ReadObjects(ctx context.Context, opts traces.Options, in traces.Input, none error, object func(*Cursor) error) error {
 	head, err := in.Head(64 << 10)
 	if err == nil && Lined(head) {
-		return f.Read(ctx, opts, in, func(ln Line) error { return Objects(ln.Text, ln.Number, none, object) })
+		return f.Read(ctx, opts, in, func(ln Line) error {
+			n, err := Objects(ln.Text, ln.Number, none, object)
+			if n > 1 {
+				f.joined(ln.Number, n)
+			}
+			return err
+		})
 	}
-	return f.ReadDocument(ctx, opts, in, func(text []byte) error { return Objects(text, 1, none, object) })
+	return f.ReadDocument(ctx, opts, in, func(text []byte) error {
+		_, err := Objects(text, 1, none, object)
+		return err
+	})
 }
 
 // ReadDocument hands a file that is one document to read; what that finds wrong is a problem of the file.

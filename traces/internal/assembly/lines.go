@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/compactsim/compactsim/traces/internal/jsonscan"
 )
 
 // Line is one line of a recording. Text is valid until the next line is read.
@@ -15,6 +17,19 @@ type Line struct {
 	Place   int64  // byte offset of the line in the (decompressed) file
 	TooLong bool   // longer than the limit: skipped, not held
 	Torn    bool   // the input ended without a line terminator
+}
+
+// Joined returns the objects of a line that holds several whole ones and nothing else, nil for any other line. Two programs that
+// write one log may each write a line before the other has ended its own.
+func Joined(line []byte) (objects [][]byte) {
+	s := jsonscan.New(line)
+	for s.Peek() == '{' {
+		objects = append(objects, s.Raw())
+	}
+	if s.End(); s.Err() != nil || len(objects) < 2 {
+		return nil
+	}
+	return objects
 }
 
 // LineReader reads lines of any length up to a limit, holding one at a time.

@@ -37,7 +37,7 @@ func TestBadLines(t *testing.T) {
 		{"no type", `{"uuid":"x"}`, "it has no type"},
 		{"no message", `{"type":"assistant","uuid":"x"}`, "no message"},
 		{"message of another type", `{"type":"user","message":"x"}`, "no message"},
-		{"two values", `{"type":"summary"} {}`, "where the end of the line is expected"},
+		{"two values", `{"type":"summary"} []`, "where the end of the line is expected"},
 		{"merge marker", `<<<<<<< HEAD`, "found '<'"},
 	}
 	for _, tt := range tests {

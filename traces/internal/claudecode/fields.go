@@ -81,7 +81,7 @@ func (p *parser) parse(ln assembly.Line) error {
 	}
 	if err != nil {
 		p.src.pieces = p.src.pieces[:mark]
-		if n := len(p.src.records) - 1; n >= 0 && p.src.records[n].kind == recordAssistant {
+		if n := len(p.src.records) - 1; n >= 0 && p.src.records[n].kind == recordAssistant && assembly.Joined(ln.Text) == nil {
 			p.src.answers[p.src.records[n].answer].broken = true
 		}
 	}

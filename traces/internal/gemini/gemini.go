@@ -107,7 +107,11 @@ func texts(text []byte) []traces.Text {
 	f := newFile(assembly.Again())
 	if lined(text) {
 		for line := range bytes.Lines(text) {
-			_ = f.line(assembly.Line{Text: line}) // what cannot be read has no blocks
+			if f.line(assembly.Line{Text: line}) != nil { // what cannot be read has no blocks
+				for _, o := range assembly.Joined(line) {
+					_ = f.line(assembly.Line{Text: o})
+				}
+			}
 		}
 		_ = f.settle()
 	} else {

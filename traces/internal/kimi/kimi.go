@@ -51,11 +51,11 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 // file is the wire of an agent.
 type file struct {
 	*assembly.Part
-	model   string           // of the last request
-	asked   string           // what it is for: loop or compaction
-	begun   int64            // when it was made
-	reply   []assembly.Block // what it was answered
-	results []assembly.Block
+	model   string          // of the last request
+	asked   string          // what it is for: loop or compaction
+	begun   int64           // when it was made
+	reply   []assembly.Step // what it was answered, by lines
+	results []assembly.Step
 	counts  *usage
 	by      string          // what started the compaction under way
 	written map[record]bool // records of usage
@@ -243,9 +243,11 @@ func (f *file) step(e *event, at int64, line int) error {
 			f.ended, f.counted = f.Len()-1, *e.Usage
 		}
 	case "tool.result":
-		f.results = append(f.results, e.block(f.Maker))
+		f.results = append(f.results, assembly.Step{Kind: assembly.StepResult, Line: int32(line), Blocks: []assembly.Block{e.block(f.Maker)}})
 	default:
-		f.reply = append(f.reply, e.blocks(f.Maker)...)
+		if blocks := e.blocks(f.Maker); len(blocks) > 0 {
+			f.reply = append(f.reply, assembly.Step{Kind: assembly.StepReply, Line: int32(line), Blocks: blocks})
+		}
 	}
 	return nil
 }
@@ -260,7 +262,14 @@ func (f *file) end(at int64, line int, id string, u *usage) {
 	if counts == nil && len(f.reply)+len(f.results) == 0 {
 		return
 	}
-	steps := []assembly.Step{{Kind: assembly.StepInput, At: f.begun, Line: int32(line)}, {Kind: assembly.StepReply, At: at, Line: int32(line), ID: id, Blocks: f.reply}}
+	steps := []assembly.Step{{Kind: assembly.StepInput, At: f.begun, Line: int32(line)}}
+	if len(f.reply) == 0 {
+		f.reply = []assembly.Step{{Kind: assembly.StepReply, Line: int32(line)}}
+	}
+	for _, s := range f.reply {
+		s.At, s.ID = at, id
+		steps = append(steps, s)
+	}
 	if counts != nil {
 		c := counts.counts()
 		c.Doubt = c.Doubt || u != nil && f.counts != nil && *u != *f.counts
@@ -268,8 +277,9 @@ func (f *file) end(at int64, line int, id string, u *usage) {
 	} else {
 		f.Bare(line)
 	}
-	if len(f.results) > 0 {
-		steps = append(steps, assembly.Step{Kind: assembly.StepResult, At: at, Line: int32(line), Blocks: f.results})
+	for _, s := range f.results {
+		s.At = at
+		steps = append(steps, s)
 	}
 	f.add(steps...)
 	f.reply, f.results, f.counts, f.begun = nil, nil, nil, 0

@@ -72,6 +72,6 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 // texts reads the texts of a file again.
 func texts(text []byte) []traces.Text {
 	f := &file{Log: assembly.NewLog(assembly.Again())}
-	_ = assembly.Objects(text, 1, errNoSpans, f.read) // as far as it is readable
+	_, _ = assembly.Objects(text, 1, errNoSpans, f.read) // as far as it is readable
 	return f.Texts()
 }

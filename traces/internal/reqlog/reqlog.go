@@ -105,6 +105,6 @@ func (f *file) read(c *assembly.Cursor) error {
 // texts reads the texts of a line or a document again.
 func texts(text []byte) []traces.Text {
 	f := newFile(assembly.Again())
-	_ = assembly.Objects(text, 1, errNoExchanges, f.read) // as far as it is readable
+	_, _ = assembly.Objects(text, 1, errNoExchanges, f.read) // as far as it is readable
 	return f.Texts()
 }
