@@ -44,6 +44,7 @@ func (f *priceFile) Rules() []error {
 type modelFile struct {
 	Provider  *string      `yaml:"provider"`
 	Window    *int         `yaml:"window" min:"1" max:"1000000000"`
+	MaxInput  *int         `yaml:"max_input" min:"1" max:"1000000000"`
 	MaxOutput *int         `yaml:"max_output" min:"1" max:"1000000000"`
 	MinCache  *int         `yaml:"min_cache" min:"1" max:"1000000000"`
 	Aliases   []string     `yaml:"aliases"`
@@ -159,8 +160,8 @@ func (l *loader) model(name string, n *yaml.Node) {
 	errs := l.tree.Decode(n, &f, "models."+name)
 	m := &Model{
 		Name: strings.TrimSpace(name), Provider: strings.TrimSpace(value(f.Provider)), Window: value(f.Window),
-		MaxOutput: value(f.MaxOutput), MinCache: value(f.MinCache), Batch: value(f.Batch), GeoUS: value(f.GeoUS),
-		Regional: value(f.Regional),
+		MaxInput: value(f.MaxInput), MaxOutput: value(f.MaxOutput), MinCache: value(f.MinCache), Batch: value(f.Batch),
+		GeoUS: value(f.GeoUS), Regional: value(f.Regional),
 	}
 	l.errs = append(l.errs, errs...)
 	if l.t.models[fold(name)] != nil || m.Name == "" {

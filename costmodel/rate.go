@@ -35,7 +35,8 @@
 //	models:
 //	  my-model:                  # the name as recorded, or as in the table
 //	    provider: acme           # optional, like all facts
-//	    window: 200000           # input tokens a request may hold
+//	    window: 200000           # tokens of input and output together
+//	    max_input: 180000        # input tokens of a request, where they have a limit of their own
 //	    max_output: 64000        # tokens
 //	    min_cache: 1024          # tokens
 //	    aliases: [my-model-2]    # other names of the same model

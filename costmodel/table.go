@@ -68,7 +68,7 @@ func (t *Table) Key() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.models)) {
 		m := t.models[name]
-		fmt.Fprintf(h, "%q %v\n", name, []any{m.Window, m.MaxOutput, m.MinCache, m.Batch, m.GeoUS, m.Regional})
+		fmt.Fprintf(h, "%q %v\n", name, []any{m.Window, m.MaxInput, m.MaxOutput, m.MinCache, m.Batch, m.GeoUS, m.Regional})
 		for _, p := range m.periods {
 			fmt.Fprintln(h, p.from.UnixNano(), p.fast, p.storage, p.search, p.rate)
 		}
@@ -205,6 +205,7 @@ func (t *Table) Merge(over *Table) *Table {
 func (m *Model) inherit(old *Model) {
 	inherit(&m.Provider, old.Provider)
 	inherit(&m.Window, old.Window)
+	inherit(&m.MaxInput, old.MaxInput)
 	inherit(&m.MaxOutput, old.MaxOutput)
 	inherit(&m.MinCache, old.MinCache)
 	inherit(&m.Batch, old.Batch)
@@ -212,8 +213,12 @@ func (m *Model) inherit(old *Model) {
 	inherit(&m.Regional, old.Regional)
 }
 
-// complete gives a model of a list that was published on a day what the list leaves out.
+// complete gives a model of a list that was published on a day what the list leaves out. A list that states the input
+// alone has that in place of the window.
 func (m *Model) complete(old *Model, published time.Time) {
+	if m.Window == old.MaxInput {
+		m.Window = old.Window
+	}
 	at := len(old.periods) - 1
 	for at > 0 && !published.IsZero() && old.periods[at].from.After(published) {
 		at--
@@ -288,7 +293,8 @@ func (t *Table) clone() *Table {
 type Model struct {
 	Name      string // canonical name, as listed in the table
 	Provider  string // "anthropic", "openai", "google", "deepseek", or what a price file says
-	Window    int    // input tokens a request may hold at the server
+	Window    int    // tokens of input and output together
+	MaxInput  int    // input tokens of a request, where they have a limit of their own below the window; 0 for none
 	MaxOutput int    // output tokens a response may hold
 	MinCache  int    // tokens a prefix needs to be cached
 	// Multipliers on all classes, 0 where the model does not have the option.

@@ -163,7 +163,7 @@ func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation) (
 		out.Bases = append(out.Bases, a.bases[i].Name)
 	}
 	var err error
-	if out.Run, err = p.Execute(ctx, corpus, Study{Cells: a.within}); out.Run == nil {
+	if out.Run, err = p.Execute(ctx, corpus, Study{Cells: func(s []*traces.Session) (*Design, error) { return a.within(p, s) }}); out.Run == nil {
 		return nil, err
 	}
 	out.Changes, out.Refused = a.Changes, a.Refused
@@ -201,10 +201,10 @@ func (a *Ablation) drop(sessions []*traces.Session) {
 // within returns the design without the changes that no session's generation has, and without the
 // changes whose threshold makes no sense for the windows of the sessions; it adds changes with
 // such a threshold to Refused.
-func (a *Ablation) within(sessions []*traces.Session) (*Design, error) {
+func (a *Ablation) within(p *Plan, sessions []*traces.Session) (*Design, error) {
 	w := windows{}
 	for _, s := range sessions {
-		w.add(windowsOf(s))
+		w.add(windowsOf(s, p.Prices))
 	}
 	a.drop(sessions)
 	d := *a.Design

@@ -8,14 +8,13 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // settingsOf returns the settings of a session's client that its recording shows, under the generation of its version.
-func settingsOf(registry *strategies.Registry, s *traces.Session) sim.Settings {
+func settingsOf(registry *strategies.Registry, s *traces.Session, prices sim.Prices) sim.Settings {
 	own, err := registry.Strategy(strategyOwn)
 	if err != nil || len(s.Models) == 0 {
 		return sim.Settings{}
@@ -24,12 +23,7 @@ func settingsOf(registry *strategies.Registry, s *traces.Session) sim.Settings {
 	if tr == nil {
 		return sim.Settings{}
 	}
-	limits := strategies.Reading{MaxOutput: client.MaxOutput}
-	for _, w := range windowsOf(s) {
-		if w.Model == sim.Compacted(s) {
-			limits.Window = w.Window
-		}
-	}
+	limits := sim.Limits(s, sim.Compacted(s), prices)
 	return sim.SettingsOf(s, tr, &limits)
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Sight is what must be known of a session before the first is simulated, and its billed
@@ -51,13 +50,9 @@ type survey struct {
 type windows map[ModelWindow]bool
 
 // windowsOf returns the windows that models have in a session.
-func windowsOf(s *traces.Session) (list []ModelWindow) {
-	known := new(client.ClaudeCode)
-	if agents.ClaudeCode(s) {
-		known = client.ForVersion(s.Version())
-	}
+func windowsOf(s *traces.Session, prices sim.Prices) (list []ModelWindow) {
 	for _, model := range s.Models {
-		list = append(list, ModelWindow{model, sim.RecordedWindow(s, model, known.Window(model))})
+		list = append(list, ModelWindow{model, sim.Limits(s, model, prices).Window})
 	}
 	return list
 }
@@ -211,8 +206,8 @@ func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
 		x.Billed = append(x.Billed, row)
 	}
 	x.Opening.Add(s)
-	x.Windows = windowsOf(s)
-	x.Settings = settingsOf(p.Registry, s)
+	x.Windows = windowsOf(s, p.Prices)
+	x.Settings = settingsOf(p.Registry, s, p.Prices)
 	return x
 }
 

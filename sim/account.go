@@ -103,6 +103,7 @@ type model struct {
 	id        uint32 // the same for the same name in all sessions
 	minCache  int32
 	window    int64
+	maxInput  int64 // limit of the input alone, tokens; 0 for none
 	maxOutput int64
 	rate      costmodel.Rate
 	storage   float64 // price of keeping a cache, USD per million tokens and hour
@@ -134,6 +135,7 @@ func (m *models) add(name string, at time.Time) {
 		if p.Model.MinCache > 0 { // 0: no source states it
 			o.minCache = int32(p.Model.MinCache)
 		}
+		o.maxInput = int64(p.Model.MaxInput)
 		if p.Model.MaxOutput > 0 {
 			o.maxOutput = min(o.maxOutput, int64(p.Model.MaxOutput))
 		}

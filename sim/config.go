@@ -8,6 +8,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -155,16 +156,40 @@ func (c *Config) window(cl Client, s *traces.Session, model string) int64 {
 	if c.Window > 0 {
 		return c.Window
 	}
-	return RecordedWindow(s, model, cl.Window(model))
+	return recordedWindow(s, model, c.known(cl, s, model))
 }
 
-// RecordedWindow returns the context window of a session for a model, tokens: the logged one, or else
+// known returns the context window that a client has for a model, tokens: its own, else the table's of models and prices, else
+// what the session's agent takes for models that it does not know.
+func (c *Config) known(cl Client, s *traces.Session, model string) int64 {
+	if w := cl.Window(model); w > 0 {
+		return w
+	}
+	if c.Prices != nil {
+		if p, err := c.Prices.Lookup(model, s.StartTime()); err == nil && p.Model.Window > 0 {
+			return int64(p.Model.Window)
+		}
+	}
+	return cmp.Or(agents.Of(s.Agent).Window, smallWindow)
+}
+
+// Limits returns the context window of a model of a session and the model's limits, as the session's own client has them.
+func Limits(s *traces.Session, model string, prices Prices) strategies.Reading {
+	c := Config{Prices: prices}
+	r := strategies.Reading{Window: c.window(clientOf(s, agents.CacheOf(s)), s, model), MaxOutput: client.MaxOutput}
+	if p, err := prices.Lookup(model, s.StartTime()); err == nil {
+		r.MaxInput = int64(p.Model.MaxInput)
+	}
+	return r
+}
+
+// recordedWindow returns the context window of a session for a model, tokens: the logged one, or else
 // known, which its client has for the model, or largeWindow if a request is larger.
 // Claude Code logs none: from summer 2026 on a session that goes on above the threshold
 // of the smaller window has the larger one too. A session that Claude Code compacts below
 // the larger one's threshold keeps the smaller, and has it for a model of the larger one
 // where it compacts at the threshold of the smaller. Models without a larger one keep theirs.
-func RecordedWindow(s *traces.Session, model string, known int64) int64 {
+func recordedWindow(s *traces.Session, model string, known int64) int64 {
 	w := known
 	if s.Window > 0 {
 		w = s.Window

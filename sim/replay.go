@@ -390,7 +390,7 @@ type Client interface {
 	// Counting is how the client estimates what follows the last response:
 	// data, so that the hot loop calls no method through an interface.
 	Counting() client.Counting
-	// Window is the context window the client assumes for a model, tokens.
+	// Window is the context window the client assumes for a model, tokens; 0 where it has the windows of a catalogue.
 	Window(model string) int64
 }
 
@@ -400,6 +400,10 @@ func clientOf(s *traces.Session, cache traces.Cache) Client {
 	switch {
 	case agent.ClaudeCode && !agents.Automatic(s):
 		return client.ForVersion(s.Version())
+	case cache == traces.CacheAutomatic && agent.ClaudeCode:
+		return &client.Codex{Windows: client.ForVersion(s.Version()).Window}
+	case cache == traces.CacheAutomatic && agent.Name == traces.AgentCodex:
+		return &client.Codex{Windows: func(string) int64 { return client.CodexWindow }}
 	case cache == traces.CacheAutomatic:
 		return &client.Codex{UsageAlone: agent.UsageAlone}
 	case s.Markers != 0 && !agents.Automatic(s):

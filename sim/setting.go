@@ -249,7 +249,7 @@ func (s *replay) findSettings(l *Loop) {
 	if m.window != l.config.window(s.client, s.session, m.name) {
 		return // the client is set up otherwise
 	}
-	s.found.Settings = SettingsOf(s.session, tr, &strategies.Reading{Window: m.window, MaxOutput: m.maxOutput})
+	s.found.Settings = SettingsOf(s.session, tr, &strategies.Reading{Window: m.window, MaxInput: m.maxInput, MaxOutput: m.maxOutput})
 	s.found.window = m.window
 }
 

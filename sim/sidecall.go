@@ -169,7 +169,7 @@ func (l *Loop) callModel(t *thread, in *prompt.Intent) int32 {
 	if in.Model == "" {
 		return t.model()
 	}
-	i := t.replay.models.named(in.Model, t.replay.client.Window(in.Model), t.replay.session.StartTime())
+	i := t.replay.models.named(in.Model, l.config.known(t.replay.client, t.replay.session, in.Model), t.replay.session.StartTime())
 	t.replay.nameModels()
 	return i
 }

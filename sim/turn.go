@@ -30,7 +30,11 @@ func (l *Loop) refresh(t *thread) {
 	u.Events = t.trace.Events[t.event:l.dueEvents(t)]
 	if len(s.models.list) > 0 {
 		m := s.models.of(t.model())
-		u.Model, u.Reading.Window, u.Reading.MaxOutput = m.name, t.replay.assembly.variables.AutoWindow(m.window), m.maxOutput
+		u.Model, u.Reading.Window = m.name, t.replay.assembly.variables.AutoWindow(m.window)
+		u.Reading.MaxInput, u.Reading.MaxOutput = m.maxInput, m.maxOutput
+		if l.config.Window > 0 {
+			u.Reading.MaxInput = 0 // the limit is of the model's own window
+		}
 		u.Waits, u.Reading.Limit = m.waits, 0
 		if n := len(t.trace.Rounds); n > 0 && len(s.found.List) > 0 {
 			u.Reading.Limit = s.limit(t.trace.Rounds[min(int(t.round), n-1)].At, m.window)

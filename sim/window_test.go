@@ -44,7 +44,7 @@ func TestWindowThatTheRecordingShows(t *testing.T) {
 		if tc.auto != 0 {
 			s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, PreTokens: max(0, tc.auto)}}
 		}
-		if got := RecordedWindow(s, "claude-sonnet-4-6", 200_000); got != tc.want {
+		if got := recordedWindow(s, "claude-sonnet-4-6", 200_000); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestWindowThatTheRecordingShows(t *testing.T) {
 		if tc.auto != 0 {
 			s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, PreTokens: tc.auto}}
 		}
-		if got := RecordedWindow(s, tc.model, tc.known); got != tc.want {
+		if got := recordedWindow(s, tc.model, tc.known); got != tc.want {
 			t.Errorf("%s to %d, compacted at %d: window %d, want %d", tc.model, tc.peak, tc.auto, got, tc.want)
 		}
 	}

@@ -28,7 +28,7 @@ type polled struct {
 	layer     string
 	params    []any
 	known     bool     // what follows is
-	limits    [3]int64 // of the reading: window, output and the client's own threshold
+	limits    [4]int64 // of the reading: window, input, output and the client's own threshold
 	levels    []int64
 	low, high int64 // levels of the strategies that act alike
 }
@@ -196,7 +196,7 @@ type adopter interface {
 
 // splits reports whether a measured value lies between the levels of the strategies that act alike.
 func (a *polled) splits(k *Kin, r *Reading, measured int64) bool {
-	if !a.known || a.limits != [3]int64{r.Window, r.MaxOutput, r.Limit} {
+	if !a.known || a.limits != limitsOf(r) {
 		a.look(k, r)
 	}
 	return measured >= a.low && measured < a.high
@@ -214,9 +214,12 @@ func (k *Kin) check(layer string, r *Reading, measured int64, fired bool) {
 	k.Part(func(i int) bool { return measured >= a.levels[i] == fired })
 }
 
+// limitsOf returns what of a reading decides levels.
+func limitsOf(r *Reading) [4]int64 { return [4]int64{r.Window, r.MaxInput, r.MaxOutput, r.Limit} }
+
 // look finds the levels of a layer under the limits.
 func (a *polled) look(k *Kin, r *Reading) {
-	a.known, a.limits, a.low, a.high = true, [3]int64{r.Window, r.MaxOutput, r.Limit}, math.MaxInt64, math.MinInt64
+	a.known, a.limits, a.low, a.high = true, limitsOf(r), math.MaxInt64, math.MinInt64
 	for _, i := range k.Alike {
 		v, ok := k.level(a.layer, i, r)
 		if !ok {

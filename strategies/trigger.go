@@ -47,6 +47,7 @@ func (m Measure) tokens() bool { return m == MeasureClientTokens || m == Measure
 type Reading struct {
 	Values    [numMeasures]int64
 	Window    int64 // context window, tokens
+	MaxInput  int64 // input limit of the model below the window, tokens; 0 for none
 	MaxOutput int64 // output limit of the model, tokens
 	// Limit is the size at which the recording's client compacts by a setting of its own, tokens; 0 for its default.
 	Limit int64
@@ -56,13 +57,15 @@ type Reading struct {
 // Fraction of the window, or the window less Reserve, or the window less the model's
 // output limit (capped at OutputCap when that is not zero) less Reserve, or PctOverride
 // per cent of what the output limit leaves; of several the smallest counts, AtLeast of the
-// window at the least. Shift then moves it, and Less is subtracted last.
+// window at the least. Where the model has an input limit, that limit less InputReserve takes the
+// place of the values by window. Shift then moves the value, and Less is subtracted last.
 type Trigger struct {
 	Measure       Measure `yaml:"measure" doc:"what is compared: client_tokens (the client's count), tokens (true ones), idle (ns), rounds (requests since a compaction), messages, prompts, results, since (tokens after the last summary), and in layers that clear gain (tokens that it would take out) and resent (tokens after the first change)"`
 	Fixed         int64   `yaml:"fixed,omitempty" doc:"a value in the measure's own unit; 0 for none" min:"0"`
 	Fraction      float64 `yaml:"fraction,omitempty" doc:"share of the window, 0…1; 0 for none" unit:"share" min:"0" max:"1"`
 	Reserve       *int64  `yaml:"reserve,omitempty" doc:"tokens kept free below the window; null for none" unit:"tokens" min:"0"`
 	ReserveOutput bool    `yaml:"reserve_output,omitempty" doc:"also keep the model's output limit free"`
+	InputReserve  *int64  `yaml:"input_reserve,omitempty" doc:"tokens kept free below the input limit of models that have one below their window, at most the model's output limit, in place of what fraction, reserve and reserve_output give; null for none" unit:"tokens" min:"0"`
 	AtLeast       float64 `yaml:"at_least,omitempty" doc:"share of the window below which the value does not fall; 0 for none" unit:"share" min:"0" below:"1"`
 	OutputCap     int64   `yaml:"output_cap,omitempty" doc:"most tokens kept free for output; 0 for no cap" unit:"tokens" min:"0"`
 	// PctOverride is CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: like the client, Value
@@ -91,13 +94,18 @@ func (tr *Trigger) Value(r *Reading) (int64, bool) {
 	if tr.Fixed > 0 {
 		least(tr.Fixed)
 	}
-	if tr.Fraction > 0 {
-		least(int64(tr.Fraction * float64(r.Window)))
-	}
-	if tr.Reserve != nil {
-		least(available - *tr.Reserve)
-	} else if tr.ReserveOutput {
-		least(available)
+	switch {
+	case tr.InputReserve != nil && r.MaxInput > 0:
+		least(r.MaxInput - min(*tr.InputReserve, r.MaxOutput))
+	default:
+		if tr.Fraction > 0 {
+			least(int64(tr.Fraction * float64(r.Window)))
+		}
+		if tr.Reserve != nil {
+			least(available - *tr.Reserve)
+		} else if tr.ReserveOutput {
+			least(available)
+		}
 	}
 	if tr.PctOverride > 0 && tr.PctOverride <= 100 {
 		least(int64(float64(available) * tr.PctOverride / 100))

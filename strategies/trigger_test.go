@@ -42,6 +42,17 @@ func TestTriggerValues(t *testing.T) {
 			t.Errorf("%s: %d, %v; want %d", tc.name, got, ok, tc.want)
 		}
 	}
+	// OpenCode 1.18.33: 901,990 of gpt-5.5 goes on, 902,005 does not; where the catalogue has no input limit 168,000 of 200,000 does not.
+	opencode := Trigger{ReserveOutput: true, OutputCap: 32_000, InputReserve: reserve(20_000)}
+	for want, r := range map[int64]*Reading{
+		902_000: {Window: 1_050_000, MaxInput: 922_000, MaxOutput: 32_000},
+		267_904: {Window: 400_000, MaxInput: 272_000, MaxOutput: 4096},
+		168_000: {Window: 200_000, MaxOutput: 32_000},
+	} {
+		if got, _ := opencode.Value(r); got != want {
+			t.Errorf("OpenCode, %+v: %d, want %d", *r, got, want)
+		}
+	}
 	for _, none := range []Trigger{{}, {PctOverride: 150}, {PctOverride: -5}} {
 		if got, ok := none.Value(r); ok {
 			t.Errorf("a trigger without a value has one: %+v, %d", none, got)

@@ -69,6 +69,8 @@ type Agent struct {
 	// UsageAlone says that the client takes the last usage for the size of the context,
 	// without an estimate of what followed.
 	UsageAlone bool
+	// Window is the context window that the client takes for a model it does not know, tokens; 0 for 200,000.
+	Window int64
 	// Cache returns the kind of cache that calls of a model go to.
 	Cache func(model string) Cache
 	// CompactsAt returns the tokens at which a version of the client compacts,

@@ -25,6 +25,8 @@ type ClaudeCode struct {
 	Count Counting
 	// Large says that it takes a window of a million for models that have one by themselves.
 	Large bool
+	// Listed says that it has the windows of a catalogue of models, as clients other than Claude Code do.
+	Listed bool
 }
 
 // ForVersion returns the client at a version such as "2.1.17". Versions 1.x put
@@ -71,8 +73,11 @@ var small = []string{"claude-3", "haiku-3", "sonnet-3", "opus-4-0", "opus-4-1", 
 
 // Window returns the context window the client assumes for a model, tokens:
 // 1,000,000 for names with the suffix [1m] and for models that have it by themselves,
-// else 200,000.
+// else 200,000; 0 where it has the windows of a catalogue.
 func (c *ClaudeCode) Window(model string) int64 {
+	if c.Listed {
+		return 0
+	}
 	if strings.HasSuffix(model, "[1m]") || c.Large && named(model, large) {
 		return largeWindow
 	}
@@ -185,15 +190,22 @@ type Codex struct {
 	// UsageAlone takes the last usage for the size of the context, as other clients that
 	// call these caches do.
 	UsageAlone bool
+	// Windows returns the context window of a model, tokens; nil where the client has the windows of a catalogue.
+	Windows func(model string) int64
 }
 
-// codexWindow is the context window the client works with, tokens: 95 % of the
+// CodexWindow is the context window the client works with, tokens: 95 % of the
 // 272,000 of its model catalogue (openai/codex#40095), as in token_count events
 // of recorded sessions.
-const codexWindow = 258_400
+const CodexWindow = 258_400
 
-// Window returns the context window the client assumes for a model, tokens.
-func (c *Codex) Window(string) int64 { return codexWindow }
+// Window returns the context window the client assumes for a model, tokens; 0 where it has the windows of a catalogue.
+func (c *Codex) Window(model string) int64 {
+	if c.Windows == nil {
+		return 0
+	}
+	return c.Windows(model)
+}
 
 // Mark adds nothing: the provider caches every prefix.
 func (c *Codex) Mark(dst []prompt.Marker, _ []prompt.Entry, _ Marks) []prompt.Marker { return dst }
@@ -213,7 +225,7 @@ func (c *Codex) Counting() Counting {
 // or takes the last usage alone.
 func Marking(messages int, usageAlone bool) *ClaudeCode {
 	c := ForVersion("")
-	c.MessageMarkers, c.Count.Trailing, c.Large, c.Count.PadsLarge = messages, !usageAlone, false, false
+	c.MessageMarkers, c.Count.Trailing, c.Large, c.Count.PadsLarge, c.Listed = messages, !usageAlone, false, false, true
 	return c
 }
 

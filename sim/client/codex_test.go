@@ -10,8 +10,8 @@ import (
 func TestCodex(t *testing.T) {
 	var c Codex
 	count := c.Counting()
-	if got, want := c.Window("gpt-5.5"), int64(272_000*95/100); got != want {
-		t.Errorf("window of %d tokens, want %d", got, want)
+	if CodexWindow != 272_000*95/100 || c.Window("gpt-5.5") != 0 {
+		t.Errorf("windows of %d and %d tokens, want 258400, and none of its own for another client", CodexWindow, c.Window("gpt-5.5"))
 	}
 	if count.Reasoning != 1.2 {
 		t.Errorf("old reasoning counts %g times", count.Reasoning)
