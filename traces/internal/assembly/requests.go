@@ -13,6 +13,7 @@ import (
 type Request struct {
 	Source            *File
 	Line              int32
+	Nth               int // in the order of the files and their lines
 	ID, Model         string
 	Session           string // that names it, as far as is known with its project and the version of its client
 	Project, Version  string
@@ -114,7 +115,14 @@ func Conversations(session string, list []*Request) []*Thread {
 	slices.SortStableFunc(list, func(a, b *Request) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
-	var all []*history
+	all := inOrder(list)
+	slices.SortStableFunc(all, func(a, b *history) int { return cmp.Compare(a.calls[0].Start, b.calls[0].Start) })
+	startedBy(all, list)
+	return threads(session, summarised(joined(all)))
+}
+
+// histories divides requests, in their order, into conversations. The one that was gone on from last comes first.
+func histories(list []*Request) (all []*history) {
 	for _, r := range list {
 		at := slices.IndexFunc(all, func(h *history) bool { return h.lane == r.Lane && h.extend(r) })
 		if at < 0 {
@@ -127,9 +135,7 @@ func Conversations(session string, list []*Request) []*Thread {
 		copy(all[1:at+1], all[:at])
 		all[0] = h
 	}
-	slices.SortStableFunc(all, func(a, b *history) int { return cmp.Compare(a.calls[0].Start, b.calls[0].Start) })
-	startedBy(all, list)
-	return threads(session, summarised(joined(all)))
+	return all
 }
 
 // startedBy names the tool calls that started conversations, by the tasks they gave.
@@ -157,8 +163,8 @@ func startedBy(all []*history, list []*Request) {
 func (h *history) extend(r *Request) bool {
 	last := len(h.calls) - 1
 	if end := &h.calls[last]; r.Messages == nil || end.Messages == nil {
-		if r.Messages != nil || end.Messages != nil || r.Start < end.End {
-			return false
+		if r.Messages != nil || end.Messages != nil || r.Start < end.End && !r.before(end.Request) {
+			return false // it was made beside that one
 		}
 		h.calls = append(h.calls, placed{Request: r, parent: int32(last), compact: r.Compacted, answers: callsTool(end.Reply)})
 		return true

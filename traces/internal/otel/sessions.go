@@ -24,6 +24,7 @@ type span struct {
 	tool                []assembly.Block // of a tool: its call and its result
 	call                *assembly.Request
 
+	nth   int       // in the order of the files and their lines
 	lane  [2]string // its conversation, and there the tool whose sub-agent it is of
 	below *span     // the tool that it is below, nil for none
 	over  []*span   // calls that hold it, from the inside out
@@ -42,6 +43,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	lanes := map[[2]string][]*assembly.Request{}
 	for _, sp := range once(list, of) {
 		r := sp.call
+		r.Nth = sp.nth
 		if r.Session, r.Lane, r.Turn = sp.lane[0], sp.lane[1], sp.trace; sp.below != nil {
 			r.Starter = sp.below.tool[0].ID
 		}
@@ -80,9 +82,10 @@ func collect(files []*file) (list []*span, of map[prompt.Digest]*span) {
 		for _, sp := range f.spans {
 			o := of[sp.key]
 			if o == nil {
-				of[sp.key] = sp
+				of[sp.key], sp.nth = sp, len(list)
 				list = append(list, sp)
 			} else if twice++; sp.richer(o) {
+				sp.nth = o.nth
 				*o = *sp
 			}
 		}

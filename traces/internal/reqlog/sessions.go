@@ -15,7 +15,7 @@ func whole(files []*file) (list []*call) {
 			f.Problems.Add(f.Name, 0, "none of its %d exchanges is a call of a model that was answered", f.others)
 		}
 		for _, c := range f.calls {
-			c.Session = cmp.Or(c.Session, f.Stem())
+			c.Session, c.Nth = cmp.Or(c.Session, f.Stem()), len(list)
 			if o := halves[c.half]; c.half != "" && o != nil && o.asked != c.asked && o.told != c.told {
 				o.join(c)
 				continue
@@ -34,6 +34,7 @@ func (c *call) join(o *call) {
 	if !c.asked {
 		req, resp = resp, req
 	}
+	req.Nth = c.Nth
 	req.ID, req.End, req.First, req.Usage, req.Open, req.Reply = resp.ID, resp.End, resp.End, resp.Usage, resp.Open, resp.Reply
 	req.Model, req.USD = cmp.Or(resp.Model, req.Model), req.USD+resp.USD
 	c.Request, c.asked, c.told, c.failed = req, true, true, c.failed || o.failed
