@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
@@ -74,7 +73,7 @@ type Change struct {
 	Snippet  string  `json:"snippet"`
 	From     string  `json:"from_version,omitempty"`
 	Caveat   string  `json:"caveat,omitempty"`
-	Assign   string  `json:"set"`       // the same as an argument of sim run --set, under strategy own
+	Assign   string  `json:"set"`       // the same as arguments of sim run --set, under strategy own, separated by spaces
 	SavesUSD float64 `json:"saves_usd"` // on all sessions, as sim run shows it
 	// Unseen is what it saves on sessions that were not used to choose it, as a
 	// share of their cost, with its 95 % interval; Detectable is the smallest share that four of
@@ -84,8 +83,11 @@ type Change struct {
 	High       float64 `json:"unseen_high"`
 	Detectable float64 `json:"unseen_detectable"`
 	// Agree is the share of draws of such sessions in which it saves, 0…1, as the interval has it.
-	Agree   float64 `json:"unseen_agree,omitzero"`
+	Agree float64 `json:"unseen_agree,omitzero"`
+	// Drawn says what was drawn for the interval: session, block of time, project or person.
+	Drawn   string `json:"drawn_by"`
 	verdict stats.Verdict
+	at      candidate
 	Edge    string `json:"edge,omitempty"`          // "lowest" or "highest" of the values tried
 	EdgeWhy string `json:"edge_why,omitempty"`      // why none beyond it is tried
 	More    int    `json:"more_sessions,omitempty"` // about how many more sessions would decide
@@ -93,21 +95,14 @@ type Change struct {
 	Tokens  Tokens `json:"tokens"` // what all sessions use with it
 }
 
-// Together is what several changes save, simulated together.
+// Together is what several changes save, advised and likely ones, simulated together.
 type Together struct {
 	Settings []string `json:"settings"`
+	Likely   int      `json:"likely,omitzero"` // of the settings, those that are likely to save
 	SavesUSD float64  `json:"saves_usd"`
 	Effect   Effect   `json:"effect"`
 	Tokens   Tokens   `json:"tokens"`
 }
-
-// candidate is a value of a setting.
-type candidate struct {
-	setting *traces.Setting
-	value   string
-}
-
-func (c candidate) assign() string { return c.setting.With(c.setting.Assign, c.value) }
 
 // maxChanges is how many changes are advised for an agent.
 const maxChanges = 7
@@ -174,10 +169,14 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		return nil, err
 	}
 	one.Use.AsIs = one.Use.tokens(taken)
+	tools := map[string]bool{}
 	for i := range rows {
 		whole, err := sessions[i].Load()
 		if err != nil {
 			return nil, err
+		}
+		for _, name := range whole.Tools {
+			tools[name] = true
 		}
 		one.Bare += bare(whole)
 		if rows[i].Loop == results.LoopOpen && sessions[i].NumCalls() > 1 { // one call needs nothing again
@@ -192,7 +191,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	if len(sessions) < foldBlocks {
 		return one, nil // too few to choose on some and judge on others
 	}
-	for _, group := range offered(agent.Settings, one.Version) {
+	for _, group := range offered(agent.Settings, one.Version, slices.Collect(maps.Keys(tools))) {
 		found, err := p.search(ctx, sessions, group)
 		if err != nil {
 			return nil, err
@@ -200,7 +199,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		if found == nil {
 			continue
 		}
-		with, taken, err := p.total(ctx, sessions, []string{found.Assign})
+		with, taken, err := p.total(ctx, sessions, []candidate{found.at})
 		if err != nil {
 			return nil, err
 		}
@@ -298,6 +297,9 @@ const (
 	likelyAgree = 0.8
 )
 
+// some reports whether the change is for some sessions of the client alone.
+func (c *Change) some() bool { return c.at.setting != nil && c.at.setting.Entries != nil }
+
 // likely reports whether the change probably saves, although chance may explain it.
 func (c *Change) likely() bool {
 	return !c.wins() && c.SavesUSD >= minAdvised && c.Unseen >= likelyShare && c.Agree >= likelyAgree
@@ -309,130 +311,39 @@ func (c *Change) wins() bool {
 	return c.verdict == stats.Lower && c.SavesUSD >= minAdvised
 }
 
-// offered returns the settings that a version of the client honours, by group.
-// An unknown version counts as the newest.
-func offered(settings []traces.Setting, newest string) [][]candidate {
-	var groups []string
-	by := map[string][]candidate{}
-	for i := range settings {
-		s := &settings[i]
-		if later(s, newest) {
-			continue
-		}
-		if !slices.Contains(groups, s.Group) {
-			groups = append(groups, s.Group)
-		}
-		for _, v := range s.Values {
-			by[s.Group] = append(by[s.Group], candidate{s, v})
-		}
-	}
-	var list [][]candidate
-	for _, g := range groups {
-		list = append(list, by[g])
-	}
-	return list
-}
-
-// later reports whether a version of the client does not honour a setting yet.
-func later(s *traces.Setting, version string) bool {
-	return s.From != "" && version != "" && profile.Compare(version, s.From) < 0
-}
-
 // together simulates all changes at once, without changes that other changes make worthless.
 func (p *Plan) together(ctx context.Context, sessions []*traces.Session, one *AgentAdvice) error {
-	if len(one.Changes) < 2 {
+	changes := slices.Clone(one.Changes)
+	for i := range one.Open {
+		if one.Open[i].likely() {
+			changes = append(changes, one.Open[i])
+		}
+	}
+	if len(changes) < 2 {
 		return nil
 	}
-	var set, names []string
+	likely := 0
+	var set []candidate
+	var names []string
 	best := one.AsIsUSD
 	var row *results.Row
 	var used *tally
-	for i := range one.Changes {
-		tried, taken, err := p.total(ctx, sessions, append(slices.Clone(set), one.Changes[i].Assign))
+	for i := range changes {
+		tried, taken, err := p.total(ctx, sessions, append(slices.Clone(set), changes[i].at))
 		if err != nil {
 			return err
 		}
 		if usd := tried.RankUSD(); usd < best {
 			best, row, used = usd, tried, taken
-			set, names = append(set, one.Changes[i].Assign), append(names, one.Changes[i].Setting)
+			set, names = append(set, changes[i].at), append(names, changes[i].Setting)
+			if i >= len(one.Changes) {
+				likely++
+			}
 		}
 	}
 	if len(names) > 1 {
-		one.Together = &Together{Settings: names, SavesUSD: one.AsIsUSD - best, Effect: one.effect(row),
+		one.Together = &Together{Settings: names, Likely: likely, SavesUSD: one.AsIsUSD - best, Effect: one.effect(row),
 			Tokens: one.Use.tokens(used)}
 	}
 	return nil
-}
-
-// total returns the row of all sessions under strategy own with assignments, in a closed
-// loop: what the agent fetches again because it was forgotten counts against a saving.
-func (p *Plan) total(ctx context.Context, sessions []*traces.Session, assignments []string) (*results.Row, *tally, error) {
-	rows, taken, err := p.measured(ctx, sessions, assignments)
-	if err != nil {
-		return nil, nil, err
-	}
-	var sum results.Row
-	for i := range rows {
-		sum.Add(&rows[i])
-	}
-	return &sum, taken, nil
-}
-
-// measured returns the rows that total sums up, and every call.
-func (p *Plan) measured(
-	ctx context.Context, sessions []*traces.Session, assignments []string,
-) ([]results.Row, *tally, error) {
-	c, _, err := p.ownConfig(assignments, sim.RefetchFitted)
-	if err != nil {
-		return nil, nil, err
-	}
-	taken := newTally(sessions)
-	c.Record = taken.add
-	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, []sim.Config{c})
-	if err != nil {
-		return nil, nil, err
-	}
-	return rows[0], taken, nil
-}
-
-// ownRows returns the rows of sessions under strategy own, with each of several
-// sets of assignments and the given kind of closed loop. Of sets but the first it may lack
-// rows, which have no Strategy.
-func (p *Plan) ownRows(
-	ctx context.Context, sessions []*traces.Session, sets [][]string, how sim.Refetch,
-) ([][]results.Row, error) {
-	var configs []sim.Config
-	around := surroundings()
-	for _, set := range sets {
-		c, scenario, err := p.ownConfig(set, how)
-		if err != nil {
-			return nil, err
-		}
-		c.Around = around(scenario)
-		configs = append(configs, c)
-	}
-	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
-	var broken *sim.Broken
-	if errors.As(err, &broken) && broken.Stopped == nil && len(broken.Cells[0]) == 0 {
-		err = nil // a set that the program fails with is none to advise
-	}
-	return rows, err
-}
-
-// ownConfig returns the session's own client with assignments, in the given kind of closed loop, and the
-// scenario it was made from.
-func (p *Plan) ownConfig(assignments []string, how sim.Refetch) (sim.Config, *Scenario, error) {
-	cell, err := p.cell(strategyOwn, assignments)
-	if err != nil {
-		return sim.Config{}, nil, fmt.Errorf("%s: %w", strings.Join(assignments, " "), err)
-	}
-	c, err := p.config(cell)
-	if err != nil {
-		return c, nil, fmt.Errorf("%s: %w", strings.Join(assignments, " "), err)
-	}
-	if c.Agent.Refetch = how; how == sim.RefetchNever {
-		c.Needs = nil
-	}
-	c.Breaks = false
-	return c, cell.Scenario, nil
 }

@@ -20,12 +20,13 @@ var coverageOf = flag.String("coverage", "", "measure how often the saving on un
 type coverage struct{ splits, inside, advised, insideAdvised int }
 
 // split advises by the costs of some sessions and holds the interval against what the chosen value saves on the rest.
-func (k *coverage) split(costs [][]float64, train func(session int) bool) {
+func (k *coverage) split(costs [][]float64, sessions []*traces.Session, train func(session int) bool) {
 	best := cheapest(costs, train)
 	if best == 0 {
 		return
 	}
 	known := make([][]float64, len(costs))
+	var seen []*traces.Session
 	var was, is float64
 	for v := range costs {
 		for s, usd := range costs[v] {
@@ -35,12 +36,14 @@ func (k *coverage) split(costs [][]float64, train func(session int) bool) {
 		}
 	}
 	for s := range costs[0] {
-		if !train(s) {
+		if train(s) {
+			seen = append(seen, sessions[s])
+		} else {
 			was, is = was+costs[0][s], is+costs[best][s]
 		}
 	}
 	c := Change{SavesUSD: 1}
-	c.judge(known)
+	c.judge(known, unitsOf(seen))
 	if was == 0 || len(known[0]) < foldBlocks {
 		return
 	}
@@ -58,10 +61,13 @@ func (k *coverage) split(costs [][]float64, train func(session int) bool) {
 	}
 }
 
+// nameless returns sessions of which neither project nor person is known.
+func nameless(n int) []*traces.Session { return slices.Repeat([]*traces.Session{{}}, n) }
+
 func (k *coverage) share() float64 { return float64(k.inside) / float64(max(1, k.splits)) }
 
 // halves splits sessions in the order of time by blocks, some number of times: a half of the blocks is known.
-func (k *coverage) halves(costs [][]float64, times int, r *rand.Rand) {
+func (k *coverage) halves(costs [][]float64, sessions []*traces.Session, times int, r *rand.Rand) {
 	n := len(costs[0])
 	for i := range times {
 		blocks := min(n, []int{4, 6, 8, 10}[i%4])
@@ -69,7 +75,7 @@ func (k *coverage) halves(costs [][]float64, times int, r *rand.Rand) {
 		for _, b := range r.Perm(blocks)[:blocks/2] {
 			known[b] = true
 		}
-		k.split(costs, func(s int) bool { return known[s*blocks/n] })
+		k.split(costs, sessions, func(s int) bool { return known[s*blocks/n] })
 	}
 }
 
@@ -93,10 +99,10 @@ func TestIntervalCoversUnseenSessions(t *testing.T) {
 						costs[v] = append(costs[v], usd*(1-share))
 					}
 				}
-				k.halves(costs, 4, r)
+				k.halves(costs, nameless(n), 4, r)
 				if best := cheapest(costs, func(int) bool { return true }); best > 0 {
 					var c Change
-					c.judge(costs)
+					c.judge(costs, unitsOf(nameless(n)))
 					truth.splits++
 					if saves := mean - 0.01*float64(best); saves >= c.Low && saves <= c.High {
 						truth.inside++
@@ -135,13 +141,13 @@ func TestIntervalCoversRecordings(t *testing.T) {
 				continue
 			}
 			slices.SortStableFunc(list, func(a, b *traces.Session) int { return int(min(1, max(-1, a.Start-b.Start))) })
-			for _, group := range offered(agents.Of(name).Settings, "") {
+			for _, group := range offered(agents.Of(name).Settings, "", nil) {
 				costs, err := p.costs(t.Context(), list, group)
 				if err != nil {
 					t.Fatal(err)
 				}
 				var k coverage
-				k.halves(costs, 400, rand.New(rand.NewPCG(1, 2)))
+				k.halves(costs, list, 400, rand.New(rand.NewPCG(1, 2)))
 				t.Logf("%s, %s, %s: %d sessions, %d splits, %.3f inside; %d advised, %d of them inside", path, name, group[0].setting.Group, len(list),
 					k.splits, k.share(), k.advised, k.insideAdvised)
 				all.splits, all.inside = all.splits+k.splits, all.inside+k.inside

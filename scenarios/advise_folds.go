@@ -1,9 +1,11 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -66,9 +68,9 @@ func (p *Plan) search(ctx context.Context, sessions []*traces.Session, group []c
 	c := &Change{
 		Setting: at.setting.Name, Value: at.value, Where: at.setting.Where, From: at.setting.From, Caveat: at.setting.Caveat,
 		Does: at.setting.With(at.setting.Does, at.value), Snippet: at.setting.With(at.setting.Snippet, at.value),
-		Assign: at.assign(),
+		Assign: strings.Join(at.assigns(), " "), at: at,
 	}
-	c.judge(costs)
+	c.judge(costs, unitsOf(sessions))
 	if n := len(at.setting.Values); n > 2 {
 		switch slices.Index(at.setting.Values, at.value) {
 		case 0:
@@ -85,7 +87,7 @@ func (p *Plan) search(ctx context.Context, sessions []*traces.Session, group []c
 func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []candidate) ([][]float64, error) {
 	sets := [][]string{nil}
 	for _, c := range list {
-		sets = append(sets, []string{c.assign()})
+		sets = append(sets, c.assigns())
 	}
 	costs := make([][]float64, len(sets))
 	for part := range slices.Chunk(sessions, rowsAtOnce) {
@@ -95,7 +97,11 @@ func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []can
 		}
 		for i := range rows {
 			for j := range rows[i] {
-				costs[i] = append(costs[i], costOf(&rows[i][j], &rows[0][j]))
+				row := &rows[i][j]
+				if i > 0 && !list[i-1].setting.For(part[j]) {
+					row = &rows[0][j]
+				}
+				costs[i] = append(costs[i], costOf(row, &rows[0][j]))
 			}
 		}
 	}
@@ -148,11 +154,12 @@ func bestOf(group []candidate, costs [][]float64) (kept []candidate) {
 	return kept
 }
 
-// judge sets what the choice saves on sessions not used to choose it.
-func (c *Change) judge(costs [][]float64) {
+// judge sets what the choice saves on sessions not used to choose it, which are drawn by the units that are least sure.
+func (c *Change) judge(costs [][]float64, units []stats.Units) {
 	t, list := among(costs)
+	t.units = units
 	g := t.heldOut(list)
-	if c.verdict = g.Verdict; math.IsNaN(g.Share) || math.IsInf(g.Low, 0) {
+	if c.verdict, c.Drawn = g.Verdict, cmp.Or(g.Units, unitSession); math.IsNaN(g.Share) || math.IsInf(g.Low, 0) {
 		return // nothing costs anything, or no session costs anything else
 	}
 	c.Unseen, c.Low, c.High = g.Share, g.Low, g.High

@@ -105,7 +105,16 @@ func (a *Advice) Verdict() document.List {
 // share is what a change saves on unseen sessions, with its interval.
 func share(c *Change) string {
 	percent := document.SignedPercent
-	return fmt.Sprintf("%s (95 %%: %s … %s)", percent(-c.Unseen), percent(-c.High), percent(-c.Low))
+	return fmt.Sprintf("%s (95 %%: %s … %s%s)", percent(-c.Unseen), percent(-c.High), percent(-c.Low), drawn(c.Drawn))
+}
+
+// drawn says what was drawn for an interval where that is not sessions or blocks of them.
+func drawn(units string) string {
+	switch units {
+	case unitProject, unitPerson:
+		return ", drawn by " + units
+	}
+	return ""
 }
 
 // The units in which advice is told.
@@ -134,7 +143,8 @@ func (a *Advice) Document(remarks []string, as string) *document.Document {
 const dollarsNote = "SIMULATED is the cost with the client unchanged, row own of `sim run --agent …`; its agent fetches again what it " +
 	"has lost and can get back. UNLOGGED is the part of SIMULATED that PAID lacks: calls that are in no log, such as summaries " +
 	"and repeated fetches. SAVES is what a setting takes off SIMULATED. Unseen sessions are those not used to choose the " +
-	"value. RECALL is the share of what the agent uses later that is still in the context or can be fetched."
+	"value; for their interval sessions are drawn again or, where that is less sure, all sessions of a block of time, a project " +
+	"or a person. RECALL is the share of what the agent uses later that is still in the context or can be fetched."
 
 // paidLine says what was paid.
 func (a *Advice) paidLine() string {
@@ -225,6 +235,9 @@ func (x *AgentAdvice) section(as string) document.Section {
 			say("%s.", c.open())
 		}
 	}
+	if t := x.Together; t != nil && len(x.Changes) == 0 {
+		say("%s save %s, %s of what is simulated.%s", t.text(), document.USD(t.SavesUSD, 2), document.Percent(t.SavesUSD/x.AsIsUSD), t.Effect.loss())
+	}
 	if off, ok := x.Model.Relative(); ok && math.Abs(off) > largeError && x.Bare == 0 {
 		say("Model error on these sessions: %s. Simulations of these sessions may be as far off.", x.Model)
 	}
@@ -244,8 +257,8 @@ func (x *AgentAdvice) how(c *Change, as string) string {
 	if c.Caveat != "" {
 		text += " " + document.Sentence(c.Caveat)
 	}
-	if as == AsDollars {
-		text += fmt.Sprintf(" `sim run --agent %s --strategy own --set %s PATH` shows %s.", x.Agent, c.Assign,
+	if as == AsDollars && !c.some() {
+		text += fmt.Sprintf(" `sim run --agent %s --strategy own --set %s PATH` shows %s.", x.Agent, strings.ReplaceAll(c.Assign, " ", " --set "),
 			document.USD(x.AsIsUSD-c.SavesUSD, 2))
 	}
 	return text
@@ -277,35 +290,48 @@ const maxMore = 1000
 
 // table lists the changes and what they do together.
 func (x *AgentAdvice) table() *document.Table {
-	t := &document.Table{Columns: append(document.Left("#", "CHANGE"),
-		document.Right("", "SAVES", "%", "COMPACTIONS", "RECALL")...)}
-	row := func(n, does string, saves float64, e *Effect) {
+	t := &document.Table{Columns: slices.Concat(document.Left("#", "CHANGE"),
+		document.Right("", "SAVES", "%", "UNSEEN, 95 %"), document.Left("DRAWN BY"), document.Right("", "COMPACTIONS", "RECALL"))}
+	row := func(n, does string, saves float64, unseen, by string, e *Effect) {
 		recall := document.Dash
 		if e.Recall != nil {
 			recall = fmt.Sprintf("%.0f→%.0f %%", 100*e.Recall[0], 100*e.Recall[1])
 		}
-		t.Rows = append(t.Rows, []any{n, does, document.USD(saves, 2), document.SignedPercent(-saves / x.AsIsUSD),
+		t.Rows = append(t.Rows, []any{n, does, document.USD(saves, 2), document.SignedPercent(-saves / x.AsIsUSD), unseen, by,
 			fmt.Sprintf("%d→%d", e.Compactions[0], e.Compactions[1]), recall})
 	}
 	for i := range x.Changes {
-		row(strconv.Itoa(i+1), x.Changes[i].Does, x.Changes[i].SavesUSD, &x.Changes[i].Effect)
+		c := &x.Changes[i]
+		row(strconv.Itoa(i+1), c.Does, c.SavesUSD, document.SignedPercent(-c.High)+" … "+document.SignedPercent(-c.Low), c.Drawn, &c.Effect)
 	}
 	if x.Together != nil {
-		row("", fmt.Sprintf("%d changes together", len(x.Together.Settings)), x.Together.SavesUSD, &x.Together.Effect)
+		row("", x.Together.text(), x.Together.SavesUSD, "", "", &x.Together.Effect)
 	}
 	return t
+}
+
+// text names the changes.
+func (t *Together) text() string {
+	n := len(t.Settings)
+	switch t.Likely {
+	case 0:
+		return fmt.Sprintf("%d changes together", n)
+	case n:
+		return fmt.Sprintf("%d likely changes together", n)
+	}
+	return fmt.Sprintf("%d changes together, %d of them likely", n, t.Likely)
 }
 
 // data returns the list of changes for programs.
 func (a *Advice) data() *document.Table {
 	t := &document.Table{Columns: document.Columns("agent", "advised", "setting", "value", "saves_usd",
-		"unseen_share", "unseen_low", "unseen_high", "unseen_detectable", "set", "likely")}
+		"unseen_share", "unseen_low", "unseen_high", "unseen_detectable", "set", "likely", "drawn_by")}
 	for i := range a.Agents {
 		for n, list := range [][]Change{a.Agents[i].Changes, a.Agents[i].Open} {
 			for j := range list {
 				c := &list[j]
 				t.Rows = append(t.Rows, []any{a.Agents[i].Agent, n == 0, c.Setting, c.Value,
-					c.SavesUSD, c.Unseen, c.Low, c.High, c.Detectable, c.Assign, c.likely()})
+					c.SavesUSD, c.Unseen, c.Low, c.High, c.Detectable, c.Assign, c.likely(), c.Drawn})
 			}
 		}
 	}

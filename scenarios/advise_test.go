@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -28,8 +30,8 @@ func TestJudgeOnUnseenSessions(t *testing.T) {
 		noise[i] = base[i] + []float64{-1, 0, 1}[i*7%3]
 	}
 	steady, chance := Change{SavesUSD: 1}, Change{SavesUSD: 1}
-	steady.judge([][]float64{base, tenth})
-	chance.judge([][]float64{base, noise})
+	steady.judge([][]float64{base, tenth}, unitsOf(nameless(len(base))))
+	chance.judge([][]float64{base, noise}, unitsOf(nameless(len(base))))
 	if math.Abs(steady.Unseen-0.1) > 1e-9 || !steady.wins() {
 		t.Errorf("a tenth of every session: %+v", steady)
 	}
@@ -46,9 +48,40 @@ func TestJudgeSeesWhatOneSessionChose(t *testing.T) {
 	}
 	one[4] = 1 // saves 9 here, and costs 1.9 in the 19 others
 	c := Change{SavesUSD: 7}
-	c.judge([][]float64{base, one})
+	c.judge([][]float64{base, one}, unitsOf(nameless(len(base))))
 	if c.wins() || c.Unseen > 0.01 {
 		t.Errorf("the gain of one session is told as one of all: %+v", c)
+	}
+}
+
+// Twelve people of five sessions each, of whom five save much and the others lose a little, in every session: session by session that
+// is sure, and person by person it is not, as sessions of one person are alike. With as many projects as sessions the
+// same change is advised, and five projects are too few to be drawn.
+func TestPeopleAreDrawnTogether(t *testing.T) {
+	judged := func(projects func(i int) string) *Change {
+		var sessions []*traces.Session
+		base, other := make([]float64, 60), make([]float64, 60)
+		for i := range base {
+			base[i], other[i] = 10, 10.9
+			if i%12%2 == 0 && i%12 < 9 {
+				other[i] = 8
+			}
+			sessions = append(sessions, &traces.Session{Project: projects(i)})
+		}
+		c := &Change{SavesUSD: 1}
+		c.judge([][]float64{base, other}, unitsOf(sessions))
+		return c
+	}
+	one := judged(func(i int) string { return fmt.Sprint("/srv/", i) })
+	if one.Drawn == "person" || one.Drawn == "project" {
+		t.Errorf("drawn by %s, where each session has a project of its own", one.Drawn)
+	}
+	people := judged(func(i int) string { return fmt.Sprintf("/home/p%d/src/%d", i%12, i) })
+	if people.Drawn != "person" || people.High-people.Low <= one.High-one.Low || people.wins() {
+		t.Errorf("drawn by %s, %.3f … %.3f; session by session %.3f … %.3f", people.Drawn, people.Low, people.High, one.Low, one.High)
+	}
+	if few := judged(func(i int) string { return fmt.Sprint("/srv/", i%5) }); few.Drawn != one.Drawn {
+		t.Errorf("five projects are drawn by %s", few.Drawn)
 	}
 }
 
@@ -56,18 +89,75 @@ func TestJudgeSeesWhatOneSessionChose(t *testing.T) {
 func TestOfferedByVersion(t *testing.T) {
 	settings := agents.Of(traces.AgentClaudeCode).Settings
 	groups := func(v string) (names []string) {
-		for _, g := range offered(settings, v) {
+		for _, g := range offered(settings, v, nil) {
 			names = append(names, g[0].setting.Group)
 		}
 		return names
 	}
 	for v, want := range map[string]string{
-		"2.1.20":  "threshold window",
-		"2.1.200": "threshold window lifetime",
-		"":        "threshold window lifetime lifetime of sub-agents",
+		"2.1.20":  "threshold window output of commands",
+		"2.1.200": "threshold window lifetime output of commands",
+		"2.1.261": "threshold window lifetime lifetime of sub-agents lifetime of -p runs output of commands",
+		"":        "threshold window lifetime lifetime of sub-agents lifetime of -p runs output of commands",
 	} {
 		if got := strings.Join(groups(v), " "); got != want {
 			t.Errorf("version %q is offered %q, want %q", v, got, want)
+		}
+	}
+}
+
+// A setting that newer versions no longer honour is offered to older ones alone, and one about MCP tools to sessions that
+// call such tools.
+func TestOfferedByVersionAndTool(t *testing.T) {
+	settings := agents.Of(traces.AgentClaudeCode).Settings
+	name := func(version, group string, tools ...string) string {
+		for _, g := range offered(settings, version, tools) {
+			if g[0].setting.Group == group {
+				return g[0].setting.Name
+			}
+		}
+		return ""
+	}
+	for version, want := range map[string]string{"2.1.260": "BASH_MAX_OUTPUT_LENGTH", "2.1.261": "bashOutputMaxChars", "": "bashOutputMaxChars"} {
+		if got := name(version, "output of commands"); got != want {
+			t.Errorf("version %q is offered %q, want %q", version, got, want)
+		}
+	}
+	if name("", "results of MCP tools") != "" || name("", "results of MCP tools", "Bash", "mcp__github__search") != "MAX_MCP_OUTPUT_TOKENS" {
+		t.Error("a limit of MCP tools is offered by other things than their calls")
+	}
+}
+
+// A setting for runs with -p changes the sessions that were started so, and no other: with the entries of the first alone living an
+// hour, the rows of the rest are the rows of the client without a change.
+func TestSettingsOfSomeSessions(t *testing.T) {
+	corpus := samples(t)
+	p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
+	sessions := withCalls(corpus)
+	first := *sessions[0]
+	first.Entry = "sdk-cli"
+	sessions = append([]*traces.Session{&first}, sessions[1:]...)
+	var runs candidate
+	for _, g := range offered(agents.Of(traces.AgentClaudeCode).Settings, "", nil) {
+		if g[0].setting.Entries != nil {
+			runs = candidate{g[0].setting, "1h"}
+		}
+	}
+	was, _, err := p.measured(t.Context(), sessions, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, _, err := p.measured(t.Context(), sessions, []candidate{runs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs, err := p.costs(t.Context(), sessions, []candidate{runs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range was {
+		if changed := is[i].CostUSD() != was[i].CostUSD(); changed != (i == 0) || costs[1][i] != is[i].CostUSD() {
+			t.Errorf("session %d costs %v, %v in a search, and %v without the setting", i, is[i].CostUSD(), costs[1][i], was[i].CostUSD())
 		}
 	}
 }
@@ -77,10 +167,10 @@ func TestSettingsCanBeSimulated(t *testing.T) {
 	p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
 	for _, name := range []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentPi, traces.AgentGemini} {
 		a := agents.Of(name)
-		for _, group := range offered(a.Settings, "") {
+		for _, group := range offered(a.Settings, "", []string{"mcp__x__y"}) {
 			for _, c := range group {
-				if _, err := p.Config(strategyOwn, []string{c.assign()}); err != nil {
-					t.Errorf("%s: %s: %v", a.Name, c.assign(), err)
+				if _, err := p.Config(strategyOwn, c.assigns()); err != nil {
+					t.Errorf("%s: %s: %v", a.Name, c.assigns(), err)
 				}
 			}
 		}
@@ -117,13 +207,13 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 		t.Fatal("no setting was tried")
 	}
 	for _, c := range tried {
+		rows, err := p.ownRows(t.Context(), withCalls(corpus), [][]string{nil, strings.Fields(c.Assign)}, sim.RefetchFitted)
+		if err != nil {
+			t.Fatal(err)
+		}
 		usd := 0.0
-		for _, set := range [][]string{nil, {c.Assign}} {
-			row, _, err := p.total(t.Context(), withCalls(corpus), set)
-			if err != nil {
-				t.Fatal(err)
-			}
-			usd = row.CostUSD() - usd // with it less without it
+		for i := range rows[0] {
+			usd += rows[1][i].CostUSD() - rows[0][i].CostUSD()
 		}
 		if math.Abs(usd+c.SavesUSD) > 1e-9 {
 			t.Errorf("%s=%s saves $%.4f, a run shows $%.4f", c.Setting, c.Value, c.SavesUSD, -usd)

@@ -271,7 +271,7 @@ func (x *AgentAdvice) usages() []usage {
 		list = append(list, usage{strconv.Itoa(i+1) + ". " + c.Does, c.Assign, &c.Tokens})
 	}
 	if x.Together != nil {
-		list = append(list, usage{fmt.Sprintf("%d changes together", len(x.Together.Settings)), "", &x.Together.Tokens})
+		list = append(list, usage{x.Together.text(), "", &x.Together.Tokens})
 	}
 	return list
 }

@@ -55,6 +55,7 @@ var ErrBudget = errors.New("less than one setting for each")
 type tuner struct {
 	metric   results.Metric
 	sessions []string // ids, by start
+	units    []stats.Units
 	recorded choice
 }
 
@@ -81,6 +82,7 @@ func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, sear
 			for _, s := range sessions {
 				t.sessions = append(t.sessions, s.ID)
 			}
+			t.units = unitsOf(sessions)
 			list, d, err = draw(file, search.Budget, p.Seed, out)
 			return d, err
 		},
@@ -190,18 +192,27 @@ func (t *tuner) judge(out *studies.Tuning, list []*choice) {
 // that follow each other are alike.
 const timeBlocks = 10
 
-// estimate compares two settings: session by session or by block of time, whichever is less sure.
+// The names of the units that unitsOf returns.
+const (
+	unitSession = "session"
+	unitBlock   = "block of time"
+	unitProject = "project"
+	unitPerson  = "person"
+)
+
+// unitsOf returns what may be sampled in the place of sessions, in the order of their start: blocks of time, the
+// sessions of a project, and of a person.
+func unitsOf(sessions []*traces.Session) []stats.Units {
+	projects, people := make([]string, len(sessions)), make([]string, len(sessions))
+	for i, s := range sessions {
+		projects[i], people[i] = s.Project, s.Person()
+	}
+	return []stats.Units{stats.Consecutive(unitBlock, timeBlocks, len(sessions)), stats.UnitsBy(unitProject, projects), stats.UnitsBy(unitPerson, people)}
+}
+
+// estimate compares two settings, by the units that are least sure.
 func (t *tuner) estimate(a, b stats.Figure) stats.Estimate {
-	p := stats.Pair{Base: a, Other: b, Relative: true}
-	e := stats.Estimator{}.One(p)
-	if len(t.sessions) <= timeBlocks {
-		return e
-	}
-	p.Base, p.Other = p.Base.Blocks(timeBlocks), p.Other.Blocks(timeBlocks)
-	if blocks := (stats.Estimator{}).One(p); blocks.Detectable > e.Detectable {
-		return blocks
-	}
-	return e
+	return stats.Estimator{}.One(stats.Pair{Base: a, Other: b, Relative: true, Units: t.units})
 }
 
 // heldOut chooses, in each of several rounds, on all sessions outside a block, and judges the
@@ -233,7 +244,7 @@ func (t *tuner) heldOut(list []*choice) studies.Gain {
 		e.Relative = math.NaN()
 	}
 	g := studies.Gain{Share: e.Relative, Low: e.RelativeInterval.Low, High: e.RelativeInterval.High, Level: stats.DefaultLevel,
-		Detectable: e.Detectable / math.Abs(e.Base), Verdict: e.Verdict}
+		Detectable: e.Detectable / math.Abs(e.Base), Units: e.Units, Verdict: e.Verdict}
 	if t.metric.Better == results.Lower {
 		g.Share, g.Low, g.High = 0-e.Relative, -e.RelativeInterval.High, -e.RelativeInterval.Low
 	}

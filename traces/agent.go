@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -273,6 +274,7 @@ type Setting struct {
 	// Group is what it decides. Of settings of one group a person sets one.
 	Group   string
 	From    string // first version that honours it; "" where no source states one
+	Until   string // first version that honours it no longer; "" for none
 	Where   string // the file or environment that Snippet goes to
 	Snippet string
 	Does    string // in a few words
@@ -281,7 +283,21 @@ type Setting struct {
 	Below, Above string
 	// Assign is the setting in a scenario under strategy own, as sim run --set takes it.
 	Assign string
-	Caveat string // what may differ from the simulation; "" for nothing
+	// Also are further assignments, the same for all values.
+	Also []string
+	// Tool is how the names of the tools begin that the setting is about; "" for no particular ones.
+	Tool string
+	// Entries are the ways to start the client that the setting is for, as in Session.Entry; nil for all.
+	Entries []string
+	Caveat  string // what may differ from the simulation; "" for nothing
+}
+
+// Single reports whether one assignment is the setting, in all sessions.
+func (s *Setting) Single() bool { return s.Also == nil && s.Entries == nil }
+
+// For reports whether the setting is for a session.
+func (s *Setting) For(x *Session) bool {
+	return s.Entries == nil || slices.Contains(s.Entries, x.Entry)
 }
 
 // GroupThreshold is the group of settings that decide at which size a context is compacted.

@@ -53,6 +53,9 @@ func settings(agent string) (list []dial) {
 	settings := agents.Of(agent).Settings
 	for i := range settings {
 		x := &settings[i]
+		if !x.Single() {
+			continue // one slider is not enough
+		}
 		path, _, _ := strings.Cut(x.Assign, "=")
 		says := document.Sentence(x.With(x.Does, "…") + ", in " + x.Where)
 		if x.Caveat != "" {

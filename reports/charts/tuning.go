@@ -70,7 +70,11 @@ func heldOutText(t *studies.Tuning) string {
 	if t.Objective.Better == results.Higher {
 		low, high = high, low
 	}
-	text := fmt.Sprintf("%s %s against recorded on sessions not used to choose (95 %%: %s … %s)", name, shown(g.Share), low, high)
+	text := fmt.Sprintf("%s %s against recorded on sessions not used to choose (95 %%: %s … %s", name, shown(g.Share), low, high)
+	if g.Units != "" {
+		text += ", drawn by " + g.Units
+	}
+	text += ")"
 	if g.Verdict == stats.Chance {
 		text += "; that may be chance: only a gain of " + document.Percent(g.Detectable) + " would have shown"
 	}

@@ -44,7 +44,9 @@ type Estimate struct {
 	Detectable float64
 	Base       float64
 	Pairs      int // sessions that differ; of sides with other sessions, all
-	Verdict    Verdict
+	// Units are the units that were sampled; "" for sessions.
+	Units   string
+	Verdict Verdict
 
 	level     float64
 	deviation float64 // standard error of the difference
@@ -132,9 +134,14 @@ func (e *Estimate) judge() {
 	}
 	e.Detectable = math.NaN()
 	if !e.extreme && e.Verdict >= Chance {
-		t := e.student()
-		e.Detectable = (studentPoint(t.Nu, 1-(1-e.level)/float64(e.family)/2) + studentPoint(t.Nu, power)) * e.spread
+		e.Detectable = e.noticed()
 	}
+}
+
+// noticed returns the smallest difference that gets a verdict in four of five such samples.
+func (e *Estimate) noticed() float64 {
+	t := e.student()
+	return (studentPoint(t.Nu, 1-(1-e.level)/float64(e.family)/2) + studentPoint(t.Nu, power)) * e.spread
 }
 
 // Blurred returns the estimate of a difference that has an error of its own beside the sampling

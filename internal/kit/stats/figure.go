@@ -163,22 +163,6 @@ func (f *Figure) influence() []float64 {
 	return out
 }
 
-// Blocks returns a sum or a ratio over n blocks of consecutive sessions in the place of sessions:
-// where neighbours are alike, blocks of neighbours are the units that are sampled.
-func (f *Figure) Blocks(n int) Figure {
-	joined := func(column []float64) []float64 {
-		if column == nil {
-			return nil
-		}
-		out := make([]float64, n)
-		for i, v := range column {
-			out[i*n/len(column)] += v
-		}
-		return out
-	}
-	return Figure{Part: joined(f.Part), Base: joined(f.Base)}
-}
-
 func total(values []float64) float64 {
 	var t float64
 	for _, v := range values {

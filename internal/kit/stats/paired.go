@@ -14,6 +14,8 @@ type Pair struct {
 	// Relative asks for the interval of the relative difference too, for which the sums of
 	// the base are resampled.
 	Relative bool
+	// Units may be sampled in the place of sessions. The least sure estimate of all counts.
+	Units []Units
 	// Family tells apart differences that are judged together: the chance that any of a family
 	// gets a verdict where nothing differs stays 1 − level (Holm 1979).
 	Family int
@@ -28,6 +30,19 @@ type Pair struct {
 // too few sessions, it is Student's.
 func (e Estimator) Paired(ctx context.Context, pairs []Pair) ([]Estimate, error) {
 	e = e.defaults()
+	out, err := e.sampled(ctx, pairs)
+	if err == nil {
+		err = e.widest(ctx, pairs, out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	judge(pairs, out)
+	return out, nil
+}
+
+// sampled estimates differences over the sessions, or what stands in their place, as they are.
+func (e Estimator) sampled(ctx context.Context, pairs []Pair) ([]Estimate, error) {
 	list := make([]comparison, len(pairs))
 	parallel.Each(e.Workers, len(pairs), func(i int) { list[i] = compared(&pairs[i]) })
 	var sums, maxima [][]float64
@@ -54,7 +69,6 @@ func (e Estimator) Paired(ctx context.Context, pairs []Pair) ([]Estimate, error)
 	parallel.Each(e.Workers, len(list), func(i int) {
 		out[i] = list[i].estimate(e, d.Sums[first[i][0]:], d.Maxima[first[i][1]:])
 	})
-	judge(pairs, out)
 	return out, nil
 }
 

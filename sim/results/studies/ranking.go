@@ -150,6 +150,8 @@ type Gain struct {
 	High  float64 `json:"high"`
 	Level float64 `json:"level"`
 	// Detectable is the smallest share that four of five such sets of sessions show.
-	Detectable float64       `json:"detectable"`
-	Verdict    stats.Verdict `json:"-"`
+	Detectable float64 `json:"detectable"`
+	// Units are what was drawn for the interval, such as project; "" for sessions.
+	Units   string        `json:"drawn_by,omitzero"`
+	Verdict stats.Verdict `json:"-"`
 }

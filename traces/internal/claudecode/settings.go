@@ -23,6 +23,7 @@ func settings() []traces.Setting {
 			Values: []string{"200000", "300000", "400000", "500000"},
 			Below:  "below 200,000 some versions compact no longer by themselves", Above: "few contexts grow beyond it",
 			Assign: "client.env.CLAUDE_CODE_AUTO_COMPACT_WINDOW=%s",
+			Caveat: "in the same file autoCompactWindow is the same setting (read in 2.1.113 and 2.1.332)",
 		},
 		{
 			Name: "ENABLE_PROMPT_CACHING_1H", Group: "lifetime", From: "2.1.108", Where: file,
@@ -44,5 +45,48 @@ func settings() []traces.Setting {
 			Snippet: `{"env": {"CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL": "%s"}}`, Does: "entries of sub-agents: %s",
 			Values: []string{"5m", "1h"}, Assign: "client.env.CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL=%s",
 		},
+		{
+			Name: "CLAUDE_CODE_PROMPT_CACHE_TTL", Group: "lifetime of -p runs", From: "2.1.243", Where: "the command of each run",
+			Snippet: "CLAUDE_CODE_PROMPT_CACHE_TTL=%s claude -p …", Does: "entries of runs with -p: %s", Values: []string{"5m", "1h"},
+			Assign: "client.env.CLAUDE_CODE_PROMPT_CACHE_TTL=%s", Entries: []string{"sdk-cli"},
+		},
+		{
+			Name: "BASH_MAX_OUTPUT_LENGTH", Group: outputs, Until: outputChars, Where: file,
+			Snippet: `{"env": {"BASH_MAX_OUTPUT_LENGTH": "%s"}}`, Does: "%s characters of a command's output", Values: []string{"4000", "8000", "15000"},
+			Below: tooShort, Above: "beyond it few outputs are cut",
+			Assign: "client.env.BASH_MAX_OUTPUT_LENGTH=%s", Also: storing("mcp"), Caveat: cut,
+		},
+		{
+			Name: "bashOutputMaxChars", Group: outputs, From: outputChars, Where: file,
+			Snippet: `{"bashOutputMaxChars": %s}`, Does: "%s characters of a command's output", Values: []string{"4000", "8000", "15000"},
+			Below: "the client takes no smaller one", Above: "beyond it few outputs are cut",
+			Assign: "client.env.BASH_MAX_OUTPUT_LENGTH=%s", Also: storing("mcp"), Caveat: cut,
+		},
+		{
+			Name: "MAX_MCP_OUTPUT_TOKENS", Group: "results of MCP tools", Where: file,
+			Snippet: `{"env": {"MAX_MCP_OUTPUT_TOKENS": "%s"}}`, Does: "%s tokens of a result of an MCP tool", Values: []string{"2500", "5000", "10000"},
+			Below: tooShort, Above: "beyond it few results are cut",
+			Assign: "client.env.MAX_MCP_OUTPUT_TOKENS=%s", Also: storing("bash"), Tool: "mcp__", Caveat: cut,
+		},
 	}
+}
+
+// What settings of the sizes of results share: the group of the output of commands, the version from which on
+// bashOutputMaxChars decides it (read in the packages of 2.1.260 and 2.1.261: from then on BASH_MAX_OUTPUT_LENGTH alone
+// sizes what is read back), and why no smaller size is tried.
+const (
+	outputs     = "output of commands"
+	outputChars = "2.1.261"
+	tooShort    = "less is hardly more than the preview of a result that is stored"
+	cut         = "what the agent reads again of a result that was cut is as often as it reads again what compactions lost"
+)
+
+// storing are the assignments under which recorded results are stored by the limit of a setting alone: all others were
+// cut by their own limits already when they were recorded. other is the kind of tool that has no setting here.
+func storing(other string) []string {
+	list := []string{"tool-storage.enabled=true", "tool-storage.per_message=0"}
+	for _, kind := range []string{"default", "grep", other} {
+		list = append(list, "tool-storage.limits."+kind+"=400000")
+	}
+	return list
 }

@@ -1,0 +1,156 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// candidate is a value of a setting.
+type candidate struct {
+	setting *traces.Setting
+	value   string
+}
+
+// assigns returns the value as arguments of sim run --set.
+func (c candidate) assigns() []string {
+	return append([]string{c.setting.With(c.setting.Assign, c.value)}, c.setting.Also...)
+}
+
+// assignedIn returns what several values assign together in a session.
+func assignedIn(list []candidate, s *traces.Session) (all []string) {
+	for _, c := range list {
+		if c.setting.For(s) {
+			all = append(all, c.assigns()...)
+		}
+	}
+	return all
+}
+
+// offered returns the settings that a version of the client honours and that are about tools that sessions call, by
+// group. An unknown version counts as the newest.
+func offered(settings []traces.Setting, newest string, tools []string) [][]candidate {
+	var groups []string
+	by := map[string][]candidate{}
+	for i := range settings {
+		s := &settings[i]
+		if later(s, newest) || ended(s, newest) || s.Tool != "" && !slices.ContainsFunc(tools, func(t string) bool { return strings.HasPrefix(t, s.Tool) }) {
+			continue
+		}
+		if !slices.Contains(groups, s.Group) {
+			groups = append(groups, s.Group)
+		}
+		for _, v := range s.Values {
+			by[s.Group] = append(by[s.Group], candidate{s, v})
+		}
+	}
+	var list [][]candidate
+	for _, g := range groups {
+		list = append(list, by[g])
+	}
+	return list
+}
+
+// later reports whether a version of the client does not honour a setting yet.
+func later(s *traces.Setting, version string) bool {
+	return s.From != "" && version != "" && profile.Compare(version, s.From) < 0
+}
+
+// ended reports whether a version of the client honours a setting no longer. An unknown version counts as the newest.
+func ended(s *traces.Setting, version string) bool {
+	return s.Until != "" && (version == "" || profile.Compare(version, s.Until) >= 0)
+}
+
+// total returns the row of all sessions under strategy own with values of settings, in a closed
+// loop: what the agent fetches again because it was forgotten counts against a saving.
+func (p *Plan) total(ctx context.Context, sessions []*traces.Session, set []candidate) (*results.Row, *tally, error) {
+	rows, taken, err := p.measured(ctx, sessions, set)
+	if err != nil {
+		return nil, nil, err
+	}
+	var sum results.Row
+	for i := range rows {
+		sum.Add(&rows[i])
+	}
+	return &sum, taken, nil
+}
+
+// measured returns the rows that total sums up, and every call.
+func (p *Plan) measured(ctx context.Context, sessions []*traces.Session, set []candidate) ([]results.Row, *tally, error) {
+	taken, out := newTally(sessions), make([]results.Row, len(sessions))
+	sets, alike := map[string][]string{}, map[string][]int{} // sessions by what is assigned in them
+	for i, s := range sessions {
+		all := assignedIn(set, s)
+		key := strings.Join(all, " ")
+		sets[key], alike[key] = all, append(alike[key], i)
+	}
+	for _, key := range slices.Sorted(maps.Keys(sets)) {
+		c, _, err := p.ownConfig(sets[key], sim.RefetchFitted)
+		if err != nil {
+			return nil, nil, err
+		}
+		some := make([]*traces.Session, len(alike[key]))
+		for k, i := range alike[key] {
+			some[k] = sessions[i]
+		}
+		c.Record = taken.add
+		rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, some, []sim.Config{c})
+		if err != nil {
+			return nil, nil, err
+		}
+		for k, i := range alike[key] {
+			out[i] = rows[0][k]
+		}
+	}
+	return out, taken, nil
+}
+
+// ownRows returns the rows of sessions under strategy own, with each of several
+// sets of assignments and the given kind of closed loop. Of sets but the first it may lack
+// rows, which have no Strategy.
+func (p *Plan) ownRows(
+	ctx context.Context, sessions []*traces.Session, sets [][]string, how sim.Refetch,
+) ([][]results.Row, error) {
+	var configs []sim.Config
+	around := surroundings()
+	for _, set := range sets {
+		c, scenario, err := p.ownConfig(set, how)
+		if err != nil {
+			return nil, err
+		}
+		c.Around = around(scenario)
+		configs = append(configs, c)
+	}
+	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
+	var broken *sim.Broken
+	if errors.As(err, &broken) && broken.Stopped == nil && len(broken.Cells[0]) == 0 {
+		err = nil // a set that the program fails with is none to advise
+	}
+	return rows, err
+}
+
+// ownConfig returns the session's own client with assignments, in the given kind of closed loop, and the
+// scenario it was made from.
+func (p *Plan) ownConfig(assignments []string, how sim.Refetch) (sim.Config, *Scenario, error) {
+	cell, err := p.cell(strategyOwn, assignments)
+	if err != nil {
+		return sim.Config{}, nil, fmt.Errorf("%s: %w", strings.Join(assignments, " "), err)
+	}
+	c, err := p.config(cell)
+	if err != nil {
+		return c, nil, fmt.Errorf("%s: %w", strings.Join(assignments, " "), err)
+	}
+	if c.Agent.Refetch = how; how == sim.RefetchNever {
+		c.Needs = nil
+	}
+	c.Breaks = false
+	return c, cell.Scenario, nil
+}
