@@ -8,7 +8,7 @@ import (
 
 // Signs are what the lines before a call show of the client that made it, a bit
 // each. They are not content: they say what the client did with the request.
-type Signs uint16
+type Signs uint32
 
 // The signs of a round.
 const (
@@ -22,6 +22,16 @@ const (
 	SignPlan                          // a plan is started in a fresh context
 	SignThinking                      // a person's line says how to think
 	SignThinkingOff                   // and that it is switched off
+	SignProcess                       // the client was started anew on the session, or in another way than before
+	SignVersion                       // another version of the client than before
+	SignServers                       // the list of tools that are loaded on demand, or of MCP servers, changed
+	SignListing                       // the list of skills or of kinds of agents changed
+	SignPlanMode                      // plan mode began or ended
+	SignEffort                        // another effort of the model than before
+	SignModel                         // a command chose a model
+	SignBranch                        // another branch of git than before
+	SignTeam                          // a teammate began or wrote
+	SignRetry                         // the server refused a request
 )
 
 // Has reports whether all signs of a set are there.

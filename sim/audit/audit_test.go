@@ -197,7 +197,7 @@ func TestCauses(t *testing.T) {
 				first = prompt.Usage{Write1h: 100_000}
 			}
 			k.call(0, first)
-			k.call(test.gap, test.next(k))
+			k.call(test.gap, test.next(k)).Trigger = traces.TriggerToolResult
 			r := k.audit(t)
 			if len(r.Misses) != 1 || r.Misses[0].Cause != test.want || r.Misses[0].Calls != 1 {
 				t.Errorf("%+v, want one miss by %s", r.Misses, test.want)
@@ -221,7 +221,7 @@ func TestEditAheadOfWhatIsMissed(t *testing.T) {
 		k.s.Blocks = append(k.s.Blocks, prompt.Block{Kind: prompt.KindThinking, Tokens: 1000})
 		k.call(minute, prompt.Usage{Read: 49_920, Uncached: 40_080})
 		k.event(traces.Event{Kind: traces.EventForget, Cleared: []int32{0}, Saved: 1000})
-		k.call(minute, prompt.Usage{Read: test.read, Uncached: 91_000 - test.read})
+		k.call(minute, prompt.Usage{Read: test.read, Uncached: 91_000 - test.read}).Trigger = traces.TriggerToolResult
 		if r := k.audit(t); len(r.Misses) != 1 || r.Misses[0].Cause != test.want {
 			t.Errorf("%d tokens read: %+v, want one miss by %s", test.read, r.Misses, test.want)
 		}
@@ -255,7 +255,7 @@ func TestCausesOfTheClient(t *testing.T) {
 		k.s.Versions = []string{test.version}
 		k.call(0, prompt.Usage{Write5m: 100_000})
 		last := k.call(test.gap, prompt.Usage{Write5m: 101_000})
-		last.Verdict, last.Signs = test.verdict, test.signs
+		last.Verdict, last.Signs, last.Trigger = test.verdict, test.signs, traces.TriggerToolResult
 		r := k.audit(t)
 		if len(r.Misses) != 1 || r.Misses[0].Cause != test.want || r.finding(string(test.want)) == nil && test.want != calls.CauseShortPause {
 			t.Errorf("%s: %+v, want one miss by %s and its finding", test.name, r.Misses, test.want)

@@ -239,10 +239,10 @@ func (p *page) lineNames(split *Split) func(*Line) string {
 }
 
 func (p *page) misses() []document.Section {
-	causes := &document.Table{Columns: columns("BY CAUSE", amounts("COST"), counts("CALLS"), sizes("TOKENS"))}
+	causes := &document.Table{Columns: columns("BY CAUSE", amounts("COST"), counts("CALLS"), sizes("TOKENS"), document.Left("KNOWN"))}
 	for i := range p.Misses {
 		m := &p.Misses[i]
-		causes.Rows = append(causes.Rows, []any{m.Cause.Text(), m.USD, m.Calls, m.Tokens})
+		causes.Rows = append(causes.Rows, []any{m.Cause.Text(), m.USD, m.Calls, m.Tokens, string(m.Cause.Confidence())})
 	}
 	said := &document.Table{Columns: columns("THE CLIENT'S BREAK DETECTOR SAYS", amounts("COST"),
 		counts("CALLS", "MISSED"), sizes("TOKENS"))}

@@ -65,26 +65,8 @@ func (e *evidence) findings(r *Report, t *toolResults, top int) {
 		e.pauses[0].finding("pause_over_5m_main", "Pauses of 5 minutes to an hour: the conversation's cache entries expired", top),
 		e.pauses[1].finding("pause_over_5m_agent", "Pauses of 5 minutes to an hour: the cache entries of sub-agents expired", top),
 	}
-	for _, f := range []struct {
-		cause calls.Cause
-		title string
-	}{
-		{calls.CauseLongPause, "Pauses of more than an hour: the context is written again"},
-		{calls.CauseMessages, "Messages that the client changed are written again"},
-		{calls.CauseSystem, "A changed system prompt: the context is written again"},
-		{calls.CauseTools, "Changed tools: the context is written again"},
-		{calls.CauseThinking, "Thinking switched on or off: the messages are written again"},
-		{calls.CauseInside, "Misses inside the lifetime that was paid for, cause not logged"},
-		{calls.CauseCompaction, "Compactions: what is left of the context is written again"},
-		{calls.CauseTail, "Small falls inside the lifetime"},
-		{calls.CauseModel, "Models changed in the middle of a conversation"},
-		{calls.CauseEdit, "Results cleared or the context cut: what follows is written again"},
-		{calls.CauseNoLifetime, "Misses of an automatic cache, which promises no lifetime"},
-		{calls.CauseUnknown, "Misses after a pause of unknown length"},
-	} {
-		if tally := e.causes[f.cause]; tally != nil {
-			list = append(list, tally.finding(string(f.cause), f.title, top))
-		}
+	for cause, tally := range e.causes {
+		list = append(list, tally.finding(string(cause), cause.Title(), top))
 	}
 	list = append(list, e.others(top)...)
 	list = append(list, t.findings(top)...)
@@ -182,7 +164,7 @@ func (m *misses) add(c *calls.Call, day string) {
 	}
 	m.daily[DailyMiss{Day: day, Class: c.Class()}] += c.MissUSD
 	if m.byCause[cause] == nil {
-		m.byCause[cause] = &Miss{Cause: cause}
+		m.byCause[cause] = &Miss{Cause: cause, Confidence: cause.Confidence()}
 	}
 	one := m.byCause[cause]
 	one.Calls++

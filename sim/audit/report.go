@@ -143,10 +143,12 @@ type Finding struct {
 
 // Miss is what was missed for one cause.
 type Miss struct {
-	Cause  calls.Cause `json:"cause"`
-	Calls  int         `json:"calls"`
-	Tokens int64       `json:"tokens"`
-	USD    float64     `json:"cost_usd"` // for writing what could have been read
+	Cause calls.Cause `json:"cause"`
+	// Confidence says how the cause is known, empty for none.
+	Confidence calls.Confidence `json:"confidence,omitempty"`
+	Calls      int              `json:"calls"`
+	Tokens     int64            `json:"tokens"`
+	USD        float64          `json:"cost_usd"` // for writing what could have been read
 }
 
 // DailyMiss is what was missed on a day for the causes of a class.
@@ -191,7 +193,7 @@ func (r *Report) data() *document.Table {
 		l.finding(&r.Findings[i])
 	}
 	for _, m := range r.Misses {
-		l.add("miss", string(m.Cause), "", m.USD, m.Calls, m.Tokens)
+		l.add("miss", string(m.Cause), string(m.Cause.Confidence()), m.USD, m.Calls, m.Tokens)
 	}
 	for _, d := range r.Detector {
 		l.add("detector", d.Reason, "", d.USD, d.Calls, d.Tokens)

@@ -60,7 +60,7 @@ func TestFirstCallOfAFork(t *testing.T) {
 	left := traces.LeftBehind{Usage: prompt.Usage{Read: 225_000, Write1h: 2000}, TTL: prompt.TTL1h, Gap: 10 * minute, Model: true}
 	for want, change := range map[Cause]func(s *traces.Session){
 		CauseSystem:     func(s *traces.Session) { s.Threads[0].Rounds[0].Verdict = traces.VerdictSystem },
-		CauseInside:     func(*traces.Session) {},
+		"fork":          func(*traces.Session) {},
 		CauseModel:      func(s *traces.Session) { s.Threads[0].Left.Model = false },
 		CauseLongPause:  func(s *traces.Session) { s.Threads[0].Left.Gap = 61 * minute },
 		CauseShortPause: func(s *traces.Session) { s.Threads[0].Left.TTL = prompt.TTL5m },

@@ -63,6 +63,9 @@ func billedOf(l *calls.Call) *studies.Billed {
 		MissUSD: l.MissUSD, Evidence: l.Evidence(),
 	}
 	b.Left, b.Missed, b.Cause = l.Left, l.Missed, l.Class().String()
+	if l.Missed > 0 {
+		b.Confidence = string(l.Cause().Confidence())
+	}
 	if l.Recorded.Verdict > traces.VerdictSame && l.Recorded.Parted == 0 {
 		b.Server = l.Recorded.Verdict.String()
 	}

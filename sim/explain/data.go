@@ -15,15 +15,15 @@ func data(e *studies.Explanation) *document.Table {
 		}
 	}
 	t.Columns = append(t.Columns, document.Columns("output_tokens", "logged_output_tokens", "new_tokens", "unseen_tokens", "miss_usd",
-		"evidence", "server_verdict")...)
+		"evidence", "confidence", "server_verdict")...)
 	for i := range e.Calls {
 		c := &e.Calls[i]
 		what, _ := happened(c, e.Window, true)
 		row := []any{c.Number, c.Thread, c.Kind, c.Round, c.Layer, c.File, c.Line, c.Model, c.Trigger, what}
-		b, logged := c.Billed, make([]any, 6)
+		b, logged := c.Billed, make([]any, 7)
 		if b != nil {
 			row = append(append(row, splitCells(&b.Split)...), splitCells(b.Model)...)
-			logged = []any{b.Logged, b.New, b.Unseen, b.MissUSD, b.Evidence, b.Server}
+			logged = []any{b.Logged, b.New, b.Unseen, b.MissUSD, b.Evidence, b.Confidence, b.Server}
 		} else {
 			row = append(row, make([]any, 2*len(splitColumns))...)
 		}

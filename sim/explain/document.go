@@ -174,11 +174,27 @@ func missed(c *studies.ExplainedCall, asked bool) string {
 	case b.Cause == "none":
 		return "no miss; the model expects " + calls.Word(b.Model.Cause)
 	case b.Model == nil || b.Model.Cause == b.Cause:
-		return fmt.Sprintf("miss: %s (%s)", calls.Word(b.Cause), b.Evidence)
+		return "miss: " + why(b)
 	case b.Model.Cause == "none":
-		return fmt.Sprintf("miss: %s (%s); the model expects none", calls.Word(b.Cause), b.Evidence)
+		return "miss: " + why(b) + "; the model expects none"
 	}
-	return fmt.Sprintf("miss: %s (%s); the model expects %s", calls.Word(b.Cause), b.Evidence, calls.Word(b.Model.Cause))
+	return "miss: " + why(b) + "; the model expects " + calls.Word(b.Model.Cause)
+}
+
+// why says why a billed call missed, with the evidence.
+func why(b *studies.Billed) string {
+	if w := word(b); !strings.HasPrefix(b.Evidence, w) {
+		return fmt.Sprintf("%s (%s)", w, b.Evidence)
+	}
+	return b.Evidence
+}
+
+// word is the word for the class of a billed miss, or for a cause that recordings make likely.
+func word(b *studies.Billed) string {
+	if b.Confidence == string(calls.Likely) {
+		return "likely"
+	}
+	return calls.Word(b.Cause)
 }
 
 // happened says in a few words what is notable about a call, and what a layer
@@ -251,10 +267,10 @@ func whole(c *studies.ExplainedCall, strategy string, o *Options) []document.Sec
 		part("where the request parts from the one before", o.Parting.list())
 	}
 	if c.Billed != nil && c.Billed.Model != nil {
-		part("expected by the model", served(c.Billed.Model, ""))
+		part("expected by the model", served(c.Billed.Model, calls.Word(c.Billed.Model.Cause), ""))
 	}
 	if o.Asked || c.Billed == nil {
-		part("under "+strategy+" (simulated)", served(simulated(c), "output "+document.Whole(c.Output)))
+		part("under "+strategy+" (simulated)", served(simulated(c), calls.Word(c.Miss), "output "+document.Whole(c.Output)))
 	}
 	if len(c.Steps) > 0 {
 		part("before it", steps(c))
@@ -284,9 +300,13 @@ func billed(c *studies.ExplainedCall) document.List {
 	if b.Logged != b.Output {
 		output += fmt.Sprintf(" (logged %s)", document.Whole(b.Logged))
 	}
-	items := served(&b.Split, output)
+	items := served(&b.Split, word(b), output)
 	if b.Missed > 0 {
-		items = append(items, document.Item{Text: fmt.Sprintf("the miss cost %s: %s", document.USD(b.MissUSD, 4), b.Evidence)})
+		text := fmt.Sprintf("the miss cost %s: %s", document.USD(b.MissUSD, 4), b.Evidence)
+		if b.Confidence == string(calls.Logged) {
+			text += "; this is " + b.Confidence // other evidence says who says it
+		}
+		items = append(items, document.Item{Text: text})
 	}
 	for _, note := range b.Notes {
 		items = append(items, document.Item{Text: note})
@@ -297,14 +317,14 @@ func billed(c *studies.ExplainedCall) document.List {
 	return items
 }
 
-// served says how a call was served, what it missed, and what it cost.
-func served(s *studies.Split, output string) document.List {
+// served says how a call was served, what it missed and for what cause, and what it cost.
+func served(s *studies.Split, cause, output string) document.List {
 	read := "read " + document.Whole(s.Read)
 	if s.Left > 0 {
 		read += fmt.Sprintf(" of %s left in the cache", document.Whole(s.Left))
 	}
 	if s.Cause != "none" {
-		read += fmt.Sprintf(": missed %s, %s", document.Whole(s.Missed), calls.Word(s.Cause))
+		read += fmt.Sprintf(": missed %s, %s", document.Whole(s.Missed), cause)
 	}
 	text := fmt.Sprintf("written %s for 5m, %s for 1h; uncached %s", document.Whole(s.Write5m), document.Whole(s.Write1h), document.Whole(s.Uncached))
 	if output != "" {

@@ -46,12 +46,18 @@ func Share(k, n int) Estimate {
 
 // Proportion is Share of counts that need not be whole, without their number; n must be positive.
 func Proportion(k, n float64) Estimate {
-	const z = 1.96
 	round := func(x float64) float64 { return math.Round(x*1e4) / 1e4 }
+	e := wilson(k, n)
+	return Estimate{Value: round(e.Value), Low: round(e.Low), High: round(e.High)}
+}
+
+// wilson is Proportion in full precision.
+func wilson(k, n float64) Estimate {
+	const z = 1.96
 	p := k / n
 	mid := (p + z*z/(2*n)) / (1 + z*z/n)
 	d := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return Estimate{Value: round(p), Low: round(max(0, mid-d)), High: round(min(1, mid+d))}
+	return Estimate{Value: p, Low: max(0, mid-d), High: min(1, mid+d)}
 }
 
 // Within returns an error for a value that is no number or outside low…high,

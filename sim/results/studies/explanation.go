@@ -83,10 +83,12 @@ type Billed struct {
 	Logged   int64   `json:"logged_output_tokens"`
 	MissUSD  float64 `json:"miss_usd"`          // for writing what was missed
 	Evidence string  `json:"evidence,omitzero"` // of the cause
-	Server   string  `json:"server,omitzero"`   // its verdict on the prefix if it names a difference
-	New      int64   `json:"new_tokens"`        // that no earlier request had
-	Unseen   int64   `json:"unseen_tokens"`     // of these, in no line of the recording
-	Model    *Split  `json:"model,omitempty"`   // nil for a call that the model does not reach
+	// Confidence says how the cause is known, as calls.Confidence does; empty for none.
+	Confidence string `json:"confidence,omitzero"`
+	Server     string `json:"server,omitzero"` // its verdict on the prefix if it names a difference
+	New        int64  `json:"new_tokens"`      // that no earlier request had
+	Unseen     int64  `json:"unseen_tokens"`   // of these, in no line of the recording
+	Model      *Split `json:"model,omitempty"` // nil for a call that the model does not reach
 	// Notes say what other models did while the call was answered.
 	Notes []string `json:"notes,omitempty"`
 }

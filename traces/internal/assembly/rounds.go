@@ -62,6 +62,7 @@ type Rounds struct {
 	open        Round   // the call under way
 	next        []Block // what follows its reply and goes into the next call
 	interrupted bool    // next holds a message: a further reply is another call's
+	nextSigns   traces.Signs
 	nextPrompt  bool
 	nextAnswer  bool
 	nextAt      int64
@@ -115,6 +116,15 @@ func (t *Rounds) Done(session string) []Block {
 	return t.open.Before
 }
 
+// Sign adds signs of the client to the next call that begins.
+func (t *Rounds) Sign(s traces.Signs) {
+	if len(t.open.Reply) == 0 {
+		t.open.Signs |= s
+	} else {
+		t.nextSigns |= s
+	}
+}
+
 // Answered reports whether the model has written since the last call was counted.
 func (t *Rounds) Answered() bool { return len(t.open.Reply) > 0 }
 
@@ -161,14 +171,14 @@ func (t *Rounds) abandon() {
 	r := &t.open
 	r.Before = append(append(r.Before, r.Reply...), t.next...)
 	r.InputAt = max(r.InputAt, r.Last, t.nextAt)
-	r.Prompted, r.Answered = r.Prompted || t.nextPrompt, r.Answered || t.nextAnswer
+	r.Prompted, r.Answered, r.Signs = r.Prompted || t.nextPrompt, r.Answered || t.nextAnswer, r.Signs|t.nextSigns
 	r.Reply, r.ID, r.First, r.Last = nil, "", 0, 0
 	t.startNext()
 }
 
 // startNext drops what was held for the next call.
 func (t *Rounds) startNext() {
-	t.next, t.nextAt = nil, 0
+	t.next, t.nextAt, t.nextSigns = nil, 0, 0
 	t.interrupted, t.nextPrompt, t.nextAnswer = false, false, false
 }
 
@@ -192,7 +202,7 @@ func (t *Rounds) count(s *Step) {
 	}
 	t.Summarized(&r)
 	t.Calls = append(t.Calls, r)
-	t.open = Round{Call: &Call{}, Before: t.next, InputAt: t.nextAt, Prompted: t.nextPrompt, Answered: t.nextAnswer}
+	t.open = Round{Call: &Call{}, Before: t.next, InputAt: t.nextAt, Signs: t.nextSigns, Prompted: t.nextPrompt, Answered: t.nextAnswer}
 	t.startNext()
 }
 

@@ -49,6 +49,7 @@ type header struct {
 	request      prompt.Digest // of an api-request line
 	answers      prompt.Digest // the request that a response answers
 	refused      bool          // the server refused the request, of an error
+	state        state
 }
 
 // agentMessage is the message of a sub-agent in a progress line.
@@ -116,6 +117,12 @@ func (p *parser) field(h *header, name []byte) {
 		p.src.folder = p.src.names.at(h.project)
 	case "entrypoint":
 		h.entry = p.src.names.add(p.Str())
+	case "gitBranch":
+		h.state[stateBranch] = p.src.names.add(p.Str())
+	case "permissionMode":
+		h.state[stateMode] = p.src.names.add(p.Str())
+	case "effort":
+		h.state[stateEffort] = p.src.names.add(p.Str())
 	case "planContent", "thinkingMetadata", "origin":
 		p.sign(h, string(name))
 	case "isSidechain":
@@ -252,6 +259,7 @@ func (p *parser) preserved() (n int32) {
 
 // finish gives the line its kind and adds it to the source.
 func (p *parser) finish(h *header) error {
+	p.src.compare(h)
 	switch string(h.typ) {
 	case "user":
 		return p.user(h)

@@ -102,6 +102,7 @@ type source struct {
 	boundaries []boundary
 	tasks      []assembly.Task
 	names      names
+	state      state                        // of the client, by the latest lines
 	announced  [traces.NumAnnouncements]int // ahead of the first response, bytes
 	folder     string                       // in which the client works, by the latest line that says it
 	opens      bool                         // all that the client sends ahead of the first prompt is in lines

@@ -166,9 +166,7 @@ func (b *builder) fill(t *tree, th *assembly.Thread, nodes []int32) {
 func (f *filler) node(i int32, later []int32) {
 	n := &f.t.nodes[i]
 	defer func() { f.signs |= n.behind }()
-	if n.call == nil {
-		f.signs |= n.signs
-	}
+	f.signs |= n.signs
 	switch {
 	case n.call != nil:
 		f.call(i, n.call)

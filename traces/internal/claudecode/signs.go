@@ -10,7 +10,10 @@ const (
 	interrupted  = "[Request interrupted by user"
 	taskNotice   = "<task-notification>"
 	commandText  = "<command-message>"
+	modelCommand = "<command-name>/model<"
+	teamMessage  = "<teammate-message"
 	resumeHook   = "SessionStart:resume"
+	startHook    = "SessionStart:startup"
 	turnEnd      = "stop_hook_summary"
 	turnDuration = "turn_duration"
 	awaySummary  = "away_summary"
@@ -25,9 +28,26 @@ func (h *header) logged() traces.Signs {
 		s |= traces.SignTurnEnd
 	case awaySummary:
 		s |= traces.SignAway
+	case "api_error":
+		s |= traces.SignRetry
 	}
-	if string(h.hook) == resumeHook || string(h.attachment.hook) == resumeHook {
-		s |= traces.SignResume
+	for _, hook := range [...][]byte{h.hook, h.attachment.hook} {
+		switch string(hook) {
+		case resumeHook:
+			s |= traces.SignResume
+		case startHook:
+			s |= traces.SignProcess
+		}
+	}
+	switch string(h.attachment.typ) {
+	case "deferred_tools_delta", "mcp_instructions_delta":
+		s |= traces.SignServers
+	case "skill_listing", "agent_listing_delta":
+		s |= traces.SignListing
+	case "plan_mode", "plan_mode_reentry", "plan_mode_exit":
+		s |= traces.SignPlanMode
+	case "teammate_mailbox", "team_context":
+		s |= traces.SignTeam
 	}
 	tool := string(h.attachment.event) == "PreToolUse" || string(h.attachment.event) == "PostToolUse"
 	if tool && string(h.attachment.typ) == "hook_additional_context" {
@@ -73,6 +93,54 @@ func (m *message) says(text []byte) {
 		m.signs |= traces.SignNotice
 	case bytes.HasPrefix(text, []byte(commandText)):
 		m.signs |= traces.SignCommand
+	case bytes.HasPrefix(text, []byte(modelCommand)):
+		m.signs |= traces.SignModel
+	case bytes.HasPrefix(text, []byte(teamMessage)):
+		m.signs |= traces.SignTeam
+	}
+}
+
+// state is what lines say of the client and its settings, as names of the source; 0 for what no line has said.
+type state [numStates]int32
+
+const (
+	stateVersion = iota
+	stateEntry
+	stateBranch
+	stateMode // of permissions
+	stateEffort
+	numStates
+)
+
+// compare sets the signs of a line of the conversation that names another state of the client than the lines before it.
+func (s *source) compare(h *header) {
+	if h.uuid.IsZero() || h.has(flagSidechain) {
+		return
+	}
+	h.state[stateVersion], h.state[stateEntry] = h.version, h.entry
+	for i, now := range h.state {
+		before := s.state[i]
+		if now == 0 || now == before {
+			continue
+		}
+		s.state[i] = now
+		if before == 0 {
+			continue
+		}
+		switch i {
+		case stateVersion:
+			h.signs |= traces.SignVersion
+		case stateEntry:
+			h.signs |= traces.SignProcess
+		case stateBranch:
+			h.signs |= traces.SignBranch
+		case stateEffort:
+			h.signs |= traces.SignEffort
+		case stateMode:
+			if s.names.at(now) == "plan" || s.names.at(before) == "plan" {
+				h.signs |= traces.SignPlanMode
+			}
+		}
 	}
 }
 

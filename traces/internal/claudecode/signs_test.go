@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/compactsim/compactsim/traces"
@@ -27,6 +28,7 @@ func TestSignsOfLines(t *testing.T) {
 	progress := func(hook string) fields {
 		return fields{"type": "progress", "data": fields{"type": "hook_progress", "hookName": hook, "hookEvent": "SessionStart"}}
 	}
+	attachment := func(typ string) fields { return fields{"type": "attachment", "attachment": fields{"type": typ}} }
 	const notice = "<task-notification>\n<task-id>b1</task-id>"
 	for _, tc := range []struct {
 		name string
@@ -44,10 +46,17 @@ func TestSignsOfLines(t *testing.T) {
 			"type": "hook_success", "hookEvent": "PostToolUse", "hookName": "PostToolUse:Bash", "content": "ok",
 		}}, 0},
 		{"resumed, as progress", progress("SessionStart:resume"), traces.SignResume},
-		{"started, as progress", progress("SessionStart:startup"), 0},
+		{"started, as progress", progress("SessionStart:startup"), traces.SignProcess},
 		{"resumed, as an attachment", fields{"type": "attachment", "attachment": fields{
 			"type": "hook_success", "hookEvent": "SessionStart", "hookName": "SessionStart:resume", "content": "",
 		}}, traces.SignResume},
+		{"MCP servers changed", attachment("mcp_instructions_delta"), traces.SignServers},
+		{"tools to load changed", attachment("deferred_tools_delta"), traces.SignServers},
+		{"skills changed", attachment("skill_listing"), traces.SignListing},
+		{"plan mode ended", attachment("plan_mode_exit"), traces.SignPlanMode},
+		{"a teammate wrote", user(nil, "<teammate-message from=x>"), traces.SignTeam},
+		{"a model is chosen", user(nil, "<command-name>/model</command-name>"), traces.SignModel},
+		{"the server refused", system("api_error"), traces.SignRetry},
 		{"a plan is started", user(fields{"planContent": "# Plan"}, "Implement the plan"), traces.SignPlan},
 		{"no plan", user(fields{"planContent": ""}, "go on"), 0},
 		{"no plan, by null", user(fields{"planContent": nil}, "go on"), 0},
@@ -195,6 +204,43 @@ func TestEntryOfSession(t *testing.T) {
 		s.call("m1", 20_000, text("one"))
 		if got := sessionOf(t, s).Entry; got != want {
 			t.Errorf("entry %q, want %q", got, want)
+		}
+	}
+}
+
+// What a line says of the client is compared with the lines before it: another version, way to start, branch, effort, and plan mode
+// at its beginning and end. The first value changes nothing, and neither does another mode.
+func TestChangesOfTheClient(t *testing.T) {
+	s := newScript("S")
+	for i, test := range []struct {
+		version, effort string
+		line            fields
+	}{
+		{"2.1.30", "high", fields{"entrypoint": "cli", "gitBranch": "main", "permissionMode": "default"}},
+		{"2.1.31", "high", nil},
+		{"2.1.31", "high", fields{"entrypoint": "claude-desktop"}},
+		{"2.1.31", "high", fields{"gitBranch": "fix"}},
+		{"2.1.31", "high", fields{"permissionMode": "acceptEdits"}},
+		{"2.1.31", "high", fields{"permissionMode": "plan"}},
+		{"2.1.31", "high", fields{"permissionMode": "default"}},
+		{"2.1.31", "low", fields{"permissionMode": "default", "gitBranch": "fix"}},
+	} {
+		s.version = test.version
+		line := fields{"type": "user", "message": fields{"role": "user", "content": fmt.Sprintf("go on %d", i)}}
+		maps.Copy(line, test.line)
+		s.add(line)
+		s.add(fields{"type": "assistant", "effort": test.effort, "message": fields{
+			"role": "assistant", "id": fmt.Sprintf("m%d", i), "model": "claude-opus-4-6", "usage": tokensOf(20_000 + 100*i), "content": []fields{text("yes")},
+		}})
+	}
+	want := []traces.Signs{0, traces.SignVersion, traces.SignProcess, traces.SignBranch, 0, traces.SignPlanMode, traces.SignPlanMode, traces.SignEffort}
+	rounds := sessionOf(t, s).Threads[0].Rounds
+	if len(rounds) != len(want) {
+		t.Fatalf("%d rounds", len(rounds))
+	}
+	for i := range rounds {
+		if rounds[i].Signs != want[i] {
+			t.Errorf("call %d: signs %020b, want %020b", i+1, rounds[i].Signs, want[i])
 		}
 	}
 }

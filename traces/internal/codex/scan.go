@@ -26,9 +26,9 @@ type rollout struct {
 	versions  []string
 	window    int64 // largest context window logged, tokens
 	head      head
-	start     int64 // time of the first line with one, unix ns
-	until     int64 // time of the last line with one, unix ns
-	model     string
+	start     int64      // time of the first line with one, unix ns
+	until     int64      // time of the last line with one, unix ns
+	asked     setting    // of the last turn_context
 	totals    tokenUsage // of the last token count
 	last      tokenUsage // of the last token count
 	info      []byte     // of the last one with totals that cannot be read
@@ -59,13 +59,16 @@ type head struct {
 type record struct {
 	timestamp, typ string
 
-	item  responseItem // of a response_item
-	event event        // of an event_msg
-	model string       // of a turn_context
-	turn  string       // id of a turn that begins here; "" for none
-	rest  []byte       // the payload, JSON
-	as    string       // the type that the payload was read as
+	item    responseItem // of a response_item
+	event   event        // of an event_msg
+	setting              // of a turn_context
+	turn    string       // id of a turn that begins here; "" for none
+	rest    []byte       // the payload, JSON
+	as      string       // the type that the payload was read as
 }
+
+// setting is what the client asks for.
+type setting struct{ model, effort string }
 
 const tokenCount = "token_count"
 
@@ -100,8 +103,8 @@ func (r *record) payload(s *jsonscan.Scanner) {
 			r.turn = r.event.turn
 		}
 	case "turn_context":
-		r.model = ""
-		s.Object(jsonscan.To("model", &r.model), jsonscan.To("turn_id", &r.turn))
+		r.setting = setting{}
+		s.Object(jsonscan.To("model", &r.model), jsonscan.To("turn_id", &r.turn), jsonscan.To("effort", &r.effort))
 	default:
 		if s.Peek() != 0 { // lines of other types may have none
 			s.Skip()
@@ -169,7 +172,11 @@ func (ro *rollout) parse(ln assembly.Line) error {
 		err = ro.meta(ln.Number, r.rest)
 	case "turn_context":
 		ro.settle()
-		ro.model = r.model
+		r.effort = cmp.Or(r.effort, ro.asked.effort)
+		if ro.asked.effort != "" && r.effort != ro.asked.effort {
+			ro.Sign(traces.SignEffort)
+		}
+		ro.asked = r.setting
 	case "response_item":
 		ro.settle()
 		err = ro.response(it, &r.item)
@@ -218,7 +225,9 @@ func (ro *rollout) meta(line int, payload []byte) error {
 	}
 	if ro.id != "" {
 		switch {
-		case id == ro.id || slices.Contains(ro.parents, id):
+		case id == ro.id:
+			ro.Sign(traces.SignResume)
+		case slices.Contains(ro.parents, id):
 		case ro.copies() || len(ro.Calls) == 0:
 			ro.parent(ro.id, id)
 		default:
@@ -309,7 +318,7 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 	if ro.baseline() || ro.recorded(name, &last) {
 		return nil
 	}
-	it.Kind, it.Model, it.Usage = assembly.StepCount, ro.model, last.usage()
+	it.Kind, it.Model, it.Usage = assembly.StepCount, ro.asked.model, last.usage()
 	if !ro.copies() {
 		it.Usage.Doubt = ro.sum(&before, &total, &last, it.Line)
 	}

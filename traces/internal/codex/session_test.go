@@ -1,6 +1,7 @@
 package codex_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -233,6 +234,22 @@ func TestOrderDoesNotShow(t *testing.T) {
 			if !reflect.DeepEqual(first, c.Sessions) {
 				t.Errorf("%v with %d workers gives other sessions", names, workers)
 			}
+		}
+	}
+}
+
+// A turn with another effort than the turn before, and a session that goes on in another process, stand ahead of the next call.
+func TestSignsOfRollouts(t *testing.T) {
+	r := new(rollout).begin("s1", "gpt-5.5")
+	for i, lines := range [][2]string{
+		{"turn_context", `{"model":"gpt-5.5","effort":"high"}`}, {"turn_context", `{"model":"gpt-5.5","effort":"low"}`},
+		{"session_meta", `{"id":"s1","cwd":"/repo","cli_version":"0.142.0"}`}, {"turn_context", `{"model":"gpt-5.5","effort":"low"}`},
+	} {
+		r.line(lines[0], lines[1]).user("go").assistant(fmt.Sprintf("m%d", i), "done").count(8000+100*i, 0, 30, 0)
+	}
+	for i, want := range []traces.Signs{0, traces.SignEffort, traces.SignResume, 0} {
+		if got := readOne(t, r).Threads[0].Rounds[i].Signs; got != want {
+			t.Errorf("call %d: signs %020b, want %020b", i+1, got, want)
 		}
 	}
 }

@@ -1,0 +1,247 @@
+package calls
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// Cause says why a call missed, as far as the recording shows: by the logged
+// events, the model, and the pause compared with the billed lifetime.
+type Cause string
+
+// The causes. If several apply, Call.Cause decides.
+const (
+	CauseCompaction Cause = "compaction"    // a summary replaced the messages
+	CauseEdit       Cause = "edit"          // the agent cleared results, or the context shrank and no line says why
+	CauseModel      Cause = "model"         // another model
+	CauseLongPause  Cause = "pause_over_1h" // longer than any lifetime on offer
+	CauseShortPause Cause = "pause_over_5m" // an entry that lived 5 minutes; one with an hour would have lasted
+	CauseMessages   Cause = "messages"      // the server says, or the bodies show, that the client changed its messages
+	CauseSystem     Cause = "system"        // or its system prompt
+	CauseTools      Cause = "tools"         // or its tools
+	CauseThinking   Cause = "thinking"      // thinking was switched on or off, in clients where that costs
+	CauseInside     Cause = "inside"        // within the lifetime that was paid for, for no visible reason
+	CauseTail       Cause = "tail"          // within the lifetime, and too small for the detector to call it a break
+	CauseUnknown    Cause = "unknown"       // the recording does not say how long the pause was
+	CauseNoLifetime Cause = "automatic"     // an automatic cache: it promises no lifetime
+)
+
+// Confidence says how a cause is known.
+type Confidence string
+
+// The ways in which causes are known.
+const (
+	Seen   Confidence = "seen in the bodies or said by the server"
+	Logged Confidence = "in the log"
+	Likely Confidence = "likely by what recordings show"
+)
+
+// about is what there is to say of a cause.
+type about struct {
+	class      prompt.MissClass // of the cache model; a miss that only recordings explain is an eviction there
+	confidence Confidence       // "" for a cause that is none
+	phrase     string           // what shows it, a clause
+	title      string           // of a finding
+}
+
+var causes = map[Cause]about{
+	CauseCompaction: {prompt.MissCompaction, Logged, "a summary replaced the messages", "Compactions: what is left of the context is written again"},
+	CauseEdit: {prompt.MissEdit, Logged, "the context was cleared or cut",
+		"Results cleared or the context cut: what follows is written again"},
+	CauseModel:      {prompt.MissModel, Logged, "another model", "Models changed in the middle of a conversation"},
+	CauseLongPause:  {prompt.MissExpiry, Logged, "a pause over an hour", "Pauses of more than an hour: the context is written again"},
+	CauseShortPause: {prompt.MissExpiry, Logged, "a pause over 5 minutes, 5-minute entries", "Pauses of 5 minutes to an hour"},
+	CauseMessages:   {prompt.MissEdit, Seen, "the messages changed", "Messages that the client changed are written again"},
+	CauseSystem:     {prompt.MissHead, Seen, "the system prompt changed", "A changed system prompt: the context is written again"},
+	CauseTools:      {prompt.MissHead, Seen, "the tools changed", "Changed tools: the context is written again"},
+	CauseThinking: {prompt.MissHead, Logged, "thinking was switched on or off",
+		"Thinking switched on or off: the messages are written again"},
+	CauseInside: {prompt.MissEviction, "", "inside the lifetime, no visible reason",
+		"Misses inside the lifetime that was paid for, cause not logged"},
+	CauseTail:       {prompt.MissEviction, "", "a small fall inside the lifetime", "Small falls inside the lifetime"},
+	CauseUnknown:    {prompt.MissEviction, "", "the pause is not recorded", "Misses after a pause of unknown length"},
+	CauseNoLifetime: {prompt.MissEviction, "", "an automatic cache, no lifetime promised", "Misses of an automatic cache, which promises no lifetime"},
+}
+
+// likely are what there is to say of a kind of event that stands before a call: a clause that follows "because", and what the
+// server says of the request where it changed for that reason; nothing where it did not change.
+var likely = [profile.NumKinds]struct {
+	because string
+	changes []traces.Verdict
+}{
+	profile.KindLookBack: {"more blocks stood behind the last cache marker than a server looks back for", nil},
+	profile.KindLoaded:   {"a search loaded tools", []traces.Verdict{traces.VerdictTools}},
+	profile.KindServers: {"the list of MCP servers or of tools to load changed",
+		[]traces.Verdict{traces.VerdictTools, traces.VerdictSystem}},
+	profile.KindListing:  {"the list of skills or agents changed", []traces.Verdict{traces.VerdictMessages, traces.VerdictSystem}},
+	profile.KindVersion:  {"another version of the client went on", anyChange},
+	profile.KindProcess:  {"the client was started anew", anyChange},
+	profile.KindFork:     {"the session was resumed or forked", anyChange},
+	profile.KindHook:     {"a hook had added context to a tool's result in the turn before", []traces.Verdict{traces.VerdictMessages}},
+	profile.KindPlanMode: {"plan mode began or ended", anyChange},
+	profile.KindEffort:   {"the effort changed", anyChange},
+	profile.KindChosen:   {"a command chose a model", []traces.Verdict{traces.VerdictModel}},
+	profile.KindMemory:   {"the agent had edited its instructions or its memory", []traces.Verdict{traces.VerdictMessages, traces.VerdictSystem}},
+	profile.KindBranch:   {"the branch of git changed", []traces.Verdict{traces.VerdictSystem}},
+	profile.KindTeam:     {"a teammate began or wrote", []traces.Verdict{traces.VerdictMessages}},
+	profile.KindRetry:    {"the server had refused a request before", nil},
+	profile.KindSearch:   {"the server had searched the web", []traces.Verdict{traces.VerdictMessages}},
+	profile.KindSteered:  {"a person wrote while the agent worked", anyChange},
+	profile.KindLate:     {"much of the lifetime had passed", nil},
+	profile.KindHour:     {"an hour had passed", nil},
+	profile.KindOpening:  {"the thread was young", nil},
+	profile.KindPrompt:   {"a prompt came, where clients put their request together anew", anyChange},
+}
+
+var anyChange = []traces.Verdict{traces.VerdictMessages, traces.VerdictSystem, traces.VerdictTools}
+
+// about returns what there is to say of a cause.
+func (c Cause) about() about {
+	if a, ok := causes[c]; ok {
+		return a
+	}
+	for k := range profile.NumKinds {
+		if k.String() == string(c) {
+			return about{prompt.MissEviction, Likely, likely[k].because, "Likely because " + likely[k].because}
+		}
+	}
+	return about{}
+}
+
+// Title is the title of a finding of misses with the cause.
+func (c Cause) Title() string { return c.about().title }
+
+// Confidence says how the cause is known, "" for none.
+func (c Cause) Confidence() Confidence { return c.about().confidence }
+
+// Explains reports whether the server's verdict on a call leaves room for a kind of event as the cause: it names what the kind
+// changes, or no difference where the kind changes nothing, or nothing that could be compared.
+func (c *Call) Explains(k profile.Kind) bool {
+	v := c.Recorded.Verdict
+	return v == traces.VerdictNone || v == traces.VerdictUnknown || v == traces.VerdictGone ||
+		v == traces.VerdictSame && likely[k].changes == nil || slices.Contains(likely[k].changes, v)
+}
+
+// Class returns why a call missed in the words of the cache model; MissNone if it did not.
+func (c *Call) Class() prompt.MissClass {
+	if c.Missed <= 0 {
+		return prompt.MissNone
+	}
+	return c.Cause().about().class
+}
+
+// Text says the class of a cause and what shows it.
+func (c Cause) Text() string {
+	a := c.about()
+	if a.confidence == Likely {
+		return "likely (" + a.phrase + ")"
+	}
+	return Word(a.class.String()) + " (" + a.phrase + ")"
+}
+
+// Evidence says what the recording shows for the cause of a call's miss; "" without one.
+func (c *Call) Evidence() string {
+	if c.Missed <= 0 {
+		return ""
+	}
+	cause := c.Cause().about()
+	text := cause.phrase
+	switch cause.confidence {
+	case Seen:
+		text = c.says() + text + c.place()
+	case Likely:
+		text = "likely because " + text
+	}
+	if c.Gap >= 0 && !c.Back {
+		text += ", " + document.Seconds(float64(c.Gap)/1e9) + " after the last response"
+	}
+	if l, ok := c.Likely(); ok {
+		if cause.confidence == Seen {
+			text += "; likely because " + likely[l.Kind].because
+		}
+		text += fmt.Sprintf(" (in recordings %d of %d such calls fell, %s expected)", l.Fell, l.Calls, expected(l.Expected))
+	}
+	if floor := c.Floor(); floor != "" && c.Fell() && cause.class != prompt.MissExpiry {
+		text += "; the read fell to " + floor
+	}
+	return text
+}
+
+// expected says how many calls were expected to fall.
+func expected(n float64) string {
+	if n < 0.1 {
+		return "fewer than 0.1"
+	}
+	return strconv.FormatFloat(n, 'f', 1, 64)
+}
+
+// nearState is how far a read may lie from a state of the cache that it shows, tokens.
+const nearState = 64
+
+// Floor says what the read of a call that fell shows of what was left: nothing, the head of the prompt, or an older state of the
+// thread; "" where it fits none.
+func (c *Call) Floor() string {
+	read := c.Recorded.Usage.Read
+	if read == 0 {
+		return "nothing"
+	}
+	slack := int64(nearState)
+	if c.Automatic() {
+		slack = step
+	}
+	at := func(state int64) bool {
+		return read <= state && state-read <= slack || read > state && read-state <= nearState
+	}
+	for i := c.Round - 2; i >= 0; i-- {
+		r := &c.Thread.Rounds[i]
+		if i > 0 && at(c.leaves(&r.Usage)) {
+			return "what the call at line " + strconv.Itoa(int(r.Line)) + " had left"
+		}
+	}
+	if first := &c.Thread.Rounds[0]; c.Round > 0 && (at(first.Usage.Read) || at(c.leaves(&first.Usage))) {
+		return "the head of the prompt"
+	}
+	if p, err := profile.Default(); err == nil && agents.ClaudeCode(c.Session) {
+		if static := float64(p.StaticFor(c.Session.Version())); math.Abs(float64(read)-static) <= near*static {
+			return "the static part of the prompt"
+		}
+	}
+	return ""
+}
+
+// says begins what is known of a change: who says it.
+func (c *Call) says() string {
+	if c.Recorded.Parted > 0 {
+		return "the bodies show that "
+	}
+	return "the server says that "
+}
+
+// place says where the bodies part, "" where that is not known.
+func (c *Call) place() string {
+	at := int64(c.Recorded.Parted)
+	switch {
+	case c.Recorded.Verdict == traces.VerdictMessages && at > 0:
+		return ", from message " + document.Whole(at) + " on"
+	case c.Recorded.Verdict == traces.VerdictSystem && at > 1:
+		return ", from byte " + document.Whole(at) + " on"
+	}
+	return ""
+}
+
+// Word is the word for a class of misses in texts, of the bill and of the model alike.
+func Word(class string) string {
+	if class == prompt.MissEviction.String() {
+		return "unexplained"
+	}
+	return strings.ReplaceAll(class, "_", " ")
+}
