@@ -19,7 +19,7 @@ const (
 // walls are the types that have more, with what they have today. A number may fall, and none is added;
 // structs that only list settings or what a log has are among them.
 var walls = map[string]struct{ methods, fields int }{
-	"reports/check.File":                {46, 0},
+	"reports/check.File":                {44, 0},
 	"scenarios.Plan":                    {59, 0},
 	"sim.Config":                        {0, 30},
 	"sim.Loop":                          {167, 32},

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/reports/check"
@@ -109,8 +109,15 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 		}
 	}()
 	place := placeOf(plan.Design.Scenario.Sessions.Paths)
-	if !hide.on() {
-		file.Command = "sim check --file " + printableArgument(name) + place
+	if hide.on() { // paths name projects
+		place = " PATH"
+	}
+	file.Accept.Command = "sim check" + f.again(hide) + " --file " + document.Argument(name)
+	if len(paths) > 0 {
+		file.Accept.Command += place
+	}
+	if f.update && file.Accept.Renews() {
+		was = check.Loaded{}
 	}
 	in, remarks, err := f.replay(cmd, file, plan, args, hide)
 	switch {
@@ -124,15 +131,13 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	if !hide.on() {
-		in.Paths = place
-	}
+	in.Paths = place
 	report := file.Judge(in, was)
 	switch {
 	case !f.update:
 	case !file.Complete(in, was.Baseline):
 		remarks = append(remarks, "--update: the baseline stays as it was, for not all sessions could be read")
-	case file.Window > 0 && report.Broken():
+	case file.Window > 0 && !report.Joins():
 		remarks = append(remarks, "--update: this run is not added to those that later ones are held against")
 	default:
 		if file.Window == 0 && report.Broken() { // the new baseline would hide it
@@ -148,6 +153,20 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 	}
 	report.Notes = append(report.Notes, remarks...)
 	return f.publish(cmd, report)
+}
+
+// again returns the flags of this check that another one of the same baseline needs.
+func (f *checkFlags) again(hide hiding) (text string) {
+	if hide.on() {
+		text += " --anonymize"
+	}
+	if f.keys.file != "" {
+		text += " --anonymize-key " + document.Argument(f.keys.file)
+	}
+	if f.read.estimate {
+		text += " --estimate"
+	}
+	return text
 }
 
 // open reads the check file and its scenario. All problems are reported at once.
@@ -169,7 +188,9 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	if f.update && file.Baseline == "" {
 		errs = append(errs, fmt.Errorf("--update: %s names no baseline (baseline: FILE)", name))
 	}
-	file.Accept = f.accept
+	if file.Accept.Names = f.accept; file.Accept.Renews() && !f.update {
+		errs = append(errs, fmt.Errorf("--accept %s begins the baseline anew, which --update writes", check.Anew))
+	}
 	asked, err := checkScenario(file, text)
 	if asked == nil {
 		return nil, nil, errors.Join(append(errs, err)...)
@@ -185,32 +206,25 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	return file, plan, errors.Join(errs...)
 }
 
-// placeOf returns paths as the end of a command, or their folders where they are many.
+// placeOf returns paths as the end of a command: a folder where all of its files are named.
 func placeOf(paths []string) (text string) {
-	const many = 3
-	if len(paths) > many {
-		var folders []string
-		for _, p := range paths {
-			if folder := filepath.Dir(p); !slices.Contains(folders, folder) {
-				folders = append(folders, folder)
+	in := map[string]int{}
+	for _, p := range paths {
+		in[filepath.Dir(p)]++
+	}
+	told := map[string]bool{}
+	for _, p := range paths {
+		if folder := filepath.Dir(p); in[folder] > 1 {
+			if entries, err := os.ReadDir(folder); err == nil && len(entries) == in[folder] {
+				p = folder
 			}
 		}
-		paths = folders
-	}
-	for _, p := range paths {
-		text += " " + printableArgument(p)
+		if !told[p] {
+			told[p] = true
+			text += " " + document.Argument(p)
+		}
 	}
 	return text
-}
-
-// printableArgument quotes a path for a shell where it needs that.
-func printableArgument(path string) string {
-	if strings.IndexFunc(path, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@,~", r)
-	}) < 0 {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // checkScenario returns the scenario of a check: one within its text, a file beside it

@@ -60,6 +60,7 @@ type brokenText struct {
 	agents     string        // the model of sub-agents whose lines are within others; "" for theirs
 	later      time.Duration // by which what follows is moved
 	gone, last float64       // by compaction at 70k: tokens that were summarised, and the last context
+	more       float64       // by longer responses: tokens that the last response is longer by
 }
 
 // brokenCall is a call of a transcript, which may have several lines.
@@ -69,6 +70,7 @@ type brokenCall struct {
 	pause time.Duration // before it
 	seen  bool
 	gone  float64 // before it
+	fresh float64 // tokens by which the response before it is longer
 	cut   bool    // a compaction is just before it
 }
 
@@ -131,8 +133,7 @@ func gateBreaks() []gateBreak {
 				s.model(dearModel)
 			}
 		}, "the price of a million tokens of sub-agents is "},
-		{"40 % more output", func(_ *brokenText, u counts) { u["output_tokens"] = float64(int(1.4 * u.count("output_tokens"))) },
-			"output tokens per response: "},
+		{"40 % more output", longerResponses, "output tokens per response: "},
 		{"pauses over the lifetime", func(s *brokenText, u counts) {
 			switch {
 			case s.n%10 == 9:
@@ -166,6 +167,43 @@ func (s *brokenText) side() bool { side, _ := s.line["isSidechain"].(bool); retu
 
 // model makes another model answer.
 func (s *brokenText) model(name string) { s.line["message"].(map[string]any)["model"] = name }
+
+// longerResponses makes every response longer by two fifths: its count, which some clients log at the start of a response
+// alone, its blocks, and what later calls of the conversation send again.
+func longerResponses(s *brokenText, u counts) {
+	u["output_tokens"] = float64(int(1.4 * u.count("output_tokens")))
+	blocks, _ := within(s.line, "message")["content"].([]any)
+	size := 0
+	for _, block := range blocks {
+		of, _ := block.(map[string]any)
+		for _, key := range []string{"text", "thinking"} {
+			if text, ok := of[key].(string); ok {
+				size += len(text)
+				of[key] = text + strings.Repeat(" word", len(text)*2/25)
+			}
+		}
+		input, _ := of["input"].(map[string]any)
+		for key, v := range input {
+			if text, ok := v.(string); ok {
+				size += len(text)
+				input[key] = text + strings.Repeat(" word", len(text)*2/25)
+			}
+		}
+	}
+	if s.side() {
+		return
+	}
+	if !s.seen {
+		if all := u.total(); all < s.last/2 {
+			s.gone, s.more = 0, 0 // another context
+		}
+		s.last, s.brokenCall.gone, s.brokenCall.fresh = u.total(), s.gone, s.more
+		s.gone, s.more = s.gone+s.more, 0
+	}
+	s.more += float64(size / 10) // four bytes a token
+	u["cache_read_input_tokens"] = u.count("cache_read_input_tokens") + s.brokenCall.gone
+	u.write(u.count("cache_creation_input_tokens") + s.brokenCall.fresh)
+}
 
 func compactAt70k(s *brokenText, u counts) { compactAt(70_000, s, u) }
 func compactAt80k(s *brokenText, u counts) { compactAt(80_000, s, u) }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/reports/check"
@@ -73,16 +74,23 @@ func checkInput(
 	if err := sessionsInto(in, plan, corpus.Sessions, hide); err != nil {
 		return nil, err
 	}
+	builtin, err := strategies.Builtin()
+	if err != nil {
+		return nil, err
+	}
 	byName := map[string]*results.Cell{}
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		byName[c.Cell] = c
 		if c.Strategy == results.StrategyBilled {
-			in.Cells = append(in.Cells, check.Cell{Name: c.Cell, Strategy: c.Strategy, Draws: []*results.Cell{c}})
+			in.Cells = append(in.Cells, check.Cell{Name: c.Cell, Strategy: c.Strategy, Asked: " --strategy " + results.StrategyRecorded, Draws: []*results.Cell{c}})
 		}
 	}
 	for i, names := range draws {
 		c := check.Cell{Name: names[0], Strategy: plan.Design.Cells[i].Strategy.Name}
+		if _, err := builtin.Strategy(c.Strategy); err == nil {
+			c.Asked = " --strategy " + document.Argument(c.Strategy)
+		}
 		for _, name := range names {
 			if byName[name] == nil {
 				return nil, fmt.Errorf("cell %s was not simulated", name)

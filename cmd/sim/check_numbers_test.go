@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,7 @@ type judged struct {
 // gate makes a baseline of some transcripts, as --init asks, and judges others.
 func gate(t *testing.T, before, now []string) judged {
 	t.Helper()
+	runtime.GC() // thousands of checks in one process
 	dir := t.TempDir()
 	file := filepath.Join(dir, checkName)
 	// Recordings with lines or counts that are lost are measured too.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/reports/check"
@@ -64,7 +65,7 @@ func loadBaseline(file *check.File) (was check.Loaded) {
 	r, err := files.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		was.Err = fmt.Errorf("%s does not exist; sim check --update writes it", file.Baseline)
+		was.Err = missing(file.Baseline)
 	case err != nil:
 		was.Err = fmt.Errorf("read a baseline: %w", err)
 	default:
@@ -73,6 +74,12 @@ func loadBaseline(file *check.File) (was check.Loaded) {
 	}
 	return was
 }
+
+// missing is the error for a baseline that does not exist.
+type missing string
+
+func (m missing) Error() string     { return string(m) + " does not exist" }
+func (m missing) Is(err error) bool { return err == fs.ErrNotExist }
 
 // replaceable returns an error for a file that is to be overwritten and that is no baseline for a reason.
 func replaceable(file *check.File, reason error) error {
@@ -117,7 +124,8 @@ func startCheck(cmd *cobra.Command, name string, paths []string) error {
 	if err != nil {
 		return fmt.Errorf("--init: %w", err)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; next: sim check --update writes its baseline, and sim check tests it\n", name)
+	fmt.Fprintf(cmd.OutOrStdout(), "wrote %[1]s; next: sim check --update --file %[2]s PATH writes its baseline from the recordings at PATH, without --update it tests them\n",
+		name, document.Argument(name))
 	return nil
 }
 

@@ -116,7 +116,7 @@ func (f *File) After(b, was *Baseline) *Baseline {
 	for i := range b.Past {
 		ids[b.Past[i].ID] = true
 	}
-	for _, p := range f.forget(was.Past) {
+	for _, p := range f.Accept.forget(was.Past) {
 		if p.Run += later; p.Run < f.Window && !ids[p.ID] {
 			b.Past = append(b.Past, p)
 		}
@@ -190,7 +190,7 @@ func (b *Baseline) Write(w io.Writer) error {
 
 // ErrStale is wrapped by the errors for a baseline that this version cannot use
 // and may replace: one of another schema, or with contradictory content.
-var ErrStale = errors.New("sim check --update writes it anew")
+var ErrStale = errors.New("it is to be written anew")
 
 // ReadBaseline reads what Write wrote. Another schema, something other than a baseline, unknown members and
 // figures that are no numbers are errors that begin with name and line.
@@ -247,7 +247,7 @@ func decodeBaseline(data []byte, b *Baseline) error {
 	}
 	switch {
 	case head.Tool != baselineTool:
-		return errors.New("not a baseline: sim check --update writes one")
+		return errors.New("not a baseline of sim check")
 	case head.Schema != baselineSchema:
 		return fmt.Errorf("a baseline of schema %d, this version reads schema %d; %w", head.Schema, baselineSchema, ErrStale)
 	}

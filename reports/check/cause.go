@@ -14,7 +14,7 @@ import (
 var missCauses = map[string]string{
 	prompt.MissExpiry.String():      "pauses are longer than the lifetime of the entries",
 	prompt.MissEdit.String():        "messages before the end change: clearing, deletions or rewritten results",
-	prompt.MissCompaction.String():  "compactions replace the messages; sim audit --compactions says which pay",
+	prompt.MissCompaction.String():  "compactions replace the messages",
 	prompt.MissRewind.String():      "conversations go back to an earlier point",
 	prompt.MissHead.String():        "something before the conversation changes between requests: tools, system prompt or parameters",
 	prompt.MissModel.String():       "conversations change the model",
@@ -40,7 +40,7 @@ func (in *Input) why() string {
 		case c.Same > 1 && c.Same < c.Calls:
 			text += fmt.Sprintf("; %s read nothing", document.Grouped(float64(c.Same), 0))
 		}
-		parts = append(parts, text+"): sim explain "+c.Call+in.Paths)
+		parts = append(parts, text+"): sim explain "+document.Argument(c.Call)+in.Paths)
 	}
 	if len(parts) == 0 {
 		return ""
@@ -51,6 +51,7 @@ func (in *Input) why() string {
 // looker finds the part of a cell that grew.
 type looker struct {
 	*slice
+	paths   string        // Input.Paths
 	was     *BaselineCell // may be nil
 	metrics []results.Metric
 	level   bool // the rule is a level, and the baseline may be beyond it too
@@ -72,16 +73,32 @@ func (l looker) look(m results.Metric) string {
 		if worst, ok := l.foremost(results.NameMisses, results.ByClass); ok {
 			return l.tell(&worst)
 		}
-		return "no class of misses grew: first calls of conversations and their own input weigh more; sim run --split shows both"
+		return "no class of misses grew: first calls of conversations and their own input weigh more" + l.split("both")
 	case strings.HasPrefix(m.Name, results.NameCost) || m.Name == results.NameStorage:
 		return l.lookAtCost()
 	case strings.Contains(m.Name, results.NameCompactions) || m.Name == results.NameChainMax:
-		return "sim audit --compactions --strategy " + l.cell.Strategy + " shows what started each compaction and whether it paid"
+		return m.Definition + l.compactions("what started each compaction and whether it paid")
 	}
 	if worst, ok := l.foremost(m.Name, results.ByPart); ok {
 		return l.tell(&worst) + ": " + worst.metric.Definition
 	}
-	return m.Definition + ": sim run --split shows its parts"
+	return m.Definition + l.split("its parts")
+}
+
+// split names the command that shows the parts of a bill; "" for a cell that only the check file has.
+func (l looker) split(shown string) string {
+	if l.cell.Asked == "" {
+		return ""
+	}
+	return "; sim run" + l.cell.Asked + " --split" + l.paths + " shows " + shown
+}
+
+// compactions names the command that shows what compactions cost.
+func (l looker) compactions(shown string) string {
+	if l.cell.Asked == "" {
+		return ""
+	}
+	return "; sim audit --compactions" + l.cell.Asked + l.paths + " shows " + shown
 }
 
 // lookAtCost names the token class whose cost grew most and, if that is a class of tokens not read, the misses
@@ -89,7 +106,7 @@ func (l looker) look(m results.Metric) string {
 func (l looker) lookAtCost() string {
 	worst, ok := l.foremost(results.NameCost, results.ByClass)
 	if !ok {
-		return "no token class became dearer: sim run --split shows the bill by class and source"
+		return "no token class became dearer" + l.split("the bill by class and source")
 	}
 	whole, by := results.NameMisses, results.ByClass
 	if worst.metric.Name == results.NameCostOutput || worst.metric.Name == results.NameCostRead {
@@ -111,7 +128,9 @@ func (l looker) tell(c *change) string {
 	case !ok:
 		return line
 	case l.cell.Strategy == results.StrategyBilled && class == prompt.MissEviction.String():
-		return line + ": calls within the lifetime did not read what was cached, for no visible reason; sim audit lists them"
+		return line + ": calls within the lifetime did not read what was cached, for no visible reason; sim audit" + l.paths + " lists them"
+	case class == prompt.MissCompaction.String():
+		return line + ": " + missCauses[class] + l.compactions("which pay")
 	}
 	return line + ": " + missCauses[class]
 }

@@ -83,9 +83,10 @@ func (f *File) compareSetup(r *Report, in *Input, b *Baseline, now []Past, p *pa
 		}
 	}
 	for _, agent := range sortedKeys(others) {
-		if known && !f.accepted(agentFact(agent)) {
+		if known && !f.Accept.accepted(agentFact(agent)) {
+			r.meant = append(r.meant, agentFact(agent))
 			r.fail(f.baselineLine, "%s of %s, an agent that %s does not have: nothing is known of how its sessions should be; %s",
-				counted(others[agent], "session is", "sessions are"), agent, f.Baseline, f.accepting(agentFact(agent)))
+				counted(others[agent], "session is", "sessions are"), agent, f.Baseline, f.Accept.accepting(agentFact(agent)))
 		}
 	}
 	if f.Predicts() {
@@ -96,7 +97,7 @@ func (f *File) compareSetup(r *Report, in *Input, b *Baseline, now []Past, p *pa
 		}
 	}
 	if f.Facts.asked() && !facts && in.Price != nil {
-		r.fail(f.baselineLine, "%s has no facts of clients, which facts: compares; sim check --update writes them", f.Baseline)
+		r.fail(f.baselineLine, "%s has no facts of clients, which facts: compares; %s writes them", f.Baseline, f.Accept.updating())
 	}
 	f.compareCells(r, in, p)
 }
@@ -117,12 +118,12 @@ func (f *File) compareCells(r *Report, in *Input, p *partners) {
 	}
 	for _, cell := range sortedKeys(there) {
 		if !here[cell] {
-			r.fail(f.pairedLine, "the scenario has no cell %s, of which %s has costs of the same sessions: nothing holds it; %s", cell, f.Baseline, anew)
+			r.fail(f.pairedLine, "the scenario has no cell %s, of which %s has costs of the same sessions: nothing holds it; %s", cell, f.Baseline, f.Accept.anew())
 		}
 	}
 	for i := range in.Cells {
 		if c := &in.Cells[i]; len(p.same) > 0 && c.Strategy != results.StrategyBilled && !there[c.Name] {
-			r.fail(f.pairedLine, "%s has no costs of cell %s: nothing holds it; sim check --update adds them", f.Baseline, c.Name)
+			r.fail(f.pairedLine, "%s has no costs of cell %s: nothing holds it; %s adds them", f.Baseline, c.Name, f.Accept.updating())
 		}
 	}
 }

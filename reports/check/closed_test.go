@@ -57,8 +57,8 @@ func TestAnotherAgent(t *testing.T) {
 	f := gateOf(t)
 	was, now := predictedRun("claude-code", 1, plainFacts), predictedRun("codex", 1, plainFacts)
 	now.SessionsDigest = "others"
-	says(t, against(t, f, was, now), "10 sessions are of codex, an agent that base.json does not have", `--accept "agent codex"`)
-	f.Accept = []string{"agent codex"}
+	says(t, against(t, f, was, now), "10 sessions are of codex, an agent that base.json does not have", `--accept 'agent codex'`)
+	f.Accept.Names = []string{"agent codex"}
 	says(t, against(t, f, was, now))
 }
 
@@ -92,9 +92,9 @@ func TestDearerModels(t *testing.T) {
 	} {
 		says(t, against(t, f, at(2, 0.4), at(c.own, c.agents)), c.want...)
 		if len(c.want) > 0 {
-			f.Accept = []string{"prices"}
+			f.Accept.Names = []string{"prices"}
 			says(t, against(t, f, at(2, 0.4), at(c.own, c.agents)))
-			f.Accept = nil
+			f.Accept.Names = nil
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestLostLinesAsShare(t *testing.T) {
 // An accepted fact is forgotten in earlier runs, and everything else in these runs stays.
 func TestAcceptForgets(t *testing.T) {
 	f := levels(t, "baseline: base.json\nwindow: 8\nfacts: {max: 2%}\nrules:\n"+factRules)
-	f.Accept = []string{validate.FactLifetime}
+	f.Accept.Names = []string{validate.FactLifetime}
 	was, err := f.NewBaseline(clients(1, 1, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestAcceptForgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.After(b, was)
-	f.Accept = nil
+	f.Accept.Names = nil
 	if len(b.Past) != 6 {
 		t.Fatalf("%d sessions, want 6 of two runs", len(b.Past))
 	}

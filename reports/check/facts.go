@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -18,14 +17,23 @@ import (
 // Facts say what becomes of a client that changed.
 type Facts struct {
 	Max      *Amount `yaml:"max" doc:"the most that what changed may cost, as a share of what the sessions are predicted to cost"`
-	Lifetime string  `yaml:"lifetime" doc:"the lifetime that conversations ask for, whatever the baseline has" enum:"any,5m,1h"`
+	Lifetime string  `yaml:"lifetime" doc:"the lifetime that conversations ask for, whatever the baseline has; keep lets it become no shorter than the baseline's" enum:"any,keep,5m,1h"`
 }
 
 // pinned reports whether the lifetime is fixed.
 func (f *Facts) pinned() bool { return f.Lifetime == "5m" || f.Lifetime == "1h" }
 
+// holds reports whether a change breaks the check whatever it costs: of a lifetime that is pinned, or that is kept and
+// became shorter for more than half of the writes.
+func (f *Facts) holds(c *fact) bool {
+	return c.name == validate.FactLifetime && (f.pinned() || f.Lifetime == keepLifetime && c.before-c.after > 0.5)
+}
+
+// keepLifetime is the value of facts.lifetime under which the baseline's is held.
+const keepLifetime = "keep"
+
 // asked reports whether the check has facts.
-func (f *Facts) asked() bool { return f.Max != nil || f.pinned() }
+func (f *Facts) asked() bool { return f.Max != nil || f.pinned() || f.Lifetime == keepLifetime }
 
 // Price returns what each session is predicted to cost more than it would with a fact at another
 // value, USD; false if that is unknown. was gives the value of a session, and the mean for "".
@@ -42,6 +50,7 @@ type fact struct {
 	name          string
 	before, after float64
 	never         bool               // the baseline has none; before is what it reached without one
+	few           bool               // of other sessions, one side has a single one, which may differ by chance
 	own           map[string]float64 // before, of sessions that the baseline has too
 }
 
@@ -72,11 +81,11 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 		was = b.Past
 	}
 	by := map[string]float64{}
-	more, of := 0.0, 0.0
+	var more, of float64 // what the facts cost that cost more, by no saving made up for, and what all is predicted to cost, USD
 	for i := range now {
 		of += now[i].predicted()
 	}
-	pinned := false
+	held, doubted := false, false
 	var clients []string
 	var costs []float64
 	names := factNames(was, now)
@@ -90,11 +99,11 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 			continue
 		}
 		text := fmt.Sprintf("%s: %s → %s", name, c.had(), factFigure(c.after))
-		if f.accepted(name) {
+		if f.Accept.accepted(name) {
 			costs, r.Changed = append(costs, 0), append(r.Changed, text+" (accepted)")
 			continue
 		}
-		each, ok, err := in.Price(name, c.was)
+		each, ok, err := in.price(c)
 		cost := 0.0
 		switch {
 		case err != nil:
@@ -106,7 +115,7 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 				by[id] += each[id]
 			}
 			cost = usd
-			more += usd / of
+			more += max(0, usd)
 			text += fmt.Sprintf(" (with what was: %s, %s)", costFigure(usd), signedPoints(math.Round(-1000*usd/of)/10))
 		}
 		at := 0 // the dearest first
@@ -114,26 +123,59 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 			at++
 		}
 		costs, r.Changed = slices.Insert(costs, at, cost), slices.Insert(r.Changed, at, text)
-		pinned = pinned || name == validate.FactLifetime && f.Facts.pinned()
+		if cost > 0 || f.Facts.holds(c) {
+			r.meant = append(r.meant, name)
+		}
+		if f.Facts.holds(c) {
+			held, doubted = held || !c.few, doubted || c.few
+		}
 	}
 	if len(clients) > 0 {
 		r.Changed = append(r.Changed, "not in the baseline: "+document.Few(clients))
 	}
 	if f.Facts.asked() {
-		r.Results = append(r.Results, f.factResult(more, of, pinned, r.Changed))
+		res := f.factResult(more, of, r.Changed)
+		switch most := f.Facts.most() * of; {
+		case more > most || held:
+			res.Status = Breach
+		case doubted:
+			res.Status = Suspect
+			res.Message += ", which one session may show by chance"
+		default:
+			res.Message, res.Look = "", ""
+		}
+		r.Results = append(r.Results, res)
 	}
 	return by
 }
 
-// factResult judges what changed facts cost, as a share of what is predicted.
-func (f *File) factResult(more, of float64, pinned bool, told []string) Result {
-	res := Result{Metric: factsMetric, Unit: results.UnitRatio, Rule: f.Facts.text(), Status: OK, Observed: new(more), Bar: new(f.Facts.most())}
-	res.Margin, res.usd = new(*res.Bar-more), more*of
-	if more > *res.Bar || pinned {
-		res.Status, res.Message = Breach, clientChanged+strings.Join(told, "; ")
-		res.Look = fmt.Sprintf("what changed costs %s of what these sessions are predicted to cost; if it is meant, "+
-			"%s --update --accept FACT with the name of each", figure(results.UnitRatio, max(0, more)), cmp.Or(f.Command, "sim check"))
+// price returns what each session is predicted to cost more than with a fact as it was: longer responses by what output
+// costs, in the sessions that the baseline has too, for other sessions have other answers; settings by a replay.
+func (in *Input) price(c *fact) (more map[string]float64, ok bool, err error) {
+	if c.name != validate.FactOutput {
+		return in.Price(c.name, c.was)
 	}
+	for id, was := range c.own {
+		now := in.Sessions[id].Facts[c.name]
+		usd := 0.0
+		for _, model := range slices.Sorted(maps.Keys(in.Sessions[id].Predicted)) {
+			usd += in.Sessions[id].Predicted[model][results.ClassOutput]
+		}
+		if now[0] > 0 {
+			more = put(more, id, usd*(1-was*now[1]/now[0]))
+		}
+	}
+	return more, len(more) > 0, nil
+}
+
+// factResult returns what changed facts cost, USD, as a share of what is predicted, with the words for a breach.
+func (f *File) factResult(more, of float64, told []string) Result {
+	share := more / of
+	res := Result{Metric: factsMetric, Unit: results.UnitRatio, Rule: f.Facts.text(), Status: OK, Observed: new(share), Bar: new(f.Facts.most()), usd: more}
+	res.Margin = new(*res.Bar - share)
+	res.Message = clientChanged + strings.Join(told, "; ")
+	res.Look = fmt.Sprintf("what changed costs %s of what these sessions are predicted to cost; if it is meant, "+
+		"%s with --accept and the name of each", figure(results.UnitRatio, max(0, share)), f.Accept.updating())
 	return res
 }
 
@@ -158,8 +200,11 @@ func (f *Facts) most() float64 {
 
 func (f *Facts) text() string {
 	text := "max " + Amount{f.most(), true}.String()
-	if f.pinned() {
+	switch {
+	case f.pinned():
 		text += ", lifetime " + f.Lifetime
+	case f.Lifetime == keepLifetime: // short: every starter has it
+		text += ", " + keepLifetime
 	}
 	return text
 }
@@ -205,7 +250,7 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 	}
 	lowB, highB := span(&b)
 	lowN, highN := span(&n)
-	if validate.Set(name) && max(lowN-highB, lowB-highN) > leastStep*max(highB, highN) {
+	if c.few = min(len(b.Part), len(n.Part)) < leastAlike; validate.Set(name) && max(lowN-highB, lowB-highN) > leastStep*max(highB, highN) {
 		return c
 	}
 	if validate.Set(name) { // these few can cost something, and all other facts are told alone

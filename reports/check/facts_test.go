@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/validate"
 )
 
@@ -31,7 +32,8 @@ const factRules = "  - {metric: cost_usd, strategy: billed, max_increase: 100%}\
 
 // A fact that is the baseline's breaks nothing and is not told; one beyond the spread of both
 // is told with its price, (1 − 0.5)·10 = $5 or 5 % of 100, and breaks a bar of 2 %. One session
-// against three is enough where no session is like it.
+// against three is enough where no session is like it. A lifetime that is kept may cost nothing and is broken, unless one session
+// alone has another: that is suspect, and no window takes the run.
 func TestFacts(t *testing.T) {
 	for _, c := range []struct {
 		facts  string
@@ -45,10 +47,15 @@ func TestFacts(t *testing.T) {
 		{"{max: 6%}", []float64{0, 0, 0}, OK, "$5.00 less"},
 		{"{max: 6%, lifetime: 1h}", []float64{0, 0, 0}, Breach, "100.0 % → 0.0 %"},
 		{"{max: 6%, lifetime: 1h}", []float64{1, 1, 1}, OK, ""},
+		{"{max: 6%, lifetime: keep}", []float64{0, 0, 0}, Breach, "100.0 % → 0.0 %"},
+		{"{max: 6%, lifetime: keep}", []float64{0}, Suspect, "100.0 % → 0.0 %"},
 	} {
 		f := levels(t, "baseline: base.json\nfacts: "+c.facts+"\nrules:\n"+factRules)
 		r := against(t, f, clients(1, 1, 1), clients(c.now...))
 		res := r.Results[len(r.Results)-1]
+		if r.Joins() != (res.Status == OK) {
+			t.Errorf("%s, %v: joins %t", c.facts, c.now, r.Joins())
+		}
 		if told := strings.Join(r.Changed, "\n"); res.Metric != "facts" || res.Status != c.status || !strings.Contains(told, c.told) ||
 			c.told == "" && told != "" {
 			t.Errorf("%s, %v: %s %s %q, told %q; want %s %q", c.facts, c.now, res.Metric, res.Status, res.Message, told, c.status, c.told)
@@ -83,5 +90,32 @@ func TestFirstCompactions(t *testing.T) {
 		if (got != nil) != c.want || got != nil && got.had() != "none up to 150,000" {
 			t.Errorf("%d after %d at %g: %+v, want %t", c.now, c.before, c.level, got, c.want)
 		}
+	}
+}
+
+// A lifetime that is kept may become longer.
+func TestLongerLifetime(t *testing.T) {
+	f := levels(t, "baseline: base.json\nfacts: {lifetime: keep}\nrules:\n"+factRules)
+	says(t, against(t, f, clients(0, 0, 0), clients(1, 1, 1)))
+}
+
+// Responses of the same sessions that are longer by 40 % (100 to 140 tokens) cost 0.4/1.4 of what their output is predicted to,
+// $7 of $100: $2, within a bar of 3 % and beyond one of 1 %. What another fact saves does not make up for it. Other sessions
+// have other answers.
+func TestLongerResponses(t *testing.T) {
+	answers := func(id string, tokens float64) *Input {
+		in := clients(1)
+		in.Sessions = map[string]Session{id: {Agent: "claude-code", Predicted: map[string]results.Cost{"opus": {results.ClassOutput: 7, results.ClassRead: 93}},
+			Facts: map[string][2]float64{validate.FactOutput: {10 * tokens, 10}, validate.FactLifetime: {1 - tokens/1000, 1}}}}
+		in.Cells = []Cell{cell("billed", []tally{{session: id, usd: 100}})}
+		in.Price = func(string, func(string) float64) (map[string]float64, bool, error) {
+			return map[string]float64{id: -5}, true, nil
+		}
+		return in
+	}
+	for most, want := range map[string][]string{"3%": nil, "1%": {"output tokens per response: 100 → 140 (with what was: $2.00 less, −2 %)"}} {
+		f := levels(t, "baseline: base.json\nfacts: {max: "+most+"}\nrules:\n"+factRules)
+		says(t, against(t, f, answers("a", 100), answers("a", 140)), want...)
+		says(t, against(t, f, answers("a", 100), answers("b", 140)))
 	}
 }

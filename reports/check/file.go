@@ -57,25 +57,21 @@ type File struct {
 	Scenario Source    `yaml:"-"`
 	From     yaml.Node `yaml:"scenario"` // source of the scenario, as written
 
-	Seeds             int      `yaml:"seeds" doc:"seeds that a cell with draws is simulated under" min:"5" max:"1000"`
-	Level             float64  `yaml:"level" doc:"share of runs without a change that may raise an alarm" min:"0.0001" max:"0.5"`
-	Baseline          string   `yaml:"baseline" doc:"file that the rules are held against"`
-	ScenarioMayChange bool     `yaml:"scenario_may_change" doc:"another scenario than the baseline's is what is judged"`
-	Suspect           string   `yaml:"suspect" doc:"what becomes of a figure that is beyond its bar by no more than chance explains: it is told first, or fails the check" enum:"warn,fail"`
-	Window            int      `yaml:"window" doc:"runs that a baseline keeps, the last ones; each is judged and then added by --update" min:"0" max:"1000"`
-	Unread            *int     `yaml:"unread" doc:"lines, files and sessions that may be lost in reading; without it as many as the runs of the baseline lost" min:"0"`
-	Uncounted         int      `yaml:"uncounted" doc:"calls whose token counts are missing, cannot be read or contradict each other: the bill is wrong by these" min:"0"`
-	Unpriced          string   `yaml:"unpriced" doc:"refuse leaves costs unjudged that lack prices, allow lets such calls cost nothing" enum:"refuse,allow"`
-	Facts             Facts    `yaml:"facts"`
-	Paired            Paired   `yaml:"paired"`
-	Prices            Prices   `yaml:"prices"`
-	Models            []string `yaml:"models" doc:"names or patterns of the models that may be called; any without"`
-	// Accept names facts and metrics of which what is there now is meant: they break nothing in this run, and
-	// After forgets what earlier runs had.
-	Accept []string `yaml:"-"`
-	// Command runs the check again, with its paths; "" for sim check.
-	Command string `yaml:"-"`
-	Rules   []Rule `yaml:"rules"`
+	Seeds             int        `yaml:"seeds" doc:"seeds that a cell with draws is simulated under" min:"5" max:"1000"`
+	Level             float64    `yaml:"level" doc:"share of runs without a change that may raise an alarm" min:"0.0001" max:"0.5"`
+	Baseline          string     `yaml:"baseline" doc:"file that the rules are held against"`
+	ScenarioMayChange bool       `yaml:"scenario_may_change" doc:"another scenario than the baseline's is what is judged"`
+	Suspect           string     `yaml:"suspect" doc:"what becomes of a figure that is beyond its bar by no more than chance explains: it is told first, or fails the check" enum:"warn,fail"`
+	Window            int        `yaml:"window" doc:"runs that a baseline keeps, the last ones; each is judged and then added by --update" min:"0" max:"1000"`
+	Unread            *int       `yaml:"unread" doc:"lines, files and sessions that may be lost in reading; without it as many as the runs of the baseline lost" min:"0"`
+	Uncounted         int        `yaml:"uncounted" doc:"calls whose token counts are missing, cannot be read or contradict each other: the bill is wrong by these" min:"0"`
+	Unpriced          string     `yaml:"unpriced" doc:"refuse leaves costs unjudged that lack prices, allow lets such calls cost nothing" enum:"refuse,allow"`
+	Facts             Facts      `yaml:"facts"`
+	Paired            Paired     `yaml:"paired"`
+	Prices            Prices     `yaml:"prices"`
+	Models            []string   `yaml:"models" doc:"names or patterns of the models that may be called; any without"`
+	Accept            Acceptance `yaml:"-"`
+	Rules             []Rule     `yaml:"rules"`
 
 	pairedLine, baselineLine, pricesLine, modelsLine int
 }

@@ -2,7 +2,9 @@ package check
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 
@@ -73,6 +75,7 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 		r.History = history(b, now)
 	}
 	f.accept(r)
+	f.tellMeant(r)
 	r.settle()
 	return r
 }
@@ -135,9 +138,6 @@ func (f *File) cases(r *Rule, in *Input, all *sums, b *Baseline) (cases []*verdi
 	return cases
 }
 
-// anew says how to make the current figures the baseline, those beyond a bar too.
-const anew = "if what is there now is meant, delete the file and sim check --update makes it anew"
-
 // compareHead fails a baseline that is missing or of another run.
 func (f *File) compareHead(r *Report, in *Input, was Loaded) {
 	b := was.Baseline
@@ -148,14 +148,18 @@ func (f *File) compareHead(r *Report, in *Input, was Loaded) {
 		was.Err = fmt.Errorf("%s was not read", f.Baseline)
 		fallthrough
 	case b == nil:
-		r.fail(f.baselineLine, "no baseline: %v", was.Err)
+		text := fmt.Sprintf("no baseline: %v", was.Err)
+		if errors.Is(was.Err, fs.ErrNotExist) || errors.Is(was.Err, ErrStale) {
+			text += "; " + f.Accept.updating() + " writes it"
+		}
+		r.fail(f.baselineLine, "%s", text)
 		return
 	case b.Key != in.Key:
-		r.fail(f.baselineLine, "%s was made with another key of --anonymize, or without one, so that the sessions cannot be compared", f.Baseline)
+		r.fail(f.baselineLine, "%s was made with another key of --anonymize, or without one, so that the sessions cannot be compared; %s", f.Baseline, f.Accept.anew())
 	case b.SessionsDigest != in.SessionsDigest:
 		if f.needsSame(in) {
 			r.fail(f.baselineLine, "%s holds other sessions: %d with %d calls, not these %d with %d; %s", f.Baseline, b.Sessions, b.Calls,
-				len(in.Sessions), in.Calls, anew)
+				len(in.Sessions), in.Calls, f.Accept.anew())
 		}
 	default:
 		if models := otherRates(b.Rates, in.Rates); len(models) > 0 {
@@ -196,7 +200,7 @@ func (f *File) differs(r *Report, what, how string) {
 		r.note("%s belongs to %s, as scenario_may_change allows", f.Baseline, what)
 		return
 	}
-	r.fail(f.baselineLine, "%s belongs to %s (%s); %s; scenario_may_change: true compares the two", f.Baseline, what, how, anew)
+	r.fail(f.baselineLine, "%s belongs to %s (%s); %s; scenario_may_change: true compares the two", f.Baseline, what, how, f.Accept.anew())
 }
 
 // Complete reports whether the sessions of a run were read as far as f demands.

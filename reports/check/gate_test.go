@@ -277,7 +277,7 @@ func TestLookIsNeverEmpty(t *testing.T) {
 	s := new(File).newSums().of(&in.Cells[0], in.groups("")[0])
 	for _, name := range metricNames() {
 		r := parsed(t, "  - {metric: "+name+", max: 0.5}\n").Rules[0]
-		if (looker{s, nil, results.Metrics(), false, false}).look(r.Metric) == "" {
+		if (looker{s, "", nil, results.Metrics(), false, false}).look(r.Metric) == "" {
 			t.Errorf("nothing to look at for %s", name)
 		}
 	}

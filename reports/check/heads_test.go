@@ -49,12 +49,12 @@ func TestBreachesComeFirst(t *testing.T) {
 	now.ScenarioDigest = "other"
 	all := against(t, f, plainRun(), now).failures()
 	if len(all) != 2 || !strings.HasPrefix(all[0].message, "cost_usd of s is $6.00") ||
-		!strings.Contains(all[1].message, "delete the file and sim check --update makes it anew") {
+		!strings.Contains(all[1].message, "if it is meant: sim check --update --accept baseline begins it anew") {
 		t.Errorf("%+v", all)
 	}
 	now = plainRun()
 	now.ScenarioDigest = "other"
-	says(t, against(t, f, plainRun(), now), "sim check --update makes it anew; scenario_may_change")
+	says(t, against(t, f, plainRun(), now), "--accept baseline begins it anew; scenario_may_change")
 }
 
 // A baseline that is not there is told once, not for each rule on it.

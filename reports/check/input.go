@@ -71,6 +71,8 @@ type Cause struct {
 type Cell struct {
 	Name     string
 	Strategy string
+	// Asked is how the arguments of a printed command ask for the cell, with a space before; "" if none can.
+	Asked string
 	// Draws are the cell under each seed; a cell without draws has one. All have
 	// rows of the same sessions.
 	Draws []*results.Cell

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/validate"
 )
 
 // Paired bounds the costs of sessions and tasks that the baseline has too.
@@ -208,17 +209,29 @@ func (p *partners) taskFigures() (before, after stats.Figure) {
 
 // dearestPair says what grew most of the same sessions.
 func dearestPair(pairs [][2]*Past) string {
-	var counted, count int64
+	var all, output [2]float64 // tokens
 	for _, pair := range pairs {
-		counted, count = counted+pair[0].Tokens, count+pair[1].Tokens
+		for side, p := range pair {
+			all[side], output[side] = all[side]+float64(p.Tokens), output[side]+p.Facts[validate.FactOutput][0]
+		}
 	}
 	worst := slices.MaxFunc(pairs, func(a, b [2]*Past) int { return cmp.Compare(a[1].USD-a[0].USD, b[1].USD-b[0].USD) })
 	text := "the same calls count as many tokens, of dearer classes or at other prices"
-	if more := float64(count)/float64(max(counted, 1)) - 1; math.Abs(more) > leastCount {
-		text = fmt.Sprintf("the same calls count %s %s tokens than before: the recordings, or how they count, changed",
-			document.Percent(math.Abs(more)), map[bool]string{true: "more", false: "fewer"}[more > 0])
+	switch counted, answered := all[1]/max(all[0], 1)-1, output[1]/max(output[0], 1)-1; {
+	case output[0] > 0 && math.Abs(answered) > max(leastStep, 2*math.Abs(counted)):
+		text = "the responses of the same calls are " + moreOrFewer(answered, "longer", "shorter")
+	case math.Abs(counted) > leastCount:
+		text = "the same calls count " + moreOrFewer(counted, "more", "fewer") + " tokens than before: the recordings, or how they count, changed"
 	}
 	return fmt.Sprintf("%s; most in session %s, %s → %s", text, worst[1].ID, figure(results.UnitUSD, worst[0].USD), figure(results.UnitUSD, worst[1].USD))
+}
+
+// moreOrFewer writes a share with the word for its direction.
+func moreOrFewer(share float64, more, fewer string) string {
+	if share < 0 {
+		more = fewer
+	}
+	return document.Percent(math.Abs(share)) + " " + more
 }
 
 // leastCount is the share by which counts of the same calls differ for a reader to be told.

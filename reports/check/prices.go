@@ -51,19 +51,19 @@ func (f *File) judgePrices(r *Report, in *Input, b *Baseline, now []Past) {
 		if len(was.Part) == 0 || len(own.Part) == 0 {
 			continue
 		}
-		res := f.priced(level, was, own, &p, fresh)
+		res := f.priced(level, was, own, &p, fresh, in.Paths)
 		for i := range now {
 			res.usd += now[i].USD * (1 - *res.Baseline / *res.Observed)
 		}
 		r.Results = append(r.Results, res)
 	}
 	if !known {
-		r.fail(f.pricesLine, "%s has no prices of conversations, which prices: compares; sim check --update writes them", f.Baseline)
+		r.fail(f.pricesLine, "%s has no prices of conversations, which prices: compares; %s writes them", f.Baseline, f.Accept.updating())
 	}
 }
 
 // priced judges one level of prices: the same sessions as they are, other sessions by their spread.
-func (f *File) priced(level string, was, now stats.Figure, p *partners, fresh bool) Result {
+func (f *File) priced(level string, was, now stats.Figure, p *partners, fresh bool, paths string) Result {
 	_, who, _ := strings.Cut(level, ", ")
 	limit := f.Prices.Max.Value
 	res := Result{Line: f.pricesLine, Metric: pricesMetric, Unit: results.UnitUSD, Cell: who, Rule: "max " + f.Prices.Max.String(), Status: OK,
@@ -95,7 +95,7 @@ func (f *File) priced(level string, was, now stats.Figure, p *partners, fresh bo
 	if res.Status == Breach {
 		res.Message = fmt.Sprintf("the price of a million tokens of %s is %s, %s more than in the baseline (%s; %s)", who,
 			figure(res.Unit, *res.Observed), strings.TrimPrefix(signedPoints(math.Round(100*(*res.Observed / *res.Baseline - 1))), "+"), figure(res.Unit, *res.Baseline), res.Rule)
-		res.Look = "other models or other prices; sim traces ls --split shows the models; " + f.accepting(pricesMetric)
+		res.Look = "other models or other prices; sim audit --by model" + paths + " shows the models; " + f.Accept.accepting(pricesMetric)
 	}
 	return res
 }
@@ -112,8 +112,20 @@ func (f *File) dearer(was, now stats.Figure, fresh bool) bool {
 	case few:
 		return false
 	}
+	// Where sessions are on few models, the largest of them decide the spread: ranks count each session once.
+	if stats.HigherRanks(ratios(&was), ratios(&now)) < f.Level/2/priceShare {
+		return true
+	}
 	e, err := stats.Estimator{Level: 1 - f.Level/priceShare, Seed: 1, Resamples: apartResamples}.Apart(context.Background(), was, now, factor)
 	return err == nil && e.Verdict != stats.TooFew && e.Interval.Low > 0
+}
+
+// ratios returns the ratio of each session.
+func ratios(f *stats.Figure) (list []float64) {
+	for i := range f.Part {
+		list = append(list, f.Part[i]/f.Base[i])
+	}
+	return list
 }
 
 // priceShare divides the chance of a false alarm for prices: sessions of several models are few alike.

@@ -77,7 +77,8 @@ type Report struct {
 	// History has the runs of the window, the earliest first, and this one; none without a window.
 	History []RunFigures `json:"history,omitempty"`
 
-	strict bool // what is suspect fails the check
+	strict bool     // what is suspect fails the check
+	meant  []string // what --accept takes as meant, apart from metrics of broken rules
 }
 
 // reportSchema is the version of the encoded form of a report.
@@ -93,6 +94,12 @@ func (r *Report) Err() error {
 
 // Broken reports whether a rule is broken.
 func (r *Report) Broken() bool { return r.count(Breach) > 0 }
+
+// Joins reports whether later runs may be held against this one too: no rule is broken, and no setting of a client is
+// suspect, which would then be as it was.
+func (r *Report) Joins() bool {
+	return !r.Broken() && !slices.ContainsFunc(r.Results, func(s Result) bool { return s.Metric == factsMetric && s.Status == Suspect })
+}
 
 // Compared reports whether some rule had a baseline.
 func (r *Report) Compared() bool {

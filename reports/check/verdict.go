@@ -161,7 +161,7 @@ func (v *verdict) compared(b *Baseline) {
 // lacks refuses a rule for what the baseline has not. Groups have other names under another key, which
 // compareHead reports.
 func (v *verdict) lacks(b *Baseline, what string) {
-	v.refuse("%s has not %s%s: sim check --update", v.shared.file.Baseline, what, inGroup(v.result.Group))
+	v.refuse("%s has not %s%s: %s", v.shared.file.Baseline, what, inGroup(v.result.Group), v.shared.file.Accept.updating())
 	v.result.told = v.result.Group != "" && b.Key != v.in.Key
 }
 
@@ -345,7 +345,7 @@ func (v *verdict) cause() string {
 	if why := v.in.why(); v.rule.Name == results.NameOverPredicted && why != "" {
 		return why
 	}
-	return looker{v.slice, v.was, v.shared.metrics, !v.rule.Kind.relative(), v.apart}.look(v.rule.whole)
+	return looker{v.slice, v.in.Paths, v.was, v.shared.metrics, !v.rule.Kind.relative(), v.apart}.look(v.rule.whole)
 }
 
 // tolerance is the difference of figures between machines, which round sums of

@@ -29,7 +29,7 @@ const (
 	factCompactions = "compactions per call"
 	factClearings   = "clearings per call"
 	factThinking    = "responses that think"
-	factOutput      = "output tokens per response"
+	FactOutput      = "output tokens per response" // priced in sessions that the baseline has too
 	factPauses      = "pauses over the lifetime, per call"
 	FactModel       = "calls of " // before the name of a model
 	factClient      = FactModel + "client "
@@ -126,7 +126,7 @@ func (f Facts) see(s *traces.Session, t *traces.Thread, calls float64) {
 			thinks = 1
 		}
 		add(factThinking, thinks, 1)
-		add(factOutput, float64(round.Usage.Output), 1)
+		add(FactOutput, float64(round.Usage.Output), 1)
 		pause := 0.0
 		if r > 0 && time.Duration(round.Wait) > lasting(&t.Rounds[r-1].Usage) {
 			pause = 1

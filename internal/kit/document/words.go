@@ -135,6 +135,21 @@ func Printable(s string) string {
 	}, s)
 }
 
+// Argument returns text as one argument of a printed command, quoted for a shell where that is needed: names and paths come from
+// recordings. One that would be read as a flag begins with ./, as the path that it is.
+func Argument(s string) string {
+	if strings.HasPrefix(s, "-") && s != "-" {
+		s = "./" + s
+	}
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+:@,~", r)
+	}
+	if s != "" && s[0] != '~' && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
 // Runners of CI jobs execute lines of a job's output that begin with "::" or
 // contain "##[" or "##word[".
 var (
