@@ -16,7 +16,8 @@ import (
 // adviseFlags are the flags of sim advise.
 type adviseFlags struct {
 	traceFlags
-	as string
+	as    string
+	since string // the date of a change, "" for none
 }
 
 func newAdvise() *cobra.Command {
@@ -31,16 +32,24 @@ coding agents.
 
 --as tokens is for people on a subscription, who pay no dollars. It reports tokens by class, and
 cost-weighted tokens per five hours and per week. A cost-weighted token costs as much as an
-uncached input token of the model with the largest bill. The limits of plans are not known here.`,
+uncached input token of the model with the largest bill. The limits of plans are not known here.
+
+--since-change tells whether a setting that was changed saves what was said: sessions that began
+before DATE are compared with the sessions from it on. The bill of a call is divided into work,
+prices, what the client does otherwise and the cache, and what changed is held against what a
+simulation of the sessions before says of it.`,
 		Example: `  sim advise ~/.claude/projects
   sim advise --as tokens ~/.claude/projects
-  sim advise --since 30d --format json ~/.codex/sessions`,
+  sim advise --since 30d --format json ~/.codex/sessions
+  sim advise --since-change 2026-11-10 ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
 	f.as = scenarios.AsDollars
+	cmd.Flags().StringVar(&f.since, "since-change", "", "compare the sessions before `DATE` with the sessions from it on")
 	units := []string{scenarios.AsDollars, scenarios.AsTokens}
 	bindChoice(cmd, &f.as, "as", "report use and savings in `UNIT`: "+strings.Join(units, " or "), units)
+	cmd.MarkFlagsMutuallyExclusive("since-change", "as")
 	return cmd
 }
 
@@ -54,6 +63,9 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	f.read.listener = needs.NewListener()
 	f.read.lazy = true
+	if f.since != "" {
+		return f.changed(cmd, args, prices)
+	}
 	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
 		advice, err := f.advice(cmd, corpus, prices)
 		if err != nil {

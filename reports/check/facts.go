@@ -54,6 +54,14 @@ type fact struct {
 	own           map[string]float64 // before, of sessions that the baseline has too
 }
 
+// Moved is what the clients do otherwise than in the baseline.
+type Moved struct {
+	Fact          string
+	Before, After float64
+	Never         bool               // the baseline has none; Before is what it reached without one
+	Each          map[string]float64 // what it costs more than with Before, USD by session; nil where that is unknown
+}
+
 // had formats the value in the baseline.
 func (c *fact) had() string {
 	if c.never {
@@ -105,10 +113,12 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 		}
 		each, ok, err := in.price(c)
 		cost := 0.0
+		m := Moved{Fact: name, Before: c.before, After: c.after, Never: c.never}
 		switch {
 		case err != nil:
 			r.fail(0, "pricing a fact: %v", err)
 		case ok:
+			m.Each = each
 			usd := 0.0
 			for _, id := range slices.Sorted(maps.Keys(each)) {
 				usd += each[id]
@@ -118,6 +128,7 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 			more += max(0, usd)
 			text += fmt.Sprintf(" (with what was: %s, %s)", costFigure(usd), signedPoints(math.Round(-1000*usd/of)/10))
 		}
+		r.Moved = append(r.Moved, m)
 		at := 0 // the dearest first
 		for at < len(costs) && math.Abs(costs[at]) >= math.Abs(cost) {
 			at++

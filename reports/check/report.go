@@ -66,6 +66,7 @@ type Report struct {
 	Schema   int       `json:"schema"`
 	Change   *Change   `json:"change,omitempty"`  // of the bill since the baseline
 	Changed  []string  `json:"changed,omitempty"` // what clients do otherwise than in the baseline, with what it costs
+	Moved    []Moved   `json:"-"`                 // the same, of facts
 	File     string    `json:"file"`
 	OK       bool      `json:"ok"`
 	Version  string    `json:"version"`

@@ -1,0 +1,215 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
+)
+
+// Since compares the sessions of an agent before and since a setting was changed.
+type Since struct {
+	Agent  string `json:"agent"`
+	Before Side   `json:"before"`
+	Since  Side   `json:"since"`
+	// Change is the change of the bill per call, nil where a side has too few sessions or no bill.
+	Change *Change    `json:"change,omitempty"`
+	Facts  []KeptFact `json:"facts"`
+	title  string
+}
+
+// Side are the sessions of one side.
+type Side struct {
+	Sessions int `json:"sessions"`
+	Calls    int `json:"calls"`
+}
+
+// KeptFact is what clients do otherwise since the change, what that was said to save, and what it saves.
+type KeptFact struct {
+	Fact   string  `json:"fact"`
+	Before float64 `json:"before"` // a share, or tokens
+	Since  float64 `json:"since"`
+	// Said is what a simulation of the sessions before says that it saves, and Saved what the sessions since cost less
+	// than they are predicted to cost without it. Nil where that is not known.
+	Said  *Saving `json:"said,omitempty"`
+	Saved *Saving `json:"saved,omitempty"`
+
+	never bool
+}
+
+// Saving is a share of a cost that is saved, with its 95 % interval and what was drawn for it.
+type Saving struct {
+	Share float64 `json:"share"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Drawn string  `json:"drawn_by,omitzero"`
+}
+
+// leastSides is how many sessions either side needs.
+const leastSides = 2
+
+// SinceOf compares two runs by the division of a gate. units are what may be drawn in the place of the sessions of now, and
+// say returns what a simulation of the sessions before says that a fact at another value saves; nil for a fact that is no
+// setting.
+func SinceOf(
+	title string, before, now *Input, units func(ids []string) []stats.Units, say func(fact string, value float64) (*Saving, error),
+) (*Since, error) {
+	s := &Since{title: title, Before: Side{len(before.Sessions), before.Calls}, Since: Side{len(now.Sessions), now.Calls}, Facts: []KeptFact{}}
+	if min(s.Before.Sessions, s.Since.Sessions) < leastSides {
+		return s, nil
+	}
+	f := &File{Level: defaultLevel, Unpriced: "allow", Facts: Facts{Lifetime: "any"}}
+	b, err := f.NewBaseline(before)
+	if err != nil {
+		return nil, err
+	}
+	r := f.Judge(now, Loaded{Baseline: b})
+	s.Change = r.Change
+	past := f.past(now)
+	for i := range r.Moved {
+		m := &r.Moved[i]
+		fact := KeptFact{Fact: m.Fact, Before: m.Before, Since: m.After, never: m.Never}
+		if m.Each != nil {
+			fact.Saved = saved(m, past, units)
+			if fact.Said, err = say(m.Fact, m.After); err != nil {
+				return nil, err
+			}
+		}
+		s.Facts = append(s.Facts, fact)
+	}
+	slices.SortStableFunc(s.Facts, func(a, b KeptFact) int { return b.weight() - a.weight() })
+	return s, nil
+}
+
+// weight orders facts: settings with what they save first.
+func (k *KeptFact) weight() int {
+	if k.Saved != nil {
+		return 1
+	}
+	return 0
+}
+
+// saved returns what sessions are predicted to cost less with a fact than with what was before.
+func saved(m *Moved, list []Past, units func(ids []string) []stats.Units) *Saving {
+	var with, without []float64
+	var ids []string
+	for i := range list {
+		usd := list[i].predicted()
+		with, without, ids = append(with, usd), append(without, usd-m.Each[list[i].key]), append(ids, list[i].key)
+	}
+	e := stats.Estimator{}.One(stats.Pair{Base: stats.Figure{Part: without}, Other: stats.Figure{Part: with}, Relative: true, Units: units(ids)})
+	return SavingOf(&e)
+}
+
+// SavingOf returns an estimated difference of costs as a saving; nil where nothing is known.
+func SavingOf(e *stats.Estimate) *Saving {
+	if math.IsNaN(e.Relative) || !e.RelativeInterval.Known() {
+		return nil
+	}
+	return &Saving{0 - e.Relative, 0 - e.RelativeInterval.High, 0 - e.RelativeInterval.Low, e.Units}
+}
+
+// String says a saving as a difference of costs.
+func (v *Saving) String() string {
+	if v == nil {
+		return document.Dash
+	}
+	percent := document.SignedPercent
+	return fmt.Sprintf("%s (%s … %s)", percent(0-v.Share), percent(0-v.High), percent(0-v.Low))
+}
+
+// predictionError is how far predictions under another setting are from what real clients cost, on average, as a share of
+// the cost (docs/validation.md).
+const predictionError = 0.06
+
+// verdict says whether a fact saves what was said. The squares of the errors of both savings and of predictions add up to the
+// square of the error of their difference.
+func (k *KeptFact) verdict() string {
+	if k.Said == nil || k.Saved == nil {
+		return document.Dash
+	}
+	more := k.Saved.Share - k.Said.Share
+	low := math.Hypot(math.Hypot(k.Saved.Share-k.Saved.Low, k.Said.High-k.Said.Share), predictionError)
+	high := math.Hypot(math.Hypot(k.Saved.High-k.Saved.Share, k.Said.Share-k.Said.Low), predictionError)
+	switch {
+	case more+high < 0:
+		return "less than said"
+	case more-low > 0:
+		return "more than said"
+	case k.Saved.Low <= 0 && k.Saved.High >= 0:
+		return "too few to tell"
+	}
+	return "as said"
+}
+
+// SinceDocument reports comparisons, an agent in each.
+func SinceDocument(date string, list []*Since, remarks []string) *document.Document {
+	d := &document.Document{Title: "Since the change", Head: append([]string{"sessions that began before " + date + ", and from it on"}, remarks...),
+		JSON: document.Indented(list), Data: func() *document.Table { return sinceData(list) }}
+	for _, s := range list {
+		d.Sections = append(d.Sections, s.section())
+	}
+	d.Notes = []string{"PER CALL divides the change of the bill of a call as sim check does: work is what these tasks would have cost " +
+		"more with the client as it was; prices are other prices and models; facts is what the client does otherwise, predicted on the " +
+		"sessions since; cache is what the server billed beyond what is predicted. SAID is what a simulation of the sessions before says of " +
+		"the value that was set, SAVED what the sessions since are predicted to cost less than with what was before, with 95 % intervals."}
+	return d
+}
+
+func (s *Since) section() document.Section {
+	out := document.Section{Title: s.title}
+	say := func(format string, args ...any) {
+		out.Blocks = append(out.Blocks, document.Text{Text: fmt.Sprintf(format, args...)})
+	}
+	say("%s with %s before, %s with %s since.", document.Count(s.Before.Sessions, "session"), document.Count(s.Before.Calls, "call"),
+		document.Count(s.Since.Sessions, "session"), document.Count(s.Since.Calls, "call"))
+	switch {
+	case s.Change == nil && min(s.Before.Sessions, s.Since.Sessions) < leastSides:
+		say("Too few to compare: either side needs %d.", leastSides)
+		return out
+	case s.Change == nil:
+		say("A side has no bill: its logs have no counts of input, or its models no prices.")
+		return out
+	}
+	c := s.Change
+	rest := ""
+	if c.RestLow != nil && c.RestHigh != nil {
+		rest = fmt.Sprintf(" Of the cache, what no cause explains is %s (95 %%: %s … %s) of the bill before.", document.SignedPercent(c.Rest/c.Was),
+			document.SignedPercent(*c.RestLow/c.Was), document.SignedPercent(*c.RestHigh/c.Was))
+	}
+	say("A %s cost %s before and %s since: %s.%s", c.Per, document.USD(c.Was, 4), document.USD(c.Now, 4), c.Text, rest)
+	if len(s.Facts) == 0 {
+		say("No setting that logs show has changed: lifetimes of cache entries, sizes at which contexts are compacted, tools and system prompt are as before.")
+		return out
+	}
+	t := &document.Table{Columns: append(document.Left("WHAT CHANGED"), append(document.Right("", "BEFORE", "SINCE", "SAID", "SAVED"), document.Left("VERDICT")...)...)}
+	for i := range s.Facts {
+		k := &s.Facts[i]
+		was := fact{before: k.Before, never: k.never}
+		t.Rows = append(t.Rows, []any{k.Fact, was.had(), factFigure(k.Since), k.Said.String(), k.Saved.String(), k.verdict()})
+	}
+	out.Blocks = append(out.Blocks, t)
+	return out
+}
+
+// sinceData returns the facts that changed, for programs.
+func sinceData(list []*Since) *document.Table {
+	t := &document.Table{Columns: document.Columns("agent", "fact", "before", "since", "said_share", "said_low", "said_high", "saved_share", "saved_low", "saved_high", "verdict")}
+	for _, s := range list {
+		for i := range s.Facts {
+			k := &s.Facts[i]
+			row := []any{s.Agent, k.Fact, k.Before, k.Since}
+			for _, v := range []*Saving{k.Said, k.Saved} {
+				if v == nil {
+					row = append(row, nil, nil, nil)
+				} else {
+					row = append(row, v.Share, v.Low, v.High)
+				}
+			}
+			t.Rows = append(t.Rows, append(row, k.verdict()))
+		}
+	}
+	return t
+}
