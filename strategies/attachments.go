@@ -62,7 +62,8 @@ func (p *attachments) most() int64 {
 // attach returns what comes back when the entries [from, to) are compacted, and
 // the number of files among it. Files in kept, by object, do not come back.
 func (p *attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([]prompt.Ref, int) {
-	refs := p.Files.restore(t, from, to, kept, c.changed)
+	c.disk.look(t)
+	refs := p.Files.restore(t, from, to, kept, &c.disk)
 	files := len(refs)
 	arena := t.Context.Arena()
 	whole := func(m memory) { refs = append(refs, arena.Add(m.block(m.tokens))) }
@@ -141,7 +142,7 @@ type fileBudget struct {
 	OverEach   overEach   `yaml:"over_each" doc:"a file larger than each: cut it, name it alone, or what the version of the client does" needs:"count"`
 	Bytes      bool       `yaml:"by_bytes" doc:"a file has the tokens of its bytes at the rate of the recording's results" needs:"count"`
 	Shown      float64    `yaml:"shown" doc:"share of the files that a command alone has shown (cat FILE) which come back too, 0…1" unit:"share" min:"0" max:"1" off:"0" needs:"count"`
-	Changed    bool       `yaml:"changed_first" doc:"the files that were changed last come first, as the client orders them by their time on disk, and behind them those that were read last; what a compaction restored counts no more" needs:"count"`
+	Changed    bool       `yaml:"changed_first" doc:"the files that were changed last come first, as the client orders them by their time on disk, and behind them those that were read last" needs:"count"`
 	Total      int32      `yaml:"total" doc:"tokens of all files" unit:"tokens" min:"0" needs:"count"`
 	OverBudget overBudget `yaml:"over_budget" doc:"a file that does not fit the total: skip it and go on, or stop" needs:"count"`
 }
@@ -175,7 +176,7 @@ func (overEach) Names() []string { return []string{"cut", "name", "version"} }
 const nameTokens = 60
 
 // What a restored file has beyond what the conversation saw, in Claude Code 2.1.332: the client's words around it, bytes,
-// and the line numbers of one that a command had shown without them, as a share of its bytes.
+// and the line numbers of one that was written or shown by a command, without them, as a share of its bytes.
 const (
 	readWords   = 200
 	lineNumbers = 0.09
@@ -197,37 +198,32 @@ func namesLargeFiles(release string) bool {
 
 // restore returns blocks for the files accessed last among the entries [from, to): read, edited or
 // written (000:468; 002:158), newest first. Files that kept messages show are left out. A file is
-// read again as it is now.
-func (b *fileBudget) restore(t *Turn, from, to int, kept, changed []int32) []prompt.Ref {
+// read again as the disk has it now.
+func (b *fileBudget) restore(t *Turn, from, to int, kept []int32, d *disk) []prompt.Ref {
 	var refs []prompt.Ref
+	var held []int32
 	seen := slices.Clone(kept)
-	left, n := b.Total, 0
-	accesses, names := b.accesses(t, from, to), b.names(t)
-	known := accesses // what says how large a file is, restored files among them
-	if b.Changed {
-		all := *b
-		all.Changed = false
-		known = all.accesses(t, from, to)
-	}
-	for _, file := range b.newest(accesses, changed) {
+	left, n, names := b.Total, 0, b.names(t)
+	for _, file := range b.newest(b.accesses(t, from, to, d), d) {
 		if n == b.Count {
 			break
 		}
-		if slices.Contains(seen, file.Object) || !ownFile(t, file) {
+		if slices.Contains(seen, file.object) || !ownFile(t, file.object) {
 			continue
 		}
-		seen = append(seen, file.Object)
-		size, identity := asItIsNow(file.Object, known)
+		seen = append(seen, file.object)
+		now := d.file(file.object)
+		size := now.size
 		bytes := size.bytes
 		if b.Bytes && t.PerByte > 0 {
-			if file.Op == prompt.OpExec {
+			if now.bare {
 				size.bytes += int32(lineNumbers * float64(size.bytes))
 			}
 			size.bytes += readWords
 			size.tokens = int32(float64(size.bytes)*t.PerByte + 0.5)
 		}
 		tokens, named := min(size.tokens, b.Each), false
-		if names && max(int64(size.tokens), ends(file.Object, known)) > int64(b.Each) {
+		if names && max(int64(size.tokens), now.least) > int64(b.Each) {
 			tokens, named = min(b.Each, nameTokens), true
 		}
 		if tokens == 0 {
@@ -241,59 +237,69 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept, changed []int32) []pro
 			continue
 		}
 		left -= tokens
+		held = append(held, file.object)
 		a := size.block(tokens)
-		a.Digest = a.Digest.Extend(identity)
+		a.Digest = a.Digest.Extend(now.writes)
 		if b.Bytes {
 			a.Bytes = bytes
 		}
-		if b.Changed && named { // the client forgets that it read the file
-			refs = append(refs, t.Context.Arena().Add(a))
-			continue
-		}
-		a.Object, a.Op = file.Object, prompt.OpRead
-		if file.Op == prompt.OpRead {
-			a.Tool = file.Tool
+		if !b.Changed || !named {
+			a.Object, a.Op, a.Tool = file.object, prompt.OpRead, file.tool
 		}
 		refs = append(refs, t.Context.Arena().Add(a))
+	}
+	if b.Changed {
+		d.hold(held)
 	}
 	return refs
 }
 
-// newest returns accesses in the order in which files come back; changed are the objects of files in the order of their
-// last change.
-func (b *fileBudget) newest(accesses []*prompt.Block, changed []int32) []*prompt.Block {
-	list := slices.Clone(accesses)
-	slices.Reverse(list)
-	if b.Changed {
-		slices.SortStableFunc(list, func(x, y *prompt.Block) int {
-			return cmp.Compare(slices.Index(changed, y.Object), slices.Index(changed, x.Object))
-		})
-	}
-	return list
+// access is a file that the client knows, and the tool that read it, 0 for none.
+type access struct {
+	object int32
+	tool   uint16
 }
 
-// accesses returns the blocks of the entries [from, to) that end an access to a file: a
-// read, an edit or a write without error, and in a share of the cases a command that shows the file.
-func (b *fileBudget) accesses(t *Turn, from, to int) []*prompt.Block {
-	list := make([]*prompt.Block, 0, 8+(to-from)/4)
+// newest returns accesses in the order in which files come back.
+func (b *fileBudget) newest(accesses []access, d *disk) []access {
+	slices.Reverse(accesses)
+	if b.Changed {
+		slices.SortStableFunc(accesses, func(x, y access) int { return cmp.Compare(d.changedAt(y.object), d.changedAt(x.object)) })
+	}
+	return accesses
+}
+
+// accesses returns the files of the entries [from, to) by the end of an access: a
+// read, an edit or a write without error, in a share of the cases a command that shows the file. Before them stand the files
+// that the client's process holds.
+func (b *fileBudget) accesses(t *Turn, from, to int, d *disk) []access {
+	list := make([]access, 0, 8+(to-from)/4)
+	if b.Changed {
+		list = d.held(list)
+	}
 	for i := from; i < to; i++ {
 		k, block := t.Context.At(i).Kind, t.Context.BlockAt(i)
 		if !reached(block) {
 			continue
 		}
+		a := access{object: block.Object}
 		switch k {
 		case prompt.KindToolResult:
 			switch block.Op {
-			case prompt.OpRead, prompt.OpEdit, prompt.OpWrite:
-				list = append(list, block)
+			case prompt.OpRead:
+				a.tool = block.Tool
+				list = append(list, a)
+			case prompt.OpEdit, prompt.OpWrite:
+				list = append(list, a)
 			case prompt.OpExec:
 				if unit(block.Digest) < b.Shown {
-					list = append(list, block)
+					list = append(list, a)
 				}
 			}
 		case prompt.KindAttachment:
 			if block.Op == prompt.OpRead && !(b.Changed && block.Flags&prompt.FlagMeta != 0) {
-				list = append(list, block)
+				a.tool = block.Tool
+				list = append(list, a)
 			}
 		}
 	}
@@ -308,7 +314,7 @@ func unit(d prompt.Digest) float64 { return float64(d.Lo>>11) / (1 << 53) }
 // is unchanged is a read (002:159).
 func isRead(t *Turn, i int) bool {
 	b, k := t.Context.BlockAt(i), t.Context.At(i).Kind
-	return (k == prompt.KindToolResult || k == prompt.KindAttachment) && b.Op == prompt.OpRead && reached(b) && ownFile(t, b)
+	return (k == prompt.KindToolResult || k == prompt.KindAttachment) && b.Op == prompt.OpRead && reached(b) && ownFile(t, b.Object)
 }
 
 // reached reports whether a block shows a file, and its call did not fail.
@@ -316,51 +322,14 @@ func reached(b *prompt.Block) bool { return b.Object >= 0 && b.Flags&prompt.Flag
 
 // ownFile reports whether a block shows a file that returns to the context only as a
 // restored file.
-func ownFile(t *Turn, b *prompt.Block) bool {
-	path := t.object(b)
+func ownFile(t *Turn, object int32) bool {
+	path := t.object(&prompt.Block{Object: object})
 	return !isPlan(path) && !isTranscript(path) && !strings.HasSuffix(path, "/CLAUDE.md") && path != "CLAUDE.md"
 }
 
 // isTranscript reports whether a path names a session's transcript.
 func isTranscript(path string) bool {
 	return strings.HasSuffix(path, ".jsonl") && strings.Contains(path, "/.claude/projects/")
-}
-
-// stubBytes is the largest result that says only that a file is unchanged, bytes.
-const stubBytes = 200
-
-// asItIsNow returns the size of an object after accesses (002:160) and the identity of
-// what was written to it. A write or a read of the whole sets the size, an edit adds to
-// it; until the whole is known, reads of parts are lower bounds.
-func asItIsNow(object int32, accesses []*prompt.Block) (size memory, writes prompt.Digest) {
-	whole := false
-	for _, b := range accesses {
-		if b.Object != object {
-			continue
-		}
-		switch part := b.RangeFrom > 0 || b.RangeLen > 0; {
-		case b.Op == prompt.OpWrite:
-			size.resize(b.RangeLen)
-			writes, whole = writes.Extend(b.Digest), true
-		case b.Op == prompt.OpEdit:
-			size.resize(size.bytes + b.RangeLen)
-			writes = writes.Extend(b.Digest)
-		case part && !whole && b.Bytes > size.bytes, !part && (b.Bytes > stubBytes || b.Bytes > size.bytes):
-			size, whole = memoryOf(b), !part
-		}
-	}
-	return size, writes
-}
-
-// ends returns the least tokens of an object whose parts were read: those up to the end of
-// a part, by the part's tokens a line. Writes, edits and reads of the whole say nothing here.
-func ends(object int32, accesses []*prompt.Block) (tokens int64) {
-	for _, b := range accesses {
-		if b.Object == object && b.Op == prompt.OpRead && b.RangeFrom > 0 && b.RangeLen > 0 {
-			tokens = max(tokens, int64(b.Tokens)*int64(b.RangeFrom+b.RangeLen-1)/int64(b.RangeLen))
-		}
-	}
-	return tokens
 }
 
 // tool returns the name of a block's tool, "" for none.

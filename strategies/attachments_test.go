@@ -15,7 +15,8 @@ type file struct {
 
 func restored(k *talk, b fileBudget, kept ...int32) []file {
 	var got []file
-	for _, r := range b.restore(&k.Turn, Body(k.Context), k.Context.Len(), kept, nil) {
+	k.disk.look(&k.Turn)
+	for _, r := range b.restore(&k.Turn, Body(k.Context), k.Context.Len(), kept, &k.disk) {
 		block := k.Context.Block(r)
 		got = append(got, file{k.object(block), block.Tokens})
 	}
@@ -144,7 +145,8 @@ func TestRestoredContentIsFresh(t *testing.T) {
 			k.round("Edit", "/src/a.go", 50)
 		}
 		b := fileBudget{Count: 5, Each: 5000, Total: 50000}
-		return k.Context.Block(b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, nil)[0]).Digest
+		k.disk.look(&k.Turn)
+		return k.Context.Block(b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, &k.disk)[0]).Digest
 	}
 	if digest(false) == digest(true) {
 		t.Error("an edited file came back as it was")
@@ -262,8 +264,8 @@ func TestStubLeavesTheSize(t *testing.T) {
 }
 
 // The files of Claude Code 2.1.332: first the files that were changed last, then the files that were read or shown by
-// cat last; what a compaction restored counts no more. A file has the tokens of its bytes and of 200 bytes of the client's
-// words, half a token each here, and cat leaves out line numbers, 9 % of its bytes; above 5,000 it is named, and counts.
+// cat last. A file has the tokens of its bytes and of 200 bytes of the client's words, half a token each here, and cat leaves
+// out line numbers, 9 % of its bytes; above 5,000 it is named, and counts.
 func TestRestoredFilesByChange(t *testing.T) {
 	k := newTalk()
 	k.PerByte = 0.5
@@ -272,34 +274,70 @@ func TestRestoredFilesByChange(t *testing.T) {
 	k.round("Write", "/large", 10).RangeLen = 20_000
 	k.round("Read", "/read", 300)
 	shown := k.round("Bash", "/shown", 250)
-	shown.Op, shown.Object = prompt.OpExec, k.round("Read", "/failed", 1).Object
-	k.Context.BlockAt(k.Context.Len() - 1).Flags |= prompt.FlagError
-	back := k.add(prompt.KindAttachment, 500)
-	back.Op, back.Object, back.Flags = prompt.OpRead, k.round("Read", "/back", 1).Object, prompt.FlagMeta
-	k.Context.BlockAt(k.Context.Len() - 1).Flags |= prompt.FlagError
-	var c Carried
-	c.gather(&k.Turn, Body(k.Context), k.Context.Len())
-	b := fileBudget{Count: 5, Each: 5000, Total: 50_000, OverEach: overEachName, Bytes: true, Changed: true, Shown: 1}
-	var got []file
-	for _, r := range b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, c.changed) {
-		block := k.Context.Block(r)
-		got = append(got, file{k.object(block), block.Tokens})
+	shown.Op, shown.Object = prompt.OpExec, k.path("/shown")
+	b := byChange
+	if b.Shown = 0; len(restored(k, b)) != 3 {
+		t.Error("what a command showed comes back without being asked for")
 	}
-	want := []file{{"", 60}, {"/changed", (1600 + 200) / 2}, {"/failed", (1000 + 90 + 200) / 2}, {"/read", (1200 + 200) / 2}}
-	if !slices.Equal(got, want) {
+	b.Shown = 1
+	want := []file{{"", 60}, {"/changed", (1600 + 200) / 2}, {"/shown", (1000 + 90 + 200) / 2}, {"/read", (1200 + 200) / 2}}
+	if got := restored(k, b); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	// A file that a compaction restored, whole, is as large as that says when it is edited: 1,600 bytes and 40 more.
-	whole := k.add(prompt.KindAttachment, 400)
-	edit := k.round("Edit", "/edited", 10)
-	whole.Op, whole.Object, whole.Flags = prompt.OpRead, edit.Object, prompt.FlagMeta
-	edit.RangeLen = 40
-	c.gather(&k.Turn, Body(k.Context), k.Context.Len())
-	first := k.Context.Block(b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, c.changed)[0])
-	if k.object(first) != "/edited" || first.Tokens != (1640+200)/2 || first.Bytes != 1640 {
-		t.Errorf("%s of %d tokens and %d bytes comes first, want /edited of 920 and 1,640", k.object(first), first.Tokens, first.Bytes)
+}
+
+var byChange = fileBudget{Count: 5, Each: 5000, Total: 50_000, OverEach: overEachName, Bytes: true, Changed: true, Shown: 1}
+
+// restoredBefore adds a file that an earlier compaction restored, of which the messages show no more.
+func (k *talk) restoredBefore(path string, tokens int32) {
+	b := k.add(prompt.KindAttachment, tokens)
+	b.Op, b.Object, b.Flags = prompt.OpRead, k.path(path), prompt.FlagMeta
+}
+
+// A file is as large as it is now, whatever messages have shown the whole of it: 1,600 bytes were restored, 40 came by an
+// edit, and 60 by one behind a compaction that did not restore it.
+func TestFilesOutliveTheirMessages(t *testing.T) {
+	k := newTalk()
+	k.PerByte = 0.5
+	k.restoredBefore("/edited", 400)
+	k.round("Edit", "/edited", 10).RangeLen = 40
+	want := func(bytes int32) {
+		t.Helper()
+		k.disk.look(&k.Turn)
+		block := k.Context.Block(byChange.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, &k.disk)[0])
+		if k.object(block) != "/edited" || block.Tokens != (bytes+200)/2 || block.Bytes != bytes {
+			t.Errorf("%s of %d tokens and %d bytes comes first, want /edited of %d bytes", k.object(block), block.Tokens, block.Bytes, bytes)
+		}
 	}
-	if b.Shown = 0; len(b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, c.changed)) != 4 {
-		t.Error("what a command showed comes back without being asked for")
+	want(1640)
+	k.Context.Replace(Body(k.Context), k.Context.Len(), nil, prompt.CauseCompaction)
+	k.round("Edit", "/edited", 10).RangeLen = 60
+	want(1700)
+}
+
+// What a compaction restored comes back behind the next one, touched or not, unless another process of the client came
+// between: claude -p starts one for each prompt, and that process knows what the messages show. 500 tokens are 2,000 bytes.
+func TestRestoredFilesComeBack(t *testing.T) {
+	for _, tc := range []struct {
+		entry  string
+		prompt bool
+		want   []file
+	}{
+		{"sdk-cli", false, []file{{"/read", 700}, {"/back", 1100}}},
+		{"sdk-cli", true, []file{{"/read", 700}}},
+		{"cli", true, []file{{"/read", 700}, {"/back", 1100}}},
+	} {
+		k := newTalk()
+		k.PerByte, k.Entry = 0.5, tc.entry
+		k.round("Read", "/back", 500)
+		restored(k, byChange)
+		k.Context.Replace(Body(k.Context), k.Context.Len(), nil, prompt.CauseCompaction)
+		if tc.prompt {
+			k.add(prompt.KindPrompt, 20)
+		}
+		k.round("Read", "/read", 300)
+		if got := restored(k, byChange); !slices.Equal(got, tc.want) {
+			t.Errorf("%s, a prompt between %v: %v, want %v", tc.entry, tc.prompt, got, tc.want)
+		}
 	}
 }

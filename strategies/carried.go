@@ -11,7 +11,7 @@ import (
 // of Claude Code that are about to be compacted. The zero value holds nothing.
 type Carried struct {
 	skills   []memory // by last invocation, oldest first
-	changed  []int32  // objects of the files that were edited or written, by their last change
+	disk     disk
 	plan     memory
 	todos    memory
 	planMode bool
@@ -19,9 +19,21 @@ type Carried struct {
 
 // CopyFrom makes c an independent copy of o.
 func (c *Carried) CopyFrom(o *Carried) {
-	skills, changed := append(c.skills[:0], o.skills...), append(c.changed[:0], o.changed...)
+	skills, files := append(c.skills[:0], o.skills...), append(c.disk.files[:0], o.disk.files...)
 	*c = *o
-	c.skills, c.changed = skills, changed
+	c.skills, c.disk.files = skills, files
+}
+
+// clone returns an independent copy of c.
+func (c *Carried) clone() Carried {
+	var o Carried
+	o.CopyFrom(c)
+	return o
+}
+
+// emptied returns what holds nothing, with the memory of c.
+func (c *Carried) emptied() Carried {
+	return Carried{skills: c.skills[:0], disk: disk{files: c.disk.files[:0]}}
 }
 
 // carriedOr returns what the thread carries, or own where each layer keeps its own.
@@ -77,9 +89,6 @@ func (c *Carried) gather(t *Turn, from, to int) {
 		case prompt.KindToolUse:
 			c.note(t, b)
 		case prompt.KindToolResult:
-			if (b.Op == prompt.OpEdit || b.Op == prompt.OpWrite) && reached(b) {
-				c.changed = append(slices.DeleteFunc(c.changed, func(o int32) bool { return o == b.Object }), b.Object)
-			}
 			if t.tool(b) == "Skill" && b.Flags&prompt.FlagError == 0 {
 				c.invoke(skillAt(t, i, to))
 			}

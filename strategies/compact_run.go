@@ -34,7 +34,7 @@ func (l *compact) Name() string { return CompactName }
 
 func (l *compact) Clone() Layer {
 	c := *l
-	c.carried.skills, c.carried.changed = slices.Clone(l.carried.skills), slices.Clone(l.carried.changed)
+	c.carried = l.carried.clone()
 	c.beside = besideCall{} // belongs to the thread that made it
 	c.looked = 0            // a branch counts rounds of its own
 	return &c
@@ -49,7 +49,7 @@ func (l *compact) Copy() Layer {
 func (l *compact) adopt(params any) { l.params = *params.(*CompactParams) }
 
 func (l *compact) Reset() {
-	*l = compact{params: l.params, due: l.due, carried: Carried{skills: l.carried.skills[:0], changed: l.carried.changed[:0]}}
+	*l = compact{params: l.params, due: l.due, carried: l.carried.emptied()}
 }
 
 func (l *compact) BeforeRequest(t *Turn) Outcome {

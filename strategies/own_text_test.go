@@ -56,7 +56,8 @@ func TestBudgetsAreReached(t *testing.T) {
 		k.round("Read", path, 5000)
 	}
 	files := fileBudget{Count: 5, Each: 5000, Total: 10_000, OverBudget: overBudgetStop}
-	refs := files.restore(&k.Turn, from, k.Context.Len(), nil, nil)
+	k.disk.look(&k.Turn)
+	refs := files.restore(&k.Turn, from, k.Context.Len(), nil, &k.disk)
 	if len(refs) != 2 {
 		t.Fatalf("%d files of 5,000 in 10,000, want 2", len(refs))
 	}
@@ -64,11 +65,11 @@ func TestBudgetsAreReached(t *testing.T) {
 		t.Errorf("what was read comes back as %+v, want a read", b)
 	}
 	files.Total = 50_000
-	if refs := files.restore(&k.Turn, from+1, k.Context.Len(), nil, nil); len(refs) != 3 {
+	if refs := files.restore(&k.Turn, from+1, k.Context.Len(), nil, &k.disk); len(refs) != 3 {
 		t.Errorf("%d files, the oldest read first of all, want 3", len(refs))
 	}
 	k.round("Write", "/d", 10)
-	if refs := files.restore(&k.Turn, k.Context.Len()-1, k.Context.Len(), nil, nil); len(refs) == 1 && k.Context.Block(refs[0]).Tool != 0 {
+	if refs := files.restore(&k.Turn, k.Context.Len()-1, k.Context.Len(), nil, &k.disk); len(refs) == 1 && k.Context.Block(refs[0]).Tool != 0 {
 		t.Errorf("what was written comes back as %+v, want no tool of its own", k.Context.Block(refs[0]))
 	}
 }

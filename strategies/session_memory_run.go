@@ -1,7 +1,6 @@
 package strategies
 
 import (
-	"slices"
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -53,7 +52,7 @@ func (l *sessionMemory) Name() string { return SessionMemoryName }
 func (l *sessionMemory) Clone() Layer {
 	c := *l
 	c.running, c.stuck, c.until = false, false, 0
-	c.carried.skills = slices.Clone(l.carried.skills)
+	c.carried = l.carried.clone()
 	return &c
 }
 
@@ -64,7 +63,7 @@ func (l *sessionMemory) Copy() Layer {
 }
 
 func (l *sessionMemory) Reset() {
-	*l = sessionMemory{params: l.params, carried: Carried{skills: l.carried.skills[:0]}}
+	*l = sessionMemory{params: l.params, carried: l.carried.emptied()}
 }
 
 // AfterResponse updates the memory when the conversation has grown by enough

@@ -14,6 +14,7 @@ type talk struct {
 	Turn
 	arena prompt.Arena
 	calls int32
+	disk  disk // what restored knows of files
 }
 
 // quiet is a host that does nothing.

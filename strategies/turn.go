@@ -16,6 +16,7 @@ type Turn struct {
 	Objects []string       // paths by Block.Object
 	Agent   string         // that made the recording
 	Version string         // of its client
+	Entry   string         // how that was started, as traces.Session.Entry
 	Model   string         // of the round
 	// Waits says that the client's version compacts conversations of the model by itself only where the server refuses a
 	// request (client.WaitsForRefusal), and that the recording shows nothing else.
