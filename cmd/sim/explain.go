@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -22,8 +23,10 @@ type explainFlags struct {
 	traceFlags
 	strategy string
 	seed     uint64
+	profile  string
 	window   int64
 	all      bool
+	open     bool
 	set      []string
 }
 
@@ -55,6 +58,8 @@ drawn in segments. --format csv has every call with all figures.`,
 	completeFlag(cmd, "strategy", presetNames)
 	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
 	flags.Int64Var(&f.window, "window", 0, "context window in `TOKENS`; 0 for the window of each session's client")
+	flags.StringVar(&f.profile, "profile", scenarios.ProfileDefault, "fitted profile: default, none or a `FILE` written by sim calibrate")
+	flags.BoolVar(&f.open, "open-loop", false, "the agent acts as recorded, whatever the strategy forgot (agent.refetch=never)")
 	flags.BoolVar(&f.all, "all", false, "list every call")
 	flags.StringArrayVar(&f.set, "set", nil, "set a parameter of the scenario as `PATH=VALUE`, such as full-compact.trigger.fixed=80000; repeatable")
 	return cmd
@@ -65,7 +70,15 @@ func (f *explainFlags) asked() bool { return f.strategy != "" || len(f.set) > 0 
 
 func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	strategy := cmp.Or(f.strategy, results.StrategyRecorded)
-	_, plan, err := f.configured(scenarios.Plan{Seed: f.seed, Window: f.window, Workers: f.read.workers}, strategy, f.set...)
+	profiles, err := namedProfiles(f.profile)
+	if err != nil {
+		return err
+	}
+	set := slices.Concat([]string{"profile=" + f.profile}, f.set)
+	if f.open {
+		set = append(set, "agent.refetch=never")
+	}
+	_, plan, err := f.configured(scenarios.Plan{Seed: f.seed, Window: f.window, Workers: f.read.workers, Profiles: profiles}, strategy, set...)
 	if err != nil {
 		return err
 	}
@@ -81,11 +94,11 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err := plan.Prepare(cmd.Context(), corpus); err != nil { // as sim run learns from all sessions
 		return err
 	}
-	config, err := plan.Config(strategy, f.set)
+	config, err := plan.Config(strategy, set)
 	if err != nil {
 		return err
 	}
-	recorded, err := plan.Config(results.StrategyRecorded, nil)
+	recorded, err := plan.Config(results.StrategyRecorded, set[:1])
 	if err != nil {
 		return err
 	}
