@@ -299,6 +299,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(w, http.StatusBadRequest, err)
 			return
 		}
+		w.Header().Set("Content-Type", "application/json") // else Claude Code takes its own estimate, and restores larger files
 		fmt.Fprintf(w, `{"input_tokens":%d}`, sum(messages{}.parse(parsed, s.script.Density).blocks))
 		return
 	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/responses"):
