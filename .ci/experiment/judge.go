@@ -21,7 +21,7 @@ type outcome struct {
 	base       *prediction // open and closed loop under A, nil where that is what is asked
 	baseClosed *prediction
 	baseRule   *prediction
-	fetches    int // rounds of fetches that the recording has
+	looks      []int // rounds of fetches that the recording has, by place
 }
 
 // misses returns by how much a prediction is off, a share of the bill.
@@ -79,7 +79,7 @@ func judge(ctx context.Context, folder string) ([]*outcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		o := &outcome{pair: pr, real: bills[pr.to.Name], fetches: len(bills[pr.from.Name].Rounds)}
+		o := &outcome{pair: pr, real: bills[pr.to.Name], looks: bills[pr.from.Name].Rounds}
 		if o.usd, err = p.cost(o.real); err != nil {
 			return nil, err
 		}
@@ -128,6 +128,41 @@ type line struct {
 	ruled           int
 	// Rounds of fetches more than in the recording: real, by the built-in profile, and by the one that is told the rule.
 	rounds, built, foretold float64
+	placed, atStep          int // rounds that the last one foretells, and those before the step at which the agent really fetched
+}
+
+// steps returns the steps of the script before which rounds of fetches lie, given by their places among the main calls.
+func steps(rounds []int) []int {
+	list := make([]int, len(rounds))
+	for i, at := range rounds {
+		list[i] = at - i
+	}
+	return list
+}
+
+// foretold returns the rounds of fetches that the simulator adds to the recording by the agent's rule, and how many of them
+// lie before a step at which the agent really fetched more often than in the recording.
+func (o *outcome) foretold() (all, right int) {
+	more := map[int]int{}
+	for _, s := range steps(o.real.Rounds) {
+		more[s]++
+	}
+	for _, s := range steps(o.looks) {
+		more[s]--
+	}
+	for _, at := range o.rule.rounds {
+		step := at
+		for _, look := range o.looks {
+			if look < at {
+				step--
+			}
+		}
+		if all++; more[step] > 0 {
+			more[step]--
+			right++
+		}
+	}
+	return all, right
 }
 
 // group returns the name of the line that a pair belongs to.
@@ -177,9 +212,13 @@ func lines(list []*outcome) []*line {
 			g.ruled++
 			g.rule += math.Abs(o.misses(o.rule))
 			g.ruleWorst = max(g.ruleWorst, math.Abs(o.misses(o.rule)))
-			g.rounds += float64(len(o.real.Rounds) - o.fetches)
+			g.rounds += float64(len(o.real.Rounds) - len(o.looks))
 			g.foretold += o.rule.refetches
 			g.built += o.closed.refetches
+			if o.kind() == other {
+				all, right := o.foretold()
+				g.placed, g.atStep = g.placed+all, g.atStep+right
+			}
 		}
 	}
 	var ls []*line

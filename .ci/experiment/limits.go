@@ -30,6 +30,9 @@ func (l *line) measures() map[string]float64 {
 	if l.ruled > 0 {
 		m["cost, by rule"], m["worst, by rule"] = l.rule, l.ruleWorst
 	}
+	if l.placed > 0 {
+		m["fetches at their step"+right] = float64(l.atStep) / float64(l.placed)
+	}
 	return m
 }
 

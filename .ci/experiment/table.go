@@ -20,7 +20,7 @@ func eachPair(list []*outcome) string {
 		rule, rounds := "", ""
 		if o.rule != nil {
 			rule = fmt.Sprintf("%+.1f %%", 100*o.misses(o.rule))
-			rounds = fmt.Sprintf("%+d / %.0f / %.0f", len(o.real.Rounds)-o.fetches, o.closed.refetches, o.rule.refetches)
+			rounds = fmt.Sprintf("%+d / %.0f / %.0f", len(o.real.Rounds)-len(o.looks), o.closed.refetches, o.rule.refetches)
 		}
 		savings := "| | |"
 		if o.base != nil {
@@ -28,8 +28,8 @@ func eachPair(list []*outcome) string {
 			_, closed := o.saving(o.closed, o.baseClosed)
 			savings = fmt.Sprintf("%+.1f %% | %+.1f %% | %+.1f %%|", 100*real, 100*open, 100*closed)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %.3f | %.3f | %.3f | %+.1f %% | %+.1f %% | %s | %s %d / %.1f | %s / %s | %s / %s | %s |\n", o.name(), o.kind(), o.usd, o.open.usd, o.closed.usd,
-			100*o.misses(o.open), 100*o.misses(o.closed), rule, savings, len(o.real.Compactions), o.open.compactions,
+		fmt.Fprintf(&b, "| %s | %s | %.3f | %.3f | %.3f | %+.1f %% | %+.1f %% | %s | %s %d / %d | %s / %s | %s / %s | %s |\n", o.name(), o.kind(), o.usd, o.open.usd, o.closed.usd,
+			100*o.misses(o.open), 100*o.misses(o.closed), rule, savings, len(o.real.Compactions), len(o.open.places),
 			first(o.real.Compactions), first(o.open.places), size(o.real.Compactions), size(o.open.places), rounds)
 	}
 	return b.String()
@@ -54,10 +54,14 @@ func groups(lines []*line) string {
 		fmt.Fprintf(&b, "| %s | %d | %.1f %% (%.1f) | %.1f %% (%.1f) | %s | %s | %d of %d | %s |\n", l.group, l.pairs, 100*l.cost[0], 100*l.worst[0],
 			100*l.cost[1], 100*l.worst[1], saving, signs, l.first, l.pairs, behind)
 	}
-	b.WriteString("\n| the agent that reads again | pairs | cost by the built-in profile, closed | by its rule (worst) | rounds of fetches more than recorded, real / built-in / by rule |\n|---|---:|---:|---:|---:|\n")
+	b.WriteString("\n| the agent that reads again | pairs | cost by the built-in profile, closed | by its rule (worst) | rounds of fetches more than recorded, real / built-in / by rule | by rule at a step that was real |\n|---|---:|---:|---:|---:|---:|\n")
 	for _, l := range lines {
 		if l.ruled > 0 {
-			fmt.Fprintf(&b, "| %s | %d | %.1f %% | %.1f %% (%.1f) | %.0f / %.0f / %.0f |\n", strings.TrimPrefix(l.group, "reads again, "), l.ruled, 100*l.cost[1], 100*l.rule, 100*l.ruleWorst, l.rounds, l.built, l.foretold)
+			placed := "–"
+			if l.placed > 0 {
+				placed = fmt.Sprintf("%d of %d", l.atStep, l.placed)
+			}
+			fmt.Fprintf(&b, "| %s | %d | %.1f %% | %.1f %% (%.1f) | %.0f / %.0f / %.0f | %s |\n", strings.TrimPrefix(l.group, "reads again, "), l.ruled, 100*l.cost[1], 100*l.rule, 100*l.ruleWorst, l.rounds, l.built, l.foretold, placed)
 		}
 	}
 	return b.String()
