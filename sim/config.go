@@ -159,15 +159,22 @@ func (c *Config) window(cl Client, s *traces.Session, model string) int64 {
 	return recordedWindow(s, model, c.known(cl, s, model))
 }
 
+// anthropic is the provider of models that have two windows: Opus 4.6 and Sonnet 4.6 come with 200,000 and with a million.
+const anthropic = "anthropic"
+
 // known returns the context window that a client has for a model, tokens: its own, else the table's of models and prices, else
-// what the session's agent takes for models that it does not know.
+// what the session's agent takes for models that it does not know. Of two windows it is the smaller, until a request is larger.
 func (c *Config) known(cl Client, s *traces.Session, model string) int64 {
 	if w := cl.Window(model); w > 0 {
 		return w
 	}
 	if c.Prices != nil {
 		if p, err := c.Prices.Lookup(model, s.StartTime()); err == nil && p.Model.Window > 0 {
-			return int64(p.Model.Window)
+			w := int64(p.Model.Window)
+			if p.Model.Provider == anthropic {
+				w = min(w, client.ForVersion("").Window(model))
+			}
+			return w
 		}
 	}
 	return cmp.Or(agents.Of(s.Agent).Window, smallWindow)

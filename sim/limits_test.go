@@ -25,7 +25,8 @@ func TestWindowByClientAndModel(t *testing.T) {
 		{traces.AgentCodex, "0.171.0", "gpt-5.5", 258_400, 922_000},
 		{traces.AgentGemini, "0.61.0", "gemini-2.5-pro", 1_048_576, 0},
 		{traces.AgentCline, "3.0.65", "unheard-of", 128_000, 0},
-		{traces.AgentCline, "3.0.65", "claude-opus-4-6", 1_000_000, 0},
+		{traces.AgentCline, "3.0.65", "claude-opus-4-6", 200_000, 0}, // of its two windows the smaller
+		{traces.AgentPi, "1.6.0", "claude-opus-4-7", 1_000_000, 0},
 		{traces.AgentClaudeCode, "2.1.332", "claude-opus-4-6", 200_000, 0},
 		{traces.AgentClaudeCode, "2.1.332", "claude-opus-4-7", 1_000_000, 0},
 	} {
