@@ -77,8 +77,12 @@ func (r *Report) comment() *document.Document {
 		first.Blocks = append(first.Blocks, document.Text{Lead: line})
 	}
 	first.Blocks = append(first.Blocks, document.Text{Lead: mark + " sim check: " + r.Verdict(), Text: " (" + r.head() + ")"})
-	for _, blocks := range r.failing() {
+	failing := r.failing()
+	for _, blocks := range failing[:min(len(failing), mostTold)] {
 		first.Blocks = append(first.Blocks, blocks...)
+	}
+	if more := len(failing) - mostTold; more > 0 {
+		first.Blocks = append(first.Blocks, document.Text{Lead: fmt.Sprintf("and %s more", document.Whole(more))})
 	}
 	if t := r.table(func(s *Result) bool { return s.Status != OK }); len(t.Rows) > 0 {
 		first.Blocks = append(first.Blocks, t)
@@ -94,6 +98,9 @@ func (r *Report) comment() *document.Document {
 	}
 	return d
 }
+
+// mostTold is how many failures a comment tells apart from its table: it has room for 65,000 characters.
+const mostTold = 30
 
 // failing returns a paragraph for each failure and each suspect, with what to look at.
 func (r *Report) failing() (list [][]document.Block) {

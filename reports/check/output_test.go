@@ -167,3 +167,15 @@ func TestJSON(t *testing.T) {
 		}
 	}
 }
+
+// A comment with more failures than it has room for tells the first and counts the rest.
+func TestCommentOfManyFailures(t *testing.T) {
+	r := new(Report)
+	for range 400 {
+		r.Results = append(r.Results, Result{Metric: "cost_usd", Rule: "max 1", Status: Breach, Message: strings.Repeat("dear ", 30), Look: strings.Repeat("why ", 30)})
+	}
+	var b strings.Builder
+	if err := r.Write(&b, "markdown"); err != nil || !strings.Contains(b.String(), "and 370 more") {
+		t.Errorf("%v %d", err, b.Len())
+	}
+}
