@@ -54,6 +54,7 @@ type auditor struct {
 	results   toolResults
 	defects   defects
 	evidence  evidence
+	drift     drift
 	simulated map[string][]studies.Compaction // by session
 }
 
@@ -64,7 +65,7 @@ func Run(sessions []*traces.Session, o Options) (*Report, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	a := &auditor{options: o, bill: newBill(o.Zone), simulated: map[string][]studies.Compaction{}}
+	a := &auditor{options: o, bill: newBill(o.Zone), drift: drift{zone: o.Zone}, simulated: map[string][]studies.Compaction{}}
 	for _, c := range o.Compactions {
 		a.simulated[c.Session] = append(a.simulated[c.Session], c)
 	}
@@ -90,6 +91,7 @@ func (a *auditor) session(s *traces.Session) {
 		table.Cut(a.options.In)
 	}
 	a.defects.session(s, table.Threads)
+	a.drift.session(s, table)
 	for i := range table.Apart {
 		if c := &table.Apart[i]; !c.Out {
 			a.bill.add(c)
@@ -182,6 +184,7 @@ func (a *auditor) finish(sessions int) *Report {
 	a.misses.report(r)
 	a.content.report(r)
 	a.defects.report(r)
+	a.drift.report(r)
 	a.evidence.findings(r, &a.results, a.options.Top)
 	return r
 }

@@ -42,7 +42,7 @@ func (r *Report) Document(o DocumentOptions) *document.Document {
 	d := &document.Document{
 		Title: "The bill: " + document.USD(r.Total.USD, 2), Head: p.head(), Data: r.data, JSON: document.Indented(r),
 	}
-	d.Sections = p.findings()
+	d.Sections = slices.Concat(p.changes(), p.findings())
 	if !o.Brief {
 		d.Sections = append(d.Sections, p.rest()...)
 	}

@@ -123,6 +123,9 @@ func (p *page) headClasses() string {
 		strings.Join(parts, ", "), document.Tokens(p.Total.Input()), document.Tokens(p.Total.Limited))
 }
 
+// headCauses is how many causes of misses the head names.
+const headCauses = 6
+
 // headMisses says what cache misses cost.
 func (p *page) headMisses() string {
 	calls, cost := 0, 0.0
@@ -134,6 +137,13 @@ func (p *page) headMisses() string {
 		if m.USD >= 0.005 {
 			parts = append(parts, m.Cause.Text()+" "+cents(m.USD))
 		}
+	}
+	if n := len(parts) - headCauses; n > 1 {
+		rest := 0.0
+		for i := range p.Misses[headCauses:] {
+			rest += p.Misses[headCauses+i].USD
+		}
+		parts = append(parts[:headCauses], fmt.Sprintf("%d further causes %s", n, cents(rest)))
 	}
 	if calls == 0 {
 		return ""

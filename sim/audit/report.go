@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -35,6 +36,7 @@ type Report struct {
 
 	Splits   []Split   `json:"splits"`
 	Days     []Day     `json:"days"` // in order
+	Changes  []Change  `json:"changes"`
 	Findings []Finding `json:"findings"`
 	Misses   []Miss    `json:"misses"`
 	// DailyMisses are for charts, by day and class.
@@ -191,6 +193,12 @@ func (r *Report) data() *document.Table {
 	}
 	for i := range r.Findings {
 		l.finding(&r.Findings[i])
+	}
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		text := fmt.Sprintf("%s of %s: %s before, %s since %s (95 %%: %s … %s), by chance in %s", c.What, c.Agent, c.figure(c.Before),
+			c.figure(c.After), c.From, c.Low, c.High, document.Percent(c.Chance))
+		l.add("change", c.By, text)
 	}
 	for _, m := range r.Misses {
 		l.add("miss", string(m.Cause), string(m.Cause.Confidence()), m.USD, m.Calls, m.Tokens)
