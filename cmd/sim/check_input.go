@@ -65,6 +65,9 @@ func checkInput(
 		Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
 	in.Lost, in.NumLost = lost(corpus, hide)
 	for _, s := range corpus.Sessions {
+		if end := s.EndTime(); end.After(in.At) {
+			in.At = end
+		}
 		in.LostLines, in.Lines = in.LostLines+s.Quality.BadLines, in.Lines+s.Quality.Lines
 	}
 	if n, text, first := charts.Uncounted(corpus); n > 0 {

@@ -99,18 +99,18 @@ func TestStarterTellsAnotherLifetime(t *testing.T) {
 		}
 	}
 	const told = "the client changed: writes for an hour, conversations: 100.0 % → 0.0 % (with what was: $"
-	_, out, _ := exec(t, "check", "second")
-	if out = strings.Join(strings.Fields(out), " "); !strings.Contains(out, told) || strings.Contains(out, "FAIL sim-check.yaml:26") {
-		t.Errorf("want %q and no failure of the cache:\n%s", told, out)
-	}
 	text, err := os.ReadFile(checkName)
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeCheck(t, checkName, strings.Replace(string(text), "facts: {max: 2%}", "facts: {max: 2%, lifetime: 1h}", 1))
-	code, out, _ := exec(t, "check", "second")
-	if out = strings.Join(strings.Fields(out), " "); code != exitCheck || !strings.Contains(out, "FAIL sim-check.yaml: "+told) {
-		t.Errorf("a pinned lifetime: exit %d, want %d:\n%s", code, exitCheck, out)
+	for held, code := range map[string]int{"keep": exitCheck, "any": exitOK, "1h": exitCheck} {
+		writeCheck(t, checkName, strings.Replace(string(text), "lifetime: keep", "lifetime: "+held, 1))
+		got, out, _ := exec(t, "check", "second")
+		out = strings.Join(strings.Fields(out), " ")
+		if got != code || !strings.Contains(out, told) || strings.Contains(out, "FAIL sim-check.yaml:32") || // the cache
+			strings.Contains(out, "FAIL sim-check.yaml:18: "+told) != (code == exitCheck) {
+			t.Errorf("%s: exit %d, want %d and %q:\n%s", held, got, code, told, out)
+		}
 	}
 }
 

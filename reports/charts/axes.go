@@ -175,6 +175,8 @@ func tickLabel(unit string, v, step float64) string {
 		return document.Tokens(v)
 	case results.UnitSeconds:
 		return document.Seconds(v)
+	case results.UnitRate:
+		return document.Grouped(v, decimalsOf(step))
 	}
 	return document.Grouped(v, 0)
 }

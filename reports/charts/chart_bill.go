@@ -86,14 +86,18 @@ func auditMisses(r *audit.Report) (*document.Chart, error) {
 }
 
 // CheckKinds returns the kinds of charts of a check.
-func CheckKinds() []string { return []string{"change"} }
+func CheckKinds() []string { return []string{"change", "history"} }
 
-// CheckDrawings returns the charts of a check: the parts by which the bill changed since the baseline; none without one.
-func CheckDrawings(r *check.Report) []Drawing {
-	if r.Change == nil {
-		return nil
+// CheckDrawings returns the charts of a check: the parts by which the bill changed since the baseline, none without one; and
+// the runs of a window, none without an earlier one.
+func CheckDrawings(r *check.Report) (list []Drawing) {
+	if r.Change != nil {
+		list = append(list, drawing("change", func() (*document.Chart, error) { return changeChart(r), nil }))
 	}
-	return []Drawing{drawing("change", func() (*document.Chart, error) { return changeChart(r), nil })}
+	if len(r.History) > 1 {
+		list = append(list, drawing("history", func() (*document.Chart, error) { return historyChart(r), nil }))
+	}
+	return list
 }
 
 // changePart is a part of a change: what it adds to the bill, USD.

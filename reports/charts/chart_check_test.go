@@ -44,3 +44,32 @@ func TestChangeChart(t *testing.T) {
 		t.Errorf("without a baseline there are %d charts", len(list))
 	}
 }
+
+// The runs of a window are points from left to right, the last at 0, and what no run has is not in the legend.
+func TestHistoryChart(t *testing.T) {
+	r := &check.Report{Sessions: 5, History: []check.RunFigures{{Run: 2, Sessions: 4, Predicted: 0.9, Price: 1, PerCall: 0.1, Work: 0.08},
+		{Run: 1, Sessions: 3, Price: 2, PerCall: 0.2, Work: 0.1}, {Sessions: 5, Predicted: 2.5, Price: 2, PerCall: 0.3, Work: 0.1}}}
+	list := CheckDrawings(r)
+	if len(list) != 1 || list[0].Kind != "history" {
+		t.Fatalf("%d charts", len(list))
+	}
+	c := historyChart(r)
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
+	var data bytes.Buffer
+	if err := c.Data().Write(&data, "csv"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"billed to predicted,,-2,,,,0.9,,,4\n", "conversations,,0,,,,2,,,5\n", "A call (USD),work,,-1,,,,0.1,,,3\n"} {
+		if !strings.Contains(data.String(), want) {
+			t.Errorf("no %q in %s", want, data.String())
+		}
+	}
+	if strings.Contains(data.String(), "sub-agents") {
+		t.Errorf("sub-agents in %s", data.String())
+	}
+	if tick := c.Panels[0].Y.Ticks[0].Label; tick != "1.0" {
+		t.Errorf("the first tick is %s", tick)
+	}
+}

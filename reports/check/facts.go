@@ -182,7 +182,7 @@ func (in *Input) price(c *fact) (more map[string]float64, ok bool, err error) {
 // factResult returns what changed facts cost, USD, as a share of what is predicted, with the words for a breach.
 func (f *File) factResult(more, of float64, told []string) Result {
 	share := more / of
-	res := Result{Metric: factsMetric, Unit: results.UnitRatio, Rule: f.Facts.text(), Status: OK, Observed: new(share), Bar: new(f.Facts.most()), usd: more}
+	res := Result{Line: f.factsLine, Metric: factsMetric, Unit: results.UnitRatio, Rule: f.Facts.text(), Status: OK, Observed: new(share), Bar: new(f.Facts.most()), usd: more}
 	res.Margin = new(*res.Bar - share)
 	res.Message = clientChanged + strings.Join(told, "; ")
 	res.Look = fmt.Sprintf("what changed costs %s of what these sessions are predicted to cost; if it is meant, "+

@@ -73,7 +73,7 @@ type File struct {
 	Accept            Acceptance `yaml:"-"`
 	Rules             []Rule     `yaml:"rules"`
 
-	pairedLine, baselineLine, pricesLine, modelsLine int
+	factsLine, pairedLine, baselineLine, pricesLine, modelsLine int
 }
 
 // Source is a scenario: a file or built-in scenario by its name, or one within the check file.
@@ -100,7 +100,7 @@ func Parse(text []byte, name string) (*File, error) {
 	if list == nil || len(list.Content) == 0 {
 		errs = append(errs, fmt.Errorf("%s: a check needs rules", name))
 	}
-	for key, line := range map[string]*int{"paired": &f.pairedLine, "baseline": &f.baselineLine, "prices": &f.pricesLine, "models": &f.modelsLine} {
+	for key, line := range map[string]*int{"facts": &f.factsLine, "paired": &f.pairedLine, "baseline": &f.baselineLine, "prices": &f.pricesLine, "models": &f.modelsLine} {
 		if n := spec.Child(tree.Root, key); n != nil {
 			*line = n.Line
 		}

@@ -21,7 +21,7 @@ type Loaded struct {
 // Judge judges a run by the rules of f and the baseline that it names.
 func (f *File) Judge(in *Input, was Loaded) *Report {
 	r := f.report()
-	r.Version, r.Sessions, r.Calls = in.Version, len(in.Sessions), in.Calls
+	r.Version, r.At, r.Sessions, r.Calls = in.Version, in.At, len(in.Sessions), in.Calls
 	if len(in.Sessions) == 0 {
 		return f.Empty("no sessions with calls: nothing was simulated")
 	}

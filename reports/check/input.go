@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/sim/results"
@@ -12,11 +13,12 @@ import (
 
 // Input is a run in the form that a check judges.
 type Input struct {
-	Version        string // of the tool
-	SessionsDigest string // of the sessions that were replayed
-	ScenarioDigest string // of the cells and everything around them
-	Prices         string // date of the table of prices, ISO 8601
-	Calls          int    // recorded calls of all sessions
+	Version        string    // of the tool
+	SessionsDigest string    // of the sessions that were replayed
+	ScenarioDigest string    // of the cells and everything around them
+	Prices         string    // date of the table of prices, ISO 8601
+	Calls          int       // recorded calls of all sessions
+	At             time.Time // the end of the last session; zero if unknown
 	Sessions       map[string]Session
 	Cells          []Cell
 	// Lost says what was wrong with lines, files and sessions that could not be read, each

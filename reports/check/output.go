@@ -14,10 +14,11 @@ import (
 )
 
 // Formats returns the formats of Report.Write.
-func Formats() []string { return []string{"text", "markdown", "json"} }
+func Formats() []string { return []string{"text", "markdown", "json", "jsonl"} }
 
 // Write writes the report as a table for a terminal, as Markdown for a comment on a
-// pull request and the page of a workflow run, or in the format json for programs.
+// pull request and the page of a workflow run, in the format json for programs, or as lines of JSON that
+// a dashboard collects over many runs.
 func (r *Report) Write(w io.Writer, format string) error {
 	var err error
 	switch format {
@@ -27,6 +28,8 @@ func (r *Report) Write(w io.Writer, format string) error {
 		err = r.comment().Comment(w)
 	case "json":
 		err = r.document().Write(w, format)
+	case "jsonl":
+		err = r.lines(w)
 	default:
 		return fmt.Errorf("unknown report format %q (known: %s)", format, strings.Join(Formats(), ", "))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
@@ -70,6 +71,7 @@ type Report struct {
 	File     string    `json:"file"`
 	OK       bool      `json:"ok"`
 	Version  string    `json:"version"`
+	At       time.Time `json:"at,omitzero"` // the end of the last session
 	Sessions int       `json:"sessions"`
 	Calls    int       `json:"calls"`
 	Results  []Result  `json:"results"`
