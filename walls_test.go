@@ -34,7 +34,7 @@ var walls = map[string]struct{ methods, fields int }{
 	"sim/results/studies.ExplainedCall": {0, 29},
 	"sim/validate.Call":                 {0, 32},
 	"strategies.CompactParams":          {0, 37},
-	"strategies.Turn":                   {0, 42},
+	"strategies.Turn":                   {0, 41},
 	"traces.Session":                    {0, 27},
 	"traces/internal/assembly.Request":  {0, 27},
 	"traces/internal/claudecode.parser": {47, 0},

@@ -405,11 +405,11 @@ func clientOf(s *traces.Session, cache traces.Cache) Client {
 	case cache == traces.CacheAutomatic && agent.Name == traces.AgentCodex:
 		return &client.Codex{Windows: func(string) int64 { return client.CodexWindow }}
 	case cache == traces.CacheAutomatic:
-		return &client.Codex{UsageAlone: agent.UsageAlone}
+		return &client.Codex{Size: agent.Size}
 	case s.Markers != 0 && !agents.Automatic(s):
-		return client.Marking(int(s.Markers), agent.UsageAlone)
+		return client.Marking(int(s.Markers), agent.Size)
 	}
-	return client.Marking(max(1, agent.Markers), agent.UsageAlone)
+	return client.Marking(max(1, agent.Markers), agent.Size)
 }
 
 // namer is a server that treats models differently and is told their names.

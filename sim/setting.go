@@ -39,7 +39,7 @@ type sizeCheck struct {
 // log (Codex 0.140 to 0.144 without a setting: up to 7 % less than the threshold). The size of one that did not fire is the last request, which is less than
 // the client counted, or the next request where that is smaller.
 func eachCheck(s *traces.Session, f func(sizeCheck) bool) {
-	alone, claude := agents.Of(s.Agent).UsageAlone, agents.ClaudeCode(s)
+	size, claude := agents.Of(s.Agent).Size, agents.ClaudeCode(s)
 	for i := range s.Threads {
 		t := &s.Threads[i]
 		if t.Kind != traces.ThreadMain {
@@ -54,8 +54,11 @@ func eachCheck(s *traces.Session, f func(sizeCheck) bool) {
 				if e.Kind == traces.EventCompact && !e.Manual && fired == 0 {
 					fired = int64(e.PreTokens)
 					if fired == 0 && !claude && r > 0 {
-						fired = t.Rounds[r-1].Usage.Input() + t.Rounds[r-1].Usage.Output
-						if !alone {
+						fired = t.Rounds[r-1].Usage.Input()
+						if size != traces.SizeInput {
+							fired += t.Rounds[r-1].Usage.Output
+						}
+						if size == traces.SizeWithNew {
 							for i := rd.Input.From; i < min(rd.Input.From+e.Absorbed, rd.Input.To); i++ {
 								fired += int64(s.Blocks[i].Tokens)
 							}

@@ -59,7 +59,8 @@ func (l *Loop) present(t *thread) {
 	if u.Profile = nil; !s.automatic {
 		u.Profile = s.profile // of Claude Code
 	}
-	u.Agent, u.Version, u.Entry, u.User = s.session.Agent, s.version, s.session.Entry, &s.user.User
+	u.Client = strategies.Client{Agent: s.session.Agent, Version: s.version, Variant: s.session.Variant, Entry: s.session.Entry}
+	u.User = &s.user.User
 	u.Announced, u.Listing, u.PerByte = s.told, s.listing, s.perByte
 	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.trace.Kind, t.index, s.seat, s.session.Start, t.trace.Parent
 }

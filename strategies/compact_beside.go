@@ -10,11 +10,34 @@ import (
 type besideParams struct {
 	Enabled bool    `yaml:"enabled" doc:"they do"`
 	Wait    float64 `yaml:"wait" doc:"share of the window, by the client's count, from which on the conversation waits for one under way, 0…1; 0 for never" unit:"share" min:"0" max:"1" off:"0" needs:"enabled"`
+	Ahead   float64 `yaml:"ahead" doc:"share of the window by which the call comes ahead of the trigger, which the summary then waits for, 0…1; 0 for a summary that takes its place as soon as it is there" unit:"share" min:"0" below:"1" off:"0" needs:"enabled"`
 }
 
 // longestWait is the time after which a conversation goes on without a call that it waits
 // for, ns: longer than any call takes.
 const longestWait = int64(time.Hour)
+
+// early returns the trigger at which a call ahead of the layer's trigger begins.
+func (p *CompactParams) early(window int64) *Trigger {
+	first := p.Trigger
+	first.Less += int64(p.Beside.Ahead * float64(window))
+	return &first
+}
+
+// begins reports whether an automatic compaction begins.
+func (l *compact) begins(t *Turn) bool {
+	p := &l.params
+	if p.Beside.Ahead == 0 {
+		return p.When.fires(t, CompactName, &p.Trigger, false)
+	}
+	if t.Kin != nil {
+		poll(t.Kin, CompactName, func(p *CompactParams) bool {
+			v, ok := p.early(t.Reading.Window).Value(&t.Reading)
+			return ok && t.measure(p.Trigger.Measure) >= v
+		})
+	}
+	return p.When.hold(t, CompactName, t.test(CompactName, p.early(t.Reading.Window)), false)
+}
 
 // waits reports whether the conversation is large enough to wait.
 func (p *besideParams) waits(t *Turn) bool {

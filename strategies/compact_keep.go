@@ -112,6 +112,40 @@ type keepParams struct {
 	User    int64 `yaml:"user_tokens" doc:"the person's own messages that stay before the summary, newest first, tokens; the one that passes them is cut" min:"0" off:"0"`
 	Initial bool  `yaml:"initial" doc:"of the first request, what the client had put into it stays before them: messages of its own, and what no line shows" needs:"user_tokens"`
 	Sent    bool  `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|messages|prompts|tokens|share|window"`
+	Prompt  bool  `yaml:"from_prompt" doc:"the newest that stay begin with a prompt: the first of them that is one, or none where the last message is a response without calls, or else the last prompt before them" needs:"rounds|messages|prompts|tokens|share|window"`
+	NotAll  bool  `yaml:"not_all" doc:"none of the newest stays where these would be all messages" needs:"rounds|messages|prompts|tokens|share|window"`
+}
+
+// cut returns the position from which the newest messages among the entries [body, to) stay: to when none stays.
+func (k *keepParams) cut(c *prompt.Context, body, to int, window int64) int {
+	at := k.KeepSet.cut(c, body, to, window)
+	if k.Prompt && at < to {
+		at = promptAt(c, body, at, to)
+	}
+	if k.NotAll && at <= body {
+		return to
+	}
+	return at
+}
+
+// promptAt returns where the entries [body, to) can be cut at a prompt, as the Gemini CLI does: at the first one from at on, or
+// behind a response without calls that ends them, or else at the last prompt before at.
+func promptAt(c *prompt.Context, body, at, to int) int {
+	before := body
+	for i := body; i < to; i++ {
+		if c.At(i).Kind != prompt.KindPrompt {
+			continue
+		}
+		start := startOfMessage(c, i, body)
+		if start >= at {
+			return start
+		}
+		before = start
+	}
+	if last := c.At(to - 1).Kind; last.Assistant() && last != prompt.KindToolUse {
+		return to
+	}
+	return before
 }
 
 // rules returns contradictions between the parameters.

@@ -359,3 +359,27 @@ func TestBesideTheConversation(t *testing.T) {
 		t.Errorf("%d failures of one", l.failures)
 	}
 }
+
+// A call that comes an eighth of the window of 200,000 ahead of the trigger, at 170,000, begins at 145,000, and its summary waits for
+// the trigger (Oh-My-Pi 18.2.3).
+func TestCallAheadOfTheTrigger(t *testing.T) {
+	l, k := layer(t, "full-compact: {trigger: {fraction: 0.85}, call: [fork], beside: {enabled: true, ahead: 0.125}}").(*compact), rounds(10, 900)
+	k.Reading.Window = 200_000
+	at := func(tokens int64) Outcome {
+		k.Reading.Values[MeasureClientTokens] = tokens
+		return l.BeforeRequest(&k.Turn)
+	}
+	if out := at(144_999); out.Reason != "below the trigger" {
+		t.Errorf("below: %+v", out)
+	}
+	if out := at(145_000); out.Reason != "a compaction has begun beside the conversation" || len(k.TakeBackground()) != 1 {
+		t.Errorf("an eighth ahead: %+v", out)
+	}
+	l.BackgroundResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Summary: 3000, Bytes: 12000}})
+	if out := at(169_999); out.Reason != "the summary waits for the trigger" {
+		t.Errorf("below the trigger: %+v", out)
+	}
+	if out := at(170_000); out.Verdict != Done {
+		t.Errorf("at the trigger: %+v", out)
+	}
+}

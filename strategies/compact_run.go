@@ -59,8 +59,13 @@ func (l *compact) BeforeRequest(t *Turn) Outcome {
 	if l.params.Manual && askedByHand(t.Events) {
 		return l.start(t, endOfPast(t), startedByHand)
 	}
-	if l.beside.ready && l.swap(t) {
-		return Outcome{Verdict: Done}
+	if l.beside.ready {
+		switch {
+		case l.params.Beside.Ahead > 0 && !l.params.When.fires(t, CompactName, &l.params.Trigger, false):
+			return Outcome{Declined, "the summary waits for the trigger"}
+		case l.swap(t):
+			return Outcome{Verdict: Done}
+		}
 	}
 	switch {
 	case !l.params.Auto:
@@ -79,7 +84,7 @@ func (l *compact) BeforeRequest(t *Turn) Outcome {
 		return Outcome{Declined, "a compaction is under way beside the conversation"}
 	case l.params.Rent.due(t, &l.rent, l.params.Call[0]):
 		return l.start(t, t.Context.Len(), startedByRent)
-	case !l.params.When.fires(t, CompactName, &l.params.Trigger, false):
+	case !l.begins(t):
 		return Outcome{Declined, "below the trigger"}
 	case l.params.Refill.trips(t, &l.refills):
 		return t.Refuse(CompactName, "stopped: the context refills at once")

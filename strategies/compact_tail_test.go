@@ -106,3 +106,45 @@ func TestInitialContextStays(t *testing.T) {
 		}
 	}
 }
+
+// Where the newest that stay begin with a prompt, the summary ends at the first one of the newest 30 %, else ahead of the last prompt
+// (the Gemini CLI, findCompressSplitPoint): nothing of what one prompt has led to. Where the newest would be all, none stays
+// (OpenCode 1.18.33).
+func TestCutAtAPrompt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		keep   string
+		rounds []int // of 1,000 tokens behind each prompt
+		answer bool  // ends all
+		want   int32 // entries of the call; 0 for no call
+	}{
+		"in the newest":       {"share: 0.3, from_prompt: true", []int{8, 2}, false, 1 + 2*8},
+		"one turn":            {"share: 0.3, from_prompt: true", []int{10}, false, 0},
+		"a long last turn":    {"share: 0.3, from_prompt: true", []int{2, 8}, false, 1 + 2*2},
+		"answered":            {"share: 0.3, from_prompt: true", []int{2, 8}, true, 2 + 2*10 + 1},
+		"all of the messages": {"tokens: 20000, not_all: true", []int{5}, false, 1 + 2*5},
+		"not all":             {"tokens: 2500, not_all: true", []int{5}, false, 1 + 2*3},
+		"nothing to keep":     {"tokens: 20000", []int{5}, false, 0},
+	} {
+		l, k := layer(t, plain+", keep: {"+tc.keep+"}}"), newTalk()
+		for i, n := range tc.rounds {
+			if i > 0 { // the talk begins with one
+				k.add(prompt.KindPrompt, 100)
+			}
+			for range n {
+				k.round("Bash", "", 900)
+			}
+		}
+		if tc.answer {
+			k.add(prompt.KindText, 100)
+		}
+		out := l.(BeforeRequest).BeforeRequest(&k.Turn)
+		got := int32(0)
+		if out.Verdict == Pending {
+			in := begin(t, layer(t, plain+", keep: {"+tc.keep+"}}"), k)
+			got = in.To - in.From
+		}
+		if got != tc.want {
+			t.Errorf("%s: a call of %d entries, want %d: %+v", name, got, tc.want, out)
+		}
+	}
+}

@@ -123,7 +123,7 @@ func TestThresholds(t *testing.T) {
 		"claude-code/2.1": {135_000, 155_000, 155_000}, "claude-code/2026-03": {167_000, 167_000},
 		"claude-code/2026-08": {167_000}, "claude-code/2026-10": {167_000},
 		// 18/19; less 32,000; less 16,384; 0.5.
-		"codex/2026-08": {189_474}, "opencode/2026-08": {168_000}, "pi/2026-03": {183_616}, "gemini-cli/2026-08": {100_000},
+		"codex/2026-08": {189_474}, "opencode/2026-08": {168_000}, "pi/2026-11": {183_616}, "gemini-cli/2026-08": {100_000},
 	} {
 		s, err := r.Strategy(name)
 		if err != nil {

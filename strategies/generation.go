@@ -16,7 +16,7 @@ import (
 // sources show. The nearest generation stands for other versions.
 type Generation struct {
 	Agent   string `yaml:"agent" doc:"as in a session's agent"`
-	Variant string `yaml:"variant" doc:"of how the client is set up, as recordings show it: local for Codex with a provider that does not compact; \"\" for the usual one"`
+	Variant string `yaml:"variant" doc:"of how the client is set up, as recordings show it: local for Codex with a provider that does not compact, oh-my-pi for pi's fork; \"\" for the usual one"`
 	From    string `yaml:"from" doc:"first version that the sources show; \"\" for all"`
 	Through string `yaml:"through" doc:"last version that the sources show; \"\" for all from then on"`
 	// Documented says that the sources are documents alone: own takes a generation that was seen, where one holds the version.

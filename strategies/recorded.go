@@ -32,8 +32,8 @@ const (
 func (prefixChoice) Names() []string { return []string{"shared", "own", "by_version"} }
 
 // own reports whether the summary call of an agent's client has a prefix of its own.
-func (p prefixChoice) own(agent, release string) bool {
-	return p == prefixOwn || p == prefixByVersion && !agentlist.Of(agent).SummaryShares(release)
+func (p prefixChoice) own(agent, release, variant string) bool {
+	return p == prefixOwn || p == prefixByVersion && !agentlist.Of(agent).SummaryShares(release, variant)
 }
 
 // RecordedName is the registry's name of the layer.
@@ -110,7 +110,7 @@ func (l *recorded) call(t *Turn, e *traces.Event) Outcome {
 			Ordinal: uint8(l.done), Summarised: int32(tokensBetween(t.Context, from, t.Context.Len())),
 		})
 	}
-	own := l.params.Prefix.own(t.Agent, t.Version)
+	own := l.params.Prefix.own(t.Agent, t.Version, t.Variant)
 	clip := int32(0)
 	if own {
 		clip = agentlist.Of(t.Agent).SummaryClip

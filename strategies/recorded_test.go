@@ -50,7 +50,7 @@ func TestRecordedCompaction(t *testing.T) {
 		}
 	}
 	for p, want := range map[prefixChoice]bool{prefixOwn: true, 0: false} {
-		if p.own(traces.AgentClaudeCode, "2.1.5") != want {
+		if p.own(traces.AgentClaudeCode, "2.1.5", "") != want {
 			t.Errorf("prefix %d: own %v", p, !want)
 		}
 	}

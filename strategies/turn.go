@@ -7,6 +7,14 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
+// Client is who made the recording.
+type Client struct {
+	Agent   string // as in traces.Session
+	Version string
+	Variant string // as in traces.Session
+	Entry   string // how it was started, as in traces.Session
+}
+
 // Turn is what a layer sees of its thread at one point. It belongs to the loop
 // and is only valid during the hook.
 type Turn struct {
@@ -14,10 +22,8 @@ type Turn struct {
 	Blocks  []prompt.Block // of the session
 	Tools   []string       // names by Block.Tool
 	Objects []string       // paths by Block.Object
-	Agent   string         // that made the recording
-	Version string         // of its client
-	Entry   string         // how that was started, as traces.Session.Entry
-	Model   string         // of the round
+	Client
+	Model string // of the round
 	// Waits says that the client's version compacts conversations of the model by itself only where the server refuses a
 	// request (client.WaitsForRefusal), and that the recording shows nothing else.
 	Waits bool

@@ -32,7 +32,11 @@ func (point) Names() []string { return []string{"request", "prompt", "end"} }
 // fires reports whether a trigger with its conditions fires at a point, which is the end of a
 // loop or ahead of a request.
 func (w *when) fires(t *Turn, layer string, tr *Trigger, end bool) bool {
-	fired := t.Check(layer, tr)
+	return w.hold(t, layer, t.Check(layer, tr), end)
+}
+
+// hold reports whether the conditions let a trigger act that has fired or not, or start the action in its place.
+func (w *when) hold(t *Turn, layer string, fired, end bool) bool {
 	for i := range w.Any {
 		fired = t.test(layer, &w.Any[i]) || fired
 	}

@@ -67,9 +67,8 @@ type Agent struct {
 	// Markers is how many messages of a request carry a cache marker, where the
 	// cache needs them. Claude Code's number depends on the version instead.
 	Markers int
-	// UsageAlone says that the client takes the last usage for the size of the context,
-	// without an estimate of what followed.
-	UsageAlone bool
+	// Size is what the client takes for the size of a context.
+	Size Size
 	// Window is the context window that the client takes for a model it does not know, tokens; 0 for 200,000.
 	Window int64
 	// Cache returns the kind of cache that calls of a model go to.
@@ -77,9 +76,9 @@ type Agent struct {
 	// CompactsAt returns the tokens at which a version of the client compacts,
 	// given the window and the output limit.
 	CompactsAt func(version string, window, maxOutput int64) int64
-	// SummaryShares reports whether a version's summary call continues the
+	// SummaryShares reports whether the summary call of a version and variant continues the
 	// conversation's own prefix and so reads it from the cache.
-	SummaryShares func(version string) bool
+	SummaryShares func(version, variant string) bool
 	// SummaryClip is how many bytes of each tool result the summary call of the client reads;
 	// 0 for all.
 	SummaryClip int32
@@ -88,6 +87,16 @@ type Agent struct {
 	// Settings are the client's settings that bear on the bill.
 	Settings []Setting
 }
+
+// Size is what a client takes for the size of a context: the tokens of the last call, and more or less of the rest.
+type Size uint8
+
+// The sizes.
+const (
+	SizeWithNew Size = iota // input and output, and an estimate of what followed
+	SizeUsage               // input and output
+	SizeInput               // input
+)
 
 // Keeps is what stays of the messages, word for word, behind a compaction whose line does not say it.
 type Keeps uint8

@@ -209,7 +209,7 @@ func TestCountOver(t *testing.T) {
 // 90 output, of which 3 were logged.
 func TestResponse(t *testing.T) {
 	u := prompt.Usage{Uncached: 5, Read: 1000, Write5m: 200, Output: 90}
-	for want, c := range map[int64]Counting{1295: {}, 1208: {LoggedOutput: true}, 5: {InputOnly: true}} {
+	for want, c := range map[int64]Counting{1295: {}, 1208: {LoggedOutput: true}, 1205: {NoOutput: true}, 5: {InputOnly: true}} {
 		if got := c.Response(u, u.Input(), 3); got != want {
 			t.Errorf("%+v: %d, want %d", c, got, want)
 		}

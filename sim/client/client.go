@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // ClaudeCode assembles requests like Claude Code. The zero value is not
@@ -187,9 +188,8 @@ func endOfSecondToLast(entries []prompt.Entry, messages int) int {
 // Codex assembles requests like the Codex CLI, for a cache that needs no
 // markers. The zero value is ready to use.
 type Codex struct {
-	// UsageAlone takes the last usage for the size of the context, as other clients that
-	// call these caches do.
-	UsageAlone bool
+	// Size is what it takes for the size of a context; other clients call these caches too.
+	Size traces.Size
 	// Windows returns the context window of a model, tokens; nil where the client has the windows of a catalogue.
 	Windows func(model string) int64
 }
@@ -214,18 +214,19 @@ func (c *Codex) Mark(dst []prompt.Marker, _ []prompt.Entry, _ Marks) []prompt.Ma
 // for four bytes (openai/codex, codex-rs/core), and the reasoning ahead of the last
 // prompt by the bytes of its encrypted form: in recordings a fifth more than its tokens.
 func (c *Codex) Counting() Counting {
-	if c.UsageAlone {
-		return Counting{Unpadded: true}
+	if c.Size != traces.SizeWithNew {
+		return Counting{Unpadded: true, NoOutput: c.Size == traces.SizeInput}
 	}
 	return Counting{Trailing: true, Unpadded: true, Reasoning: 1.2}
 }
 
 // Marking returns a client other than Claude Code that marks so many messages
 // of a request, or nothing at all below zero, and counts like Claude Code's newest version,
-// or takes the last usage alone.
-func Marking(messages int, usageAlone bool) *ClaudeCode {
+// or takes less for the size of a context.
+func Marking(messages int, size traces.Size) *ClaudeCode {
 	c := ForVersion("")
-	c.MessageMarkers, c.Count.Trailing, c.Large, c.Count.PadsLarge, c.Listed = messages, !usageAlone, false, false, true
+	c.MessageMarkers, c.Count.Trailing, c.Large, c.Count.PadsLarge, c.Listed = messages, size == traces.SizeWithNew, false, false, true
+	c.Count.NoOutput = size == traces.SizeInput
 	return c
 }
 

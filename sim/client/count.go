@@ -24,6 +24,8 @@ type Counting struct {
 	// InputOnly takes only input_tokens as the usage of the last response, without
 	// what was read or written, and without the output.
 	InputOnly bool
+	// NoOutput takes the input of the last call, without its output.
+	NoOutput bool
 	// DenseInput counts a token for two bytes of a tool call's input instead of
 	// four.
 	DenseInput bool
@@ -83,6 +85,8 @@ func (c *Counting) Response(u prompt.Usage, effective, logged int64) int64 {
 	switch {
 	case c.InputOnly:
 		return u.Uncached
+	case c.NoOutput:
+		return effective
 	case c.LoggedOutput:
 		return effective + logged
 	}

@@ -14,6 +14,7 @@ type Part struct {
 	Tree
 	ID         string // of the session or sub-agent, as logged
 	Up         string // id of the session that started a sub-agent, "" for none
+	Variant    string // as in traces.Session
 	Start, End int64  // unix ns, 0 if unknown
 	USD        float64
 	Window     int64                    // largest context window logged, tokens
@@ -163,7 +164,7 @@ func Families[F interface{ Top() *Part }](agent string, opts *traces.Options, fi
 			}
 			s := of[root]
 			if s == nil || own {
-				s = &Session{Format: format, ID: UniqueID(named, root), Project: p.Project, Problems: Problems{Limit: opts.MaxProblems}}
+				s = &Session{Format: format, ID: UniqueID(named, root), Variant: p.Variant, Project: p.Project, Problems: Problems{Limit: opts.MaxProblems}}
 				list = append(list, s)
 			}
 			if of[root] == nil {

@@ -144,7 +144,7 @@ func Client(a *traces.Agent, percent int64) *traces.Agent {
 		a.Places = func(*traces.Home) {}
 	}
 	if a.SummaryShares == nil {
-		a.SummaryShares = func(string) bool { return false }
+		a.SummaryShares = func(_, _ string) bool { return false }
 	}
 	return a
 }

@@ -70,7 +70,7 @@ func compactsAt(release string, window, maxOutput int64) int64 {
 // summaryShares reports whether a version forks the conversation to summarise
 // it: from 2.1.25 on, the first whose recordings show the thresholds of a
 // generation that forks. That versions and generations agree is assumed.
-func summaryShares(release string) bool { return version.AtLeast(release, 2, 1, 25) }
+func summaryShares(release, _ string) bool { return version.AtLeast(release, 2, 1, 25) }
 
 // ReadInputs reads transcripts that were found already; see assembly.Reader.
 func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {

@@ -36,7 +36,7 @@ const Agent = traces.AgentCline
 // as its source has it; two markers are an assumption.
 func Describe() *traces.Agent {
 	return assembly.Client(&traces.Agent{
-		Name: Agent, Title: "Cline", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 2,
+		Name: Agent, Title: "Cline", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 2, Size: traces.SizeInput, // 3.0.65
 		Window: 128_000, // 3.0.65, of a model that it does not know
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".messages.json", replacing}}, h.Under(".cline", "data", "sessions"))

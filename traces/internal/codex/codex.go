@@ -37,7 +37,7 @@ func Describe() *traces.Agent {
 		Cache:         func(string) traces.Cache { return traces.CacheAutomatic },
 		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 18 / 19 },
 		Settings:      settings(),
-		SummaryShares: func(string) bool { return true },
+		SummaryShares: func(_, _ string) bool { return true },
 		Keeps:         traces.KeepsPrompts,
 	}
 }

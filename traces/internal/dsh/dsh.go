@@ -32,7 +32,7 @@ func Describe() *traces.Agent {
 				name == "data" && (typ == "turn/start" || typ == "step/start" || typ == "request/header")
 		},
 		Places:        func(h *traces.Home) { h.Add(traces.Place{Agent: Agent}, h.From("DSH_HOME", ".dsh"), "sessions") },
-		SummaryShares: func(string) bool { return true },
+		SummaryShares: func(_, _ string) bool { return true },
 		// by the documentation of a plug-in (zyd232/dsh-compaction-policy): presets, not patches, have the row
 		Settings: assembly.ShareOfWindow("thresholdRatio", "compaction-basic in the preset of the agent",
 			`config: {thresholdRatio: %s}`, "the simulation goes on cutting large results at 0.8 of the window",

@@ -34,7 +34,7 @@ func Describe() *traces.Agent {
 		},
 		Cache:         assembly.CacheByModel,
 		CompactsAt:    func(_ string, window, _ int64) int64 { return min(window*85/100, window-50_000) },
-		SummaryShares: func(string) bool { return true },
+		SummaryShares: func(_, _ string) bool { return true },
 	}
 }
 

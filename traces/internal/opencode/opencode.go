@@ -36,10 +36,10 @@ const Agent = traces.AgentOpenCode
 // summary under a system prompt of its own, as its source has it.
 func Describe() *traces.Agent {
 	return &traces.Agent{
-		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Texts: texts, Source: source, Markers: 2, UsageAlone: true,
+		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Texts: texts, Source: source, Markers: 2, Size: traces.SizeUsage,
 		Cache:         assembly.CacheByModel,
 		CompactsAt:    func(_ string, window, maxOutput int64) int64 { return window - min(maxOutput, 32_000) },
-		SummaryShares: func(string) bool { return false },
+		SummaryShares: func(_, _ string) bool { return false },
 		Keeps:         traces.KeepsNewest,
 		SummaryClip:   2000, // compaction.ts @fd78ec6
 	}

@@ -43,7 +43,7 @@ func Describe() *traces.Agent {
 		Cache:         assembly.CacheByModel,
 		CompactsAt:    func(_ string, window, _ int64) int64 { return window - 16_384 },
 		Settings:      settings(),
-		SummaryShares: func(string) bool { return false },
+		SummaryShares: func(_, variant string) bool { return variant == traces.VariantOhMyPi },
 		Keeps:         traces.KeepsNewest,
 		SummaryClip:   2000, // compaction/utils.ts:89 @83378aa
 	}
@@ -154,6 +154,9 @@ func (f *file) parse(ln assembly.Line) error {
 	if l.Type == "" {
 		return errNoType
 	}
+	if l.ofOhMyPi() {
+		f.Variant = traces.VariantOhMyPi
+	}
 	at := f.At(f.Stamp(ln.Number, []byte(l.Timestamp)))
 	if l.Type == "session" {
 		if f.Part.ID == "" {
@@ -211,6 +214,12 @@ func (f *file) parse(ln assembly.Line) error {
 		f.index[l.ID] = i
 	}
 	return nil
+}
+
+// ofOhMyPi reports whether a line is one that Oh-My-Pi alone writes: the title and the system prompt that precede a conversation, and
+// a change of the model that names provider and model in one (18.2.3 and recordings of 2026-08).
+func (l *line) ofOhMyPi() bool {
+	return l.Type == "title" || l.Type == "session_init" || l.Type == "model_change" && l.Model != ""
 }
 
 // known reports whether lines of a type are known not to reach the model.

@@ -331,3 +331,19 @@ func TestEntryTwice(t *testing.T) {
 		t.Errorf("%d bad lines, %d calls; problems %v", c.BadLines, c.Sessions[0].NumCalls(), c.Sessions[0].Problems)
 	}
 }
+
+// Oh-My-Pi writes pi's form, and lines that pi does not.
+func TestOhMyPi(t *testing.T) {
+	for fields, want := range map[string]string{
+		`"provider":"anthropic","modelId":"claude-opus-5"`: "",
+		`"model":"anthropic/claude-opus-5"`:                traces.VariantOhMyPi,
+	} {
+		got := readOne(t, newScript().add("model_change", fields).user("go").answer(words("done"), 3, 5000, 3000, 60).text())
+		if got.Variant != want {
+			t.Errorf("%s: variant %q, want %q", fields, got.Variant, want)
+		}
+		if shares := Describe().SummaryShares("", got.Variant); shares != (want != "") {
+			t.Errorf("%s: the summary call shares the prefix: %v", fields, shares)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func Describe() *traces.Agent {
 		CompactsAt: func(_ string, window, _ int64) int64 {
 			return min(window*85/100, window-33_000)
 		},
-		SummaryShares: func(string) bool { return true },
+		SummaryShares: func(_, _ string) bool { return true },
 	}
 }
 
