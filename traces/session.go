@@ -28,7 +28,7 @@ type Session struct {
 	Start    int64    // unix ns of the first line with a time; 0 if there is none
 	End      int64    // unix ns of the last line with a time
 	Blocks   []prompt.Block
-	Tools    []string // names by Block.Tool; Tools[0] is ""
+	Tools    []string // names by Block.Tool, Round.Skill and Round.Plugin; Tools[0] is "". See Named for names that are no tools
 	Models   []string // names by Round.Model
 	Objects  []string // paths by Block.Object
 	Threads  []Thread // the main thread first, if there is one; parents before children
@@ -184,10 +184,12 @@ type Thread struct {
 	Since int64
 	// Left is the call of another session that left the context which the thread's first call goes on with, as a
 	// resumed or forked session does; without input where there is none.
-	Left   LeftBehind
-	Prefix Span // immutable blocks before the first round: tools, system, reminders; empty for a branch
-	Rounds []Round
-	Events []Event // what the recording did to the context, ordered by Round
+	Left LeftBehind
+	// AgentType is the kind of a sub-agent, as the call that started it names it; "" if unknown.
+	AgentType string
+	Prefix    Span // immutable blocks before the first round: tools, system, reminders; empty for a branch
+	Rounds    []Round
+	Events    []Event // what the recording did to the context, ordered by Round
 }
 
 // LeftBehind is what a call of another session left in the cache.
@@ -256,6 +258,8 @@ type Round struct {
 	// Parted says that Verdict is no word of the server's: the requests in the log show it. It is where they part,
 	// from 1: the message, or the byte of the system prompt. 0 where the server said it.
 	Parted int32
+	// Skill and Plugin are the names in Session.Tools under which the client says that the call was made; 0 for none.
+	Skill, Plugin uint16
 }
 
 // Counted reports whether the log has the input of the call by itself.

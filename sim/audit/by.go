@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -38,11 +39,22 @@ func Dimensions() []Dimension {
 		{Name: "agent", About: "programs that recorded the sessions", of: func(c *calls.Call, _ *time.Location) string { return c.Session.Agent }},
 		{Name: "version", About: "first version of the client in a session", of: version},
 		{Name: "model", About: "models", of: func(c *calls.Call, _ *time.Location) string { return c.Model.Name }},
+		{Name: "entry", About: "how the client was started, such as cli or sdk-cli (claude -p)", of: func(c *calls.Call, _ *time.Location) string { return cmp.Or(c.Session.Entry, "(unknown)") }},
+		{Name: "person", About: "homes in which projects lie", of: func(c *calls.Call, _ *time.Location) string { return cmp.Or(c.Session.Person(), "(nobody's home)") }},
+		{Name: "subagent", About: "kinds of sub-agents; other calls under \"(conversation)\"", of: subAgent},
+		{Name: "skill", About: "skills under which the client says that it called", of: func(c *calls.Call, _ *time.Location) string {
+			return cmp.Or(c.Session.Named(traces.NameSkill, c.Recorded.Skill), "(no skill)")
+		}},
+		{Name: "plugin", About: "plugins that these skills come from", of: func(c *calls.Call, _ *time.Location) string {
+			return cmp.Or(c.Session.Named(traces.NamePlugin, c.Recorded.Plugin), "(no plugin)")
+		}},
 		{Name: "source", About: "who made the call: the conversation, sub-agents, summaries, advisors", of: func(c *calls.Call, _ *time.Location) string { return c.Source.String() }},
 		{Name: "cause", About: "why a call missed the cache; hits under \"(no miss)\"", of: cause},
 		{Name: "part", About: "what contexts are made of: prompts, results, summaries", Weighs: true, thing: func(s *traces.Session, b int32) string { return partNames[partOf(&s.Blocks[b])] }},
 		{Name: "tool", About: "tools, by their calls and results in contexts", Weighs: true, thing: tool},
 		{Name: "mcp", About: "MCP servers, by the calls and results of their tools", Weighs: true, thing: server},
+		{Name: "hook", About: "hooks, by the output that was sent to the model", Weighs: true, thing: nameOf(traces.NameHook)},
+		{Name: "memory", About: "CLAUDE.md files of folders and other memories, as far as logs show them", Weighs: true, thing: nameOf(traces.NameMemory)},
 		{Name: "file", About: "files, by what contexts held of them", Weighs: true, thing: file},
 	}
 }
@@ -58,7 +70,13 @@ func dimension(name string) Dimension {
 
 // dimensionsOf returns the dimensions that names stand for. At most one name may weigh contexts.
 func dimensionsOf(names []string) (list []Dimension, err error) {
-	all, weighing := Dimensions(), 0
+	all, n := Dimensions(), 0
+	var weighing []string
+	for i := range all {
+		if all[i].Weighs {
+			weighing = append(weighing, all[i].Name)
+		}
+	}
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(d Dimension) bool { return d.Name == name })
 		if i < 0 {
@@ -69,12 +87,12 @@ func dimensionsOf(names []string) (list []Dimension, err error) {
 			return nil, fmt.Errorf("unknown name %q%s; names are %s", name, nearest.Hint(name, known), strings.Join(known, ", "))
 		}
 		if all[i].Weighs {
-			weighing++
+			n++
 		}
 		list = append(list, all[i])
 	}
-	if weighing > 1 {
-		return nil, fmt.Errorf("%s: at most one name may weigh contexts (part, tool, mcp, file)", strings.Join(names, ","))
+	if n > 1 {
+		return nil, fmt.Errorf("%s: at most one name may weigh contexts (%s)", strings.Join(names, ","), strings.Join(weighing, ", "))
 	}
 	return list, nil
 }
@@ -115,7 +133,31 @@ func cause(c *calls.Call, _ *time.Location) string {
 	return string(c.Cause())
 }
 
-func tool(s *traces.Session, b int32) string { return s.Tools[s.Blocks[b].Tool] }
+// subAgent returns the kind of the sub-agent that made a call, or whose branch did.
+func subAgent(c *calls.Call, _ *time.Location) string {
+	for t := c.Thread; t != nil; t = &c.Session.Threads[t.Parent] {
+		if t.Kind == traces.ThreadAgent || t.Kind == traces.ThreadOrphan {
+			return cmp.Or(t.AgentType, "(unknown)")
+		}
+		if t.Kind != traces.ThreadBranch || t.Parent < 0 {
+			break
+		}
+	}
+	return "(conversation)"
+}
+
+// tool returns the name of the tool of a call or a result.
+func tool(s *traces.Session, b int32) string {
+	if k := s.Blocks[b].Kind; k != prompt.KindToolUse && k != prompt.KindToolResult {
+		return ""
+	}
+	return s.Tools[s.Blocks[b].Tool]
+}
+
+// nameOf returns the name of a kind that a block has.
+func nameOf(k traces.NameKind) func(*traces.Session, int32) string {
+	return func(s *traces.Session, b int32) string { return s.Named(k, s.Blocks[b].Tool) }
+}
 
 // server returns the MCP server of a tool's name, mcp__SERVER__TOOL in Claude Code's logs.
 func server(s *traces.Session, b int32) string {

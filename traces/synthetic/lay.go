@@ -69,7 +69,7 @@ func (l *layer) thread(t *track) traces.Thread {
 	}
 	switch t.kind {
 	case traces.ThreadAgent:
-		out.ID = t.agent
+		out.ID, out.AgentType = t.agent, l.p.g.w.Agents.Type
 	case traces.ThreadBranch:
 		out.ID = l.callID()
 	}

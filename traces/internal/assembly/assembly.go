@@ -123,6 +123,8 @@ type Call struct {
 	Usage
 	Parted   int32 // as traces.Round has it
 	Verdict  traces.Verdict
+	Skill    string // under which the client says that the call was made
+	Plugin   string
 	Advice   []Advice
 	Fallback bool // another model refused the request first
 	Final    bool // the logged output is the final count
@@ -208,8 +210,7 @@ type Unshown struct {
 
 // Thread is a conversation under construction.
 type Thread struct {
-	traces.Thread // without Prefix, Rounds and Events, which are made from these:
-	AgentType     string
+	traces.Thread         // without Prefix, Rounds and Events, which are made from these:
 	Up            *Thread // the parent
 	Starter       prompt.Digest
 	Ahead         []Block // the prefix

@@ -117,6 +117,10 @@ func (p *parser) field(h *header, name []byte) {
 		p.src.folder = p.src.names.at(h.project)
 	case "entrypoint":
 		h.entry = p.src.names.add(p.Str())
+	case "attributionSkill":
+		h.skill = p.src.names.add(p.Str())
+	case "attributionPlugin":
+		h.plugin = p.src.names.add(p.Str())
 	case "gitBranch":
 		h.state[stateBranch] = p.src.names.add(p.Str())
 	case "permissionMode":
@@ -300,19 +304,6 @@ func (p *parser) finish(h *header) error {
 	}
 	p.pass(h)
 	return nil
-}
-
-// knownType reports whether lines of a type are known to be outside the
-// conversation.
-func knownType(t []byte) bool {
-	switch string(t) {
-	case "summary", "file-history-snapshot", "queue-operation", "pr-link", "last-prompt", "mode",
-		"permission-mode", "ai-title", "custom-title", "agent-name", "agent-color", "agent-setting",
-		"tag", "worktree-state", "content-replacement", "speculation-accept", "attribution-snapshot",
-		"api-request-shape", "api-request-blob", "atis-latch", "tools-used":
-		return true
-	}
-	return false
 }
 
 // pass keeps a line for the chain of parents, dropping its content.

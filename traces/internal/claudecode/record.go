@@ -51,6 +51,8 @@ type record struct {
 	version  int32
 	project  int32
 	entry    int32
+	skill    int32
+	plugin   int32
 	answer   int32 // index into the source's answers
 	boundary int32 // index into the source's boundaries
 	kind     recordKind
@@ -149,4 +151,17 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*source, e
 	err := src.Read(ctx, opts, in, p.parse)
 	src.naming = src.nameRequests()
 	return src, err
+}
+
+// knownType reports whether lines of a type are known to be outside the
+// conversation.
+func knownType(t []byte) bool {
+	switch string(t) {
+	case "summary", "file-history-snapshot", "queue-operation", "pr-link", "last-prompt", "mode",
+		"permission-mode", "ai-title", "custom-title", "agent-name", "agent-color", "agent-setting",
+		"tag", "worktree-state", "content-replacement", "speculation-accept", "attribution-snapshot",
+		"api-request-shape", "api-request-blob", "atis-latch", "tools-used":
+		return true
+	}
+	return false
 }

@@ -164,6 +164,7 @@ type attachment struct {
 	body     []byte // what the text was made from
 	prompt   []byte // of a queued command
 	hook     []byte // name of the hook it comes from
+	path     []byte // of the file that it holds
 	event    []byte // and what it ran at
 	added    []byte // what an announcement adds to earlier ones
 }
@@ -197,6 +198,8 @@ func (p *parser) attached(a *attachment, rendered bool) {
 			a.hook = p.Str()
 		case "hookEvent":
 			a.event = p.Str()
+		case "path":
+			a.path = p.Str()
 		default:
 			p.Skip()
 		}
@@ -288,6 +291,17 @@ func (a *attachment) flags() prompt.Flags {
 	return 0
 }
 
+// name returns what the attachment is the output or the text of, as traces.Session.Named tells it; nil for nothing with a name.
+func (a *attachment) name() []byte {
+	switch {
+	case bytes.HasPrefix(a.typ, []byte("hook_")):
+		return []byte(traces.NameHook.Of(string(a.hook)))
+	case a.flags()&prompt.FlagMemory != 0:
+		return []byte(traces.NameMemory.Of(string(a.path)))
+	}
+	return nil
+}
+
 // injected adds an attachment line.
 func (p *parser) injected(h *header) {
 	if len(p.src.answers) == 0 && string(h.attachment.typ) == "environment" {
@@ -311,7 +325,7 @@ func (p *parser) injected(h *header) {
 		kind = prompt.KindPrompt
 	}
 	r.from = int32(len(p.src.pieces))
-	p.add(piece{Block: prompt.Block{
+	p.add(piece{tool: p.src.names.add(h.attachment.name()), Block: prompt.Block{
 		Kind: kind, Object: -1, Bytes: int32(len(text)), Digest: prompt.DigestBytes(text), Flags: h.attachment.flags(),
 	}, heard: p.hear(kind, text)}, text)
 	r.to = r.from + 1

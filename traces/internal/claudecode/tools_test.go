@@ -1,9 +1,11 @@
 package claudecode
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // One file that a command shows whole and alone is the file; anything else is not.
@@ -51,5 +53,51 @@ func TestOpeningInLines(t *testing.T) {
 		if static != want {
 			t.Errorf("environment shown %v: %d tokens of tools and system, want %d", shown, static, want)
 		}
+	}
+}
+
+// What the client says of who caused a call and a text: the skill and plugin of the last line of a response count where the first
+// has none, the output of a hook and a file of instructions have their names, and a sub-agent has the kind that its
+// call names.
+func TestWhoCausedIt(t *testing.T) {
+	s := newScript("s")
+	s.prompt("go")
+	s.add(fields{"type": "attachment", "attachment": fields{"type": "hook_additional_context", "hookName": "UserPromptSubmit", "hookEvent": "UserPromptSubmit", "content": []string{words(30)}}})
+	s.add(fields{"type": "attachment", "attachment": fields{"type": "nested_memory", "path": "/p/CLAUDE.md", "content": fields{"content": words(40)}}})
+	s.call("m1", 20_000, text("a"))
+	for i := range s.lines {
+		if strings.Contains(s.lines[i], `"m1"`) {
+			s.lines[i] = strings.Replace(s.lines[i], "{", `{"attributionSkill":"review","attributionPlugin":"quality",`, 1)
+		}
+	}
+	s.call("m2", 20_100, use("t1", "Agent", fields{"subagent_type": "Explore", "prompt": "look"}))
+	sub := *s
+	sub.lines, sub.agent, sub.head = nil, "a1", ""
+	sub.prompt("look")
+	sub.call("m3", 9000, text("found"))
+	s.lines = append(s.lines, sub.lines...)
+	s.result("t1", words(10))
+	s.call("m4", 20_300, text("done"))
+	got := sessionOf(t, s)
+	main := &got.Threads[0]
+	if r := &main.Rounds[0]; got.Named(traces.NameSkill, r.Skill) != "review" || got.Named(traces.NamePlugin, r.Plugin) != "quality" {
+		t.Errorf("skill %q, plugin %q, names %q", got.Named(traces.NameSkill, r.Skill), got.Named(traces.NamePlugin, r.Plugin), got.Tools)
+	}
+	if r := &main.Rounds[1]; r.Skill != 0 || r.Plugin != 0 {
+		t.Errorf("the second call has a skill: %+v", r)
+	}
+	seen := map[string]prompt.Kind{}
+	for _, b := range got.Blocks {
+		for _, k := range []traces.NameKind{traces.NameHook, traces.NameMemory} {
+			if name := got.Named(k, b.Tool); name != "" {
+				seen[name] = b.Kind
+			}
+		}
+	}
+	if len(seen) != 2 || seen["UserPromptSubmit"] != prompt.KindAttachment || seen["/p/CLAUDE.md"] != prompt.KindAttachment {
+		t.Errorf("named blocks: %v", seen)
+	}
+	if len(got.Threads) != 2 || got.Threads[1].AgentType != "Explore" || main.AgentType != "" {
+		t.Errorf("threads %+v", got.Threads)
 	}
 }

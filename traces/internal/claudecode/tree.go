@@ -228,7 +228,7 @@ func newCall(id string, e entry) *call {
 	return &call{passes: a.passes.ahead, stopped: a.stopped, lacking: a.lacks(), broken: a.broken, Call: assembly.Call{
 		Advice: a.passes.advice, Summaries: a.passes.summaries, Fallback: a.passes.fallback,
 		ID: id, Model: e.src.names.at(a.model), Version: e.src.names.at(e.version), Project: e.src.names.at(e.project),
-		Place: e.where(), Verdict: e.verdict, Usage: a.usage, Blocks: blocksOf(e), First: e.at, Last: e.at,
+		Place: e.where(), Verdict: e.verdict, Skill: e.src.names.at(e.skill), Plugin: e.src.names.at(e.plugin), Usage: a.usage, Blocks: blocksOf(e), First: e.at, Last: e.at,
 	}}
 }
 
@@ -253,6 +253,7 @@ func (c *call) join(e entry) {
 		c.Summaries = a.passes.summaries
 	}
 	c.Fallback = c.Fallback || a.passes.fallback
+	c.Skill, c.Plugin = cmp.Or(c.Skill, e.src.names.at(e.skill)), cmp.Or(c.Plugin, e.src.names.at(e.plugin))
 	c.Bad = bad
 	c.Output, c.Searches = max(c.Output, a.usage.Output), max(c.Searches, a.usage.Searches)
 	c.stopped, c.lacking, c.broken = c.stopped || a.stopped, c.lacking || a.lacks(), a.broken
