@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -151,7 +152,7 @@ func (d *Design) closes() bool {
 
 // departures says where agents do not act as recorded.
 func (d *Design) departures(run *results.Run) string {
-	text := "; agents fetch again what they need but have lost"
+	text := "; agents fetch again what they need but have lost" + mostFetches(run)
 	switch open := openRows(run); {
 	case d.closes() && open > 0:
 		text += ", but not in " + document.Count(open, "session") + " without texts"
@@ -162,6 +163,21 @@ func (d *Design) departures(run *results.Run) string {
 		text += ", but take longer after compactions"
 	}
 	return text
+}
+
+// mostFetches says under which strategy agents fetch again most often, "" where none fetches: how often they do is known
+// least of all that a prediction rests on (docs/fidelity.md).
+func mostFetches(run *results.Run) string {
+	strategy, most := "", 0
+	for i := range run.Cells {
+		if n := run.Cells[i].Total.N(results.Needs + results.ID(recall.Fetches)); n > most {
+			strategy, most = run.Cells[i].Strategy, n
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s of %s; --open-loop leaves these out)", document.Count(most, "call"), strategy)
 }
 
 // unlogged says which costs of a recorded cell are in no log. A session whose

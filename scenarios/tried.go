@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -18,8 +19,9 @@ import (
 // setting, from recordings of the same script under the first. make experiment writes tried.json from the pairs of
 // docs/validation.md.
 type Tried struct {
-	Agent string `json:"agent"` // as in traces.Session.Agent
-	Pairs int    `json:"pairs"`
+	Agent   string `json:"agent"`   // as in traces.Session.Agent
+	Version string `json:"version"` // of the client
+	Pairs   int    `json:"pairs"`
 	// Mean and greatest error of the cost as shares, in the open and in the closed loop.
 	Open   [2]float64 `json:"open"`
 	Closed [2]float64 `json:"closed"`
@@ -44,16 +46,31 @@ func tried(d *Design, sessions []*traces.Session, run *results.Run) []results.No
 		if d.Scenario.Agent.Refetch == sim.RefetchNever {
 			off = t.Open
 		}
-		text := fmt.Sprintf("%s off what %s really cost", document.Percent(off[0]), agents.Of(t.Agent).Title)
+		text := fmt.Sprintf("%s off what %s %s really cost", document.Percent(off[0]), agents.Of(t.Agent).Title, t.Version)
 		if t.Pairs > 1 {
 			text += fmt.Sprintf(" on average, %s at worst", document.Percent(off[1]))
 		}
-		parts = append(parts, text+", in "+document.Count(t.Pairs, "pair"))
+		text += ", in " + document.Count(t.Pairs, "pair")
+		if n := t.later(sessions); n > 0 {
+			text += "; nobody has tried the later versions of " + document.Count(n, "session")
+		}
+		parts = append(parts, text)
 	}
 	if len(parts) == 0 {
 		return nil
 	}
 	return []results.Note{{Text: "predictions under another setting were " + strings.Join(parts, "; ") + " (docs/validation.md)"}}
+}
+
+// later returns the number of the agent's sessions by versions after the one that was tried.
+func (t *Tried) later(sessions []*traces.Session) (n int) {
+	tried, _ := version.Numbers(t.Version)
+	for _, s := range sessions {
+		if s.Agent == t.Agent && version.AtLeast(s.Version(), tried[0], tried[1], tried[2]+1) {
+			n++
+		}
+	}
+	return n
 }
 
 // asksAnother reports whether a run has cells of other strategies than the recorded one.

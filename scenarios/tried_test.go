@@ -38,10 +38,17 @@ func TestTriedIsOfTheRun(t *testing.T) {
 	d.Scenario.Agent.Refetch = sim.RefetchFitted
 	run := &results.Run{Cells: []results.Cell{{Strategy: results.StrategyRecorded}, {Strategy: "none"}}}
 	notes := tried(d, []*traces.Session{claude, gemini}, run)
-	if len(notes) != 1 || !strings.Contains(notes[0].Text, "off what Claude Code really cost on average, ") || strings.Contains(notes[0].Text, "Gemini") {
+	if len(notes) != 1 || !strings.Contains(notes[0].Text, "off what Claude Code 2.1.332 really cost on average, ") || strings.Contains(notes[0].Text, "Gemini") {
 		t.Errorf("%+v", notes)
 	}
 	closed := notes[0].Text
+	if strings.Contains(closed, "later") {
+		t.Errorf("%q without a session of another version", closed)
+	}
+	newer := &traces.Session{Agent: traces.AgentClaudeCode, Versions: []string{"9.9.9"}}
+	if notes := tried(d, []*traces.Session{claude, newer}, run); !strings.Contains(notes[0].Text, "nobody has tried the later versions of 1 session") {
+		t.Errorf("%q does not say that nobody has tried 9.9.9", notes[0].Text)
+	}
 	d.Scenario.Agent.Refetch = sim.RefetchNever
 	if open := tried(d, []*traces.Session{claude}, run); len(open) != 1 || open[0].Text == closed {
 		t.Errorf("the open loop says %+v", open)

@@ -36,6 +36,7 @@ func TestOwnGeneration(t *testing.T) {
 		{"claude-code", "2.1.277", "claude-code/2026-11", true, ""},
 		{"claude-code", "2.1.290-beta.1", "claude-code/2026-11", true, ""}, // documents have another, which own leaves alone
 		{"claude-code", "", "claude-code/2026-11", true, ""},
+		{"claude-code", "9.9.9", "claude-code/2026-11", true, ""}, // which nobody ran
 		{"codex", "0.142.0", "codex/2026-08", true, ""},
 		{"codex", "0.171.0", "codex/local", true, "local"},
 		{"codex", "0.171.0", "codex/2026-08", true, "somehow"},

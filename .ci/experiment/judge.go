@@ -114,6 +114,7 @@ func judge(ctx context.Context, folder string) ([]*outcome, error) {
 // A line is what the outcomes of a group show.
 type line struct {
 	group           string
+	version         string // of the client
 	pairs           int
 	cost, worst     [2]float64 // mean and greatest error of cost, open and closed loop, shares
 	mean            [2]float64 // error of cost with its sign
@@ -180,7 +181,7 @@ func lines(list []*outcome) []*line {
 	for _, o := range list {
 		g := by[o.group()]
 		if g == nil {
-			g = &line{group: o.group()}
+			g = &line{group: o.group(), version: o.real.Version}
 			by[g.group] = g
 		}
 		g.pairs++

@@ -102,7 +102,7 @@ func writeTried(name string, lines []*line) error {
 		share := func(v float64) float64 { // as exact as the page has it
 			return math.Round(1e3*v) / 1e3
 		}
-		list = append(list, scenarios.Tried{Agent: agent, Pairs: l.pairs, Open: [2]float64{share(l.cost[0]), share(l.worst[0])},
+		list = append(list, scenarios.Tried{Agent: agent, Version: l.version, Pairs: l.pairs, Open: [2]float64{share(l.cost[0]), share(l.worst[0])},
 			Closed: [2]float64{share(l.cost[1]), share(l.worst[1])}})
 	}
 	text, err := json.MarshalIndent(list, "", "  ")
