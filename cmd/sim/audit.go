@@ -76,7 +76,7 @@ conversation compacts again and again for nothing. --since and --until then choo
 	for _, name := range f.simulated {
 		cmd.Flags().Lookup(name).Annotations = map[string][]string{neededFlag: {"compactions"}}
 	}
-	f.charts.bind(cmd, "misses", "compactions", "cost")
+	f.charts.bind(cmd, "misses", "dearest", "compactions", "cost")
 	flags := cmd.Flags()
 	flags.BoolVar(&f.compactions, "compactions", false, "show what every compaction cost and whether it paid off")
 	flags.StringSliceVar(&f.by, "by", nil, "a table of the bill by `NAMES`, the first outermost: "+byNames())
@@ -110,7 +110,7 @@ func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 			document: func() report { return charts.Chains(run, cells, most) },
 			drawings: func() ([]charts.Drawing, error) { return charts.ChainDrawings(run, cells), nil },
 		}, err
-	}, f.onlyHere("misses", "excludes --compactions"))
+	}, errors.Join(f.onlyHere("misses", "excludes --compactions"), f.onlyHere("dearest", "excludes --compactions")))
 }
 
 func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
@@ -120,7 +120,7 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 		err = errors.Join(err, fmt.Errorf("--format %s writes a table: give --by NAMES", formatMetrics))
 	}
 	if len(f.by) > 0 {
-		err = errors.Join(err, f.onlyHere("misses", "excludes --by"))
+		err = errors.Join(err, f.onlyHere("misses", "excludes --by"), f.onlyHere("dearest", "excludes --by"))
 	} else {
 		err = errors.Join(err, f.onlyHere("cost", "needs --by"))
 	}

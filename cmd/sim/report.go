@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/reports/pseudonym"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
@@ -185,6 +187,9 @@ func (s *study) parts(ctx context.Context, run *results.Run) (parts charts.PageP
 		return parts, err
 	}
 	parts.Calls = append([]results.CellCalls{billed}, parts.Calls...)
+	if parts.Dearest, err = audit.Dearest(s.corpus.Sessions, s.plan.Prices, time.UTC); err != nil {
+		return parts, err
+	}
 	text, err := resolvedScenario(s.plan)
 	if err != nil {
 		return parts, err

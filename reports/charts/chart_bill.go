@@ -18,9 +18,17 @@ import (
 // maxDays is the largest number of days with bars of their own; of more, weeks have them.
 const maxDays = 92
 
-// AuditDrawings returns the charts of a bill: what misses cost by cause over days.
+// AuditDrawings returns the charts of a bill: what misses cost by cause over days, and the dearest misses.
 func AuditDrawings(r *audit.Report) []Drawing {
-	return []Drawing{drawing("misses", func() (*document.Chart, error) { return auditMisses(r) })}
+	return []Drawing{
+		drawing("misses", func() (*document.Chart, error) { return auditMisses(r) }),
+		drawing("dearest", func() (*document.Chart, error) { return dearestChart(r.Dearest, r.Zone, auditFacts(r), true) }),
+	}
+}
+
+// auditFacts says what was read.
+func auditFacts(r *audit.Report) []string {
+	return []string{document.Count(r.Sessions, "session") + " · " + document.Count(r.Total.Calls, "call")}
 }
 
 func auditMisses(r *audit.Report) (*document.Chart, error) {
@@ -77,7 +85,7 @@ func auditMisses(r *audit.Report) (*document.Chart, error) {
 	}
 	p.Series = slices.DeleteFunc(parts, func(s document.Series) bool { return len(s.X) == 0 })
 	c := &document.Chart{Title: "What misses of the cache cost, by cause", Width: callsWidth, Panels: []document.Panel{p},
-		Facts:  []string{document.Count(r.Sessions, "session") + " · " + document.Count(r.Total.Calls, "call")},
+		Facts:  auditFacts(r),
 		Source: "source: sim audit of recorded usage; a miss costs what writing took beyond a read"}
 	if untimed > 0 {
 		c.Notes = []string{document.Amounts(untimed)(untimed) + " of calls without a time are not drawn"}

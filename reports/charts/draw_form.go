@@ -102,7 +102,7 @@ func laid(c *document.Chart, how look, width vg.Length, resize func(panels []doc
 	fitted, s := *c, newSketch(c, how)
 	for range 4 { // texts wrap differently as the width changes
 		fitted.Panels = slices.Clone(fitted.Panels)
-		if fitted.Width += float64(width - s.width); fitted.Width < leastPanel {
+		if fitted.Width += float64(width - s.width); !(fitted.Width >= leastPanel) { // NaN where a text is wider than all
 			return nil
 		}
 		resize(fitted.Panels, fitted.Width, s.height)

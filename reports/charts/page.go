@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -22,6 +23,7 @@ type PageParts struct {
 	Advice   *document.Document  // what to set
 	Calls    []results.CellCalls // the recorded calls, if they are there, under results.StrategyBilled
 	Chains   []studies.Chains
+	Dearest  []audit.Loss      // the dearest misses of the recordings, at times in UTC
 	Agents   []string          // whose sessions they are, for the title; nil leaves them out
 	Scenario string            // YAML
 	Labels   map[string]string // of sessions, for people, by id; nil if commands must not name them
@@ -115,7 +117,11 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 	p.add("Strategies", table, false)
 	shown, _ := selected(run, maxPagedCells)
 	simulated := slices.DeleteFunc(slices.Clone(parts.Calls), func(c results.CellCalls) bool { return c.Cell == results.StrategyBilled })
-	if figures := Figures(Drawings(shown, simulated)); len(figures) > 0 {
+	drawings := Drawings(shown, simulated)
+	if len(parts.Dearest) > 0 {
+		drawings = append(drawings, drawing("dearest", func() (*document.Chart, error) { return dearestChart(parts.Dearest, "UTC", nil, parts.Labels != nil) }))
+	}
+	if figures := Figures(drawings); len(figures) > 0 {
 		p.Sections = append(p.Sections, document.Section{Title: "Charts", Blocks: figures})
 	}
 	if len(parts.Calls) > 0 {

@@ -55,6 +55,7 @@ type auditor struct {
 	defects   defects
 	evidence  evidence
 	drift     drift
+	dearest   dearest
 	simulated map[string][]studies.Compaction // by session
 }
 
@@ -65,7 +66,7 @@ func Run(sessions []*traces.Session, o Options) (*Report, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	a := &auditor{options: o, bill: newBill(o.Zone), drift: drift{zone: o.Zone}, simulated: map[string][]studies.Compaction{}}
+	a := &auditor{options: o, bill: newBill(o.Zone), drift: drift{zone: o.Zone}, dearest: dearest{zone: o.Zone}, simulated: map[string][]studies.Compaction{}}
 	for _, c := range o.Compactions {
 		a.simulated[c.Session] = append(a.simulated[c.Session], c)
 	}
@@ -111,6 +112,7 @@ func (a *auditor) session(s *traces.Session) {
 			a.bill.add(c)
 			a.misses.add(c, day(c, a.options.Zone))
 			a.evidence.call(c)
+			a.dearest.add(c)
 			var next *calls.Call
 			if j+1 < len(thread) {
 				next = &thread[j+1]
@@ -185,6 +187,7 @@ func (a *auditor) finish(sessions int) *Report {
 	a.content.report(r)
 	a.defects.report(r)
 	a.drift.report(r)
+	r.Dearest = a.dearest.named(r.short)
 	a.evidence.findings(r, &a.results, a.options.Top)
 	return r
 }

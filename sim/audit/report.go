@@ -39,6 +39,7 @@ type Report struct {
 	Changes  []Change  `json:"changes"`
 	Findings []Finding `json:"findings"`
 	Misses   []Miss    `json:"misses"`
+	Dearest  []Loss    `json:"dearest_misses"` // at most MostDearest
 	// DailyMisses are for charts, by day and class.
 	DailyMisses []DailyMiss `json:"-"`
 	Detector    []Said      `json:"detector"` // by reason, in the order of the reasons

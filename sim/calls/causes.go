@@ -50,56 +50,58 @@ type about struct {
 	class      prompt.MissClass // of the cache model; a miss that only recordings explain is an eviction there
 	confidence Confidence       // "" for a cause that is none
 	phrase     string           // what shows it, a clause
+	short      string           // the cause in a few words
 	title      string           // of a finding
 }
 
 var causes = map[Cause]about{
-	CauseCompaction: {prompt.MissCompaction, Logged, "a summary replaced the messages", "Compactions: what is left of the context is written again"},
-	CauseEdit: {prompt.MissEdit, Logged, "the context was cleared or cut",
+	CauseCompaction: {prompt.MissCompaction, Logged, "a summary replaced the messages", "a compaction", "Compactions: what is left of the context is written again"},
+	CauseEdit: {prompt.MissEdit, Logged, "the context was cleared or cut", "results cleared or cut",
 		"Results cleared or the context cut: what follows is written again"},
-	CauseModel:      {prompt.MissModel, Logged, "another model", "Models changed in the middle of a conversation"},
-	CauseLongPause:  {prompt.MissExpiry, Logged, "a pause over an hour", "Pauses of more than an hour: the context is written again"},
-	CauseShortPause: {prompt.MissExpiry, Logged, "a pause over 5 minutes, 5-minute entries", "Pauses of 5 minutes to an hour"},
-	CauseMessages:   {prompt.MissEdit, Seen, "the messages changed", "Messages that the client changed are written again"},
-	CauseSystem:     {prompt.MissHead, Seen, "the system prompt changed", "A changed system prompt: the context is written again"},
-	CauseTools:      {prompt.MissHead, Seen, "the tools changed", "Changed tools: the context is written again"},
-	CauseThinking: {prompt.MissHead, Logged, "thinking was switched on or off",
+	CauseModel:      {prompt.MissModel, Logged, "another model", "another model", "Models changed in the middle of a conversation"},
+	CauseLongPause:  {prompt.MissExpiry, Logged, "a pause over an hour", "a pause over an hour", "Pauses of more than an hour: the context is written again"},
+	CauseShortPause: {prompt.MissExpiry, Logged, "a pause over 5 minutes, 5-minute entries", "a pause over 5 minutes", "Pauses of 5 minutes to an hour"},
+	CauseMessages:   {prompt.MissEdit, Seen, "the messages changed", "changed messages", "Messages that the client changed are written again"},
+	CauseSystem:     {prompt.MissHead, Seen, "the system prompt changed", "a changed system prompt", "A changed system prompt: the context is written again"},
+	CauseTools:      {prompt.MissHead, Seen, "the tools changed", "changed tools", "Changed tools: the context is written again"},
+	CauseThinking: {prompt.MissHead, Logged, "thinking was switched on or off", "thinking switched",
 		"Thinking switched on or off: the messages are written again"},
-	CauseInside: {prompt.MissEviction, "", "inside the lifetime, no visible reason",
+	CauseInside: {prompt.MissEviction, "", "inside the lifetime, no visible reason", "no visible reason",
 		"Misses inside the lifetime that was paid for, cause not logged"},
-	CauseTail:       {prompt.MissEviction, "", "a small fall inside the lifetime", "Small falls inside the lifetime"},
-	CauseUnknown:    {prompt.MissEviction, "", "the pause is not recorded", "Misses after a pause of unknown length"},
-	CauseNoLifetime: {prompt.MissEviction, "", "an automatic cache, no lifetime promised", "Misses of an automatic cache, which promises no lifetime"},
+	CauseTail:       {prompt.MissEviction, "", "a small fall inside the lifetime", "a small fall", "Small falls inside the lifetime"},
+	CauseUnknown:    {prompt.MissEviction, "", "the pause is not recorded", "a pause of unknown length", "Misses after a pause of unknown length"},
+	CauseNoLifetime: {prompt.MissEviction, "", "an automatic cache, no lifetime promised", "an automatic cache", "Misses of an automatic cache, which promises no lifetime"},
 }
 
-// likely are what there is to say of a kind of event that stands before a call: a clause that follows "because", and what the
+// likely are what there is to say of a kind of event that stands before a call: its name, a clause that follows "because", and what the
 // server says of the request where it changed for that reason; nothing where it did not change.
 var likely = [profile.NumKinds]struct {
+	short   string // in a few words
 	because string
 	changes []traces.Verdict
 }{
-	profile.KindLookBack: {"more blocks stood behind the last cache marker than a server looks back for", nil},
-	profile.KindLoaded:   {"a search loaded tools", []traces.Verdict{traces.VerdictTools}},
-	profile.KindServers: {"the list of MCP servers or of tools to load changed",
+	profile.KindLookBack: {"too many blocks at once", "more blocks came at once than a server looks back for", nil},
+	profile.KindLoaded:   {"tools loaded", "a search loaded tools", []traces.Verdict{traces.VerdictTools}},
+	profile.KindServers: {"other MCP servers", "the list of MCP servers or of tools to load changed",
 		[]traces.Verdict{traces.VerdictTools, traces.VerdictSystem}},
-	profile.KindListing:  {"the list of skills or agents changed", []traces.Verdict{traces.VerdictMessages, traces.VerdictSystem}},
-	profile.KindVersion:  {"another version of the client went on", anyChange},
-	profile.KindProcess:  {"the client was started anew", anyChange},
-	profile.KindFork:     {"the session was resumed or forked", anyChange},
-	profile.KindHook:     {"a hook had added context to a tool's result in the turn before", []traces.Verdict{traces.VerdictMessages}},
-	profile.KindPlanMode: {"plan mode began or ended", anyChange},
-	profile.KindEffort:   {"the effort changed", anyChange},
-	profile.KindChosen:   {"a command chose a model", []traces.Verdict{traces.VerdictModel}},
-	profile.KindMemory:   {"the agent had edited its instructions or its memory", []traces.Verdict{traces.VerdictMessages, traces.VerdictSystem}},
-	profile.KindBranch:   {"the branch of git changed", []traces.Verdict{traces.VerdictSystem}},
-	profile.KindTeam:     {"a teammate began or wrote", []traces.Verdict{traces.VerdictMessages}},
-	profile.KindRetry:    {"the server had refused a request before", nil},
-	profile.KindSearch:   {"the server had searched the web", []traces.Verdict{traces.VerdictMessages}},
-	profile.KindSteered:  {"a person wrote while the agent worked", anyChange},
-	profile.KindLate:     {"much of the lifetime had passed", nil},
-	profile.KindHour:     {"an hour had passed", nil},
-	profile.KindOpening:  {"the thread was young", nil},
-	profile.KindPrompt:   {"a prompt came, where clients put their request together anew", anyChange},
+	profile.KindListing:  {"other skills or agents", "the list of skills or agents changed", []traces.Verdict{traces.VerdictMessages, traces.VerdictSystem}},
+	profile.KindVersion:  {"another version", "another version of the client went on", anyChange},
+	profile.KindProcess:  {"a new process", "the client was started anew", anyChange},
+	profile.KindFork:     {"resumed or forked", "the session was resumed or forked", anyChange},
+	profile.KindHook:     {"a hook of a tool", "a hook had added context to a tool's result in the turn before", []traces.Verdict{traces.VerdictMessages}},
+	profile.KindPlanMode: {"plan mode", "plan mode began or ended", anyChange},
+	profile.KindEffort:   {"another effort", "the effort changed", anyChange},
+	profile.KindChosen:   {"a model chosen", "a command chose a model", []traces.Verdict{traces.VerdictModel}},
+	profile.KindMemory:   {"edited memory", "the agent had edited its instructions or its memory", []traces.Verdict{traces.VerdictMessages, traces.VerdictSystem}},
+	profile.KindBranch:   {"another branch", "the branch of git changed", []traces.Verdict{traces.VerdictSystem}},
+	profile.KindTeam:     {"a teammate", "a teammate began or wrote", []traces.Verdict{traces.VerdictMessages}},
+	profile.KindRetry:    {"a refused request", "the server had refused a request before", nil},
+	profile.KindSearch:   {"a search of the web", "the server had searched the web", []traces.Verdict{traces.VerdictMessages}},
+	profile.KindSteered:  {"a person cut in", "a person wrote while the agent worked", anyChange},
+	profile.KindLate:     {"a long pause", "much of the lifetime had passed", nil},
+	profile.KindHour:     {"a pause over an hour", "an hour had passed", nil},
+	profile.KindOpening:  {"a young thread", "the thread was young", nil},
+	profile.KindPrompt:   {"a prompt", "a prompt came, where clients put their request together anew", anyChange},
 }
 
 var anyChange = []traces.Verdict{traces.VerdictMessages, traces.VerdictSystem, traces.VerdictTools}
@@ -111,11 +113,23 @@ func (c Cause) about() about {
 	}
 	for k := range profile.NumKinds {
 		if k.String() == string(c) {
-			return about{prompt.MissEviction, Likely, likely[k].because, "Likely because " + likely[k].because}
+			return about{prompt.MissEviction, Likely, likely[k].because, "likely " + likely[k].short, "Likely because " + likely[k].because}
 		}
 	}
 	return about{}
 }
+
+// Phrase says what shows the cause, a clause.
+func (c Cause) Phrase() string {
+	a := c.about()
+	if a.confidence == Likely {
+		return "likely because " + a.phrase
+	}
+	return a.phrase
+}
+
+// Short is the cause in a few words.
+func (c Cause) Short() string { return c.about().short }
 
 // Title is the title of a finding of misses with the cause.
 func (c Cause) Title() string { return c.about().title }
@@ -154,12 +168,9 @@ func (c *Call) Evidence() string {
 		return ""
 	}
 	cause := c.Cause().about()
-	text := cause.phrase
-	switch cause.confidence {
-	case Seen:
+	text := c.Cause().Phrase()
+	if cause.confidence == Seen {
 		text = c.says() + text + c.place()
-	case Likely:
-		text = "likely because " + text
 	}
 	if c.Gap >= 0 && !c.Back {
 		text += ", " + document.Seconds(float64(c.Gap)/1e9) + " after the last response"
