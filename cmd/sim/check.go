@@ -140,15 +140,17 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 	case file.Window > 0 && !report.Joins():
 		remarks = append(remarks, "--update: this run is not added to those that later ones are held against")
 	default:
-		if file.Window == 0 && report.Broken() { // the new baseline would hide it
-			remarks = append(remarks, "--update: held against the baseline that was there, "+report.Verdict()+"; with window: N such a run is not added")
-		}
 		renewed, err := f.renew(cmd, file, in, was.Baseline)
 		if err != nil {
 			return err
 		}
 		if file.Window == 0 || !report.Compared() {
+			held := report
 			report = file.Judge(in, renewed)
+			report.Replaces(held)
+		}
+		if was.Baseline == nil {
+			report.Begins(file.Baseline)
 		}
 	}
 	report.Notes = append(report.Notes, remarks...)

@@ -205,6 +205,10 @@ func ratesInto(in *check.Input, plan *scenarios.Plan, sessions []*traces.Session
 			}
 		}
 	}
+	var err error
+	if in.Renamed, err = renamed(plan, in.At, hide); err != nil {
+		return err
+	}
 	in.Rates = map[string]results.Cost{}
 	for model, at := range last {
 		if price, err := plan.Prices.Lookup(model, at); err == nil {
@@ -213,6 +217,26 @@ func ratesInto(in *check.Input, plan *scenarios.Plan, sessions []*traces.Session
 		}
 	}
 	return nil
+}
+
+// renamed returns the models that the scenario bills as another one though they have a price of their own, and the day whose
+// prices it takes.
+func renamed(plan *scenarios.Plan, at time.Time, hide hiding) (map[string]string, error) {
+	prices := &plan.Design.Scenario.Prices
+	table, err := priceTable(prices.File, nil)
+	if err != nil {
+		return nil, err
+	}
+	as := map[string]string{}
+	for from, to := range prices.As {
+		if _, err := table.Lookup(from, at); err == nil {
+			as[hide.model(from)] = hide.model(to)
+		}
+	}
+	if day, err := prices.At.On(); err == nil && !day.IsZero() {
+		as["every model"] = "on " + day.Format(time.DateOnly)
+	}
+	return as, nil
 }
 
 func priced(plan *scenarios.Plan, model string, at time.Time) bool {

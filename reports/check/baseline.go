@@ -34,6 +34,8 @@ type Baseline struct {
 	Prices         string                  `json:"prices"`                  // date of the table, ISO 8601
 	Key            string                  `json:"pseudonyms_key,omitzero"` // Input.Key
 	Rates          map[string]results.Cost `json:"rates,omitempty"`         // Input.Rates; of earlier runs too
+	Renamed        map[string]string       `json:"renamed,omitempty"`       // Input.Renamed
+	First          *RunFigures             `json:"first,omitzero"`          // of the first run of all, which the window may no longer have
 	Past           []Past                  `json:"past"`                    // sessions by id, the last run's first
 	Cells          []BaselineCell          `json:"cells"`
 }
@@ -87,7 +89,7 @@ func (f *File) NewBaseline(in *Input) (*Baseline, error) {
 	}
 	b := &Baseline{Schema: baselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls,
 		Unread: in.NumLost, SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest, Prices: in.Prices, Key: in.Key,
-		Rates: maps.Clone(in.Rates), Past: f.past(in)}
+		Rates: maps.Clone(in.Rates), Renamed: in.Renamed, Past: f.past(in)}
 	all := f.newSums()
 	for i := range in.Cells {
 		c := &in.Cells[i]
@@ -111,6 +113,9 @@ func (f *File) After(b, was *Baseline) *Baseline {
 	later := 1
 	if was.SessionsDigest == b.SessionsDigest {
 		later = 0 // the same run again
+	}
+	if f.Window > 0 {
+		b.First = was.firstRun(&f.Accept)
 	}
 	ids := map[string]bool{}
 	for i := range b.Past {

@@ -84,7 +84,7 @@ func (f *File) compareSetup(r *Report, in *Input, b *Baseline, now []Past, p *pa
 	}
 	for _, agent := range sortedKeys(others) {
 		if known && !f.Accept.accepted(agentFact(agent)) {
-			r.meant = append(r.meant, agentFact(agent))
+			r.meant, r.strangers = append(r.meant, agentFact(agent)), true
 			r.fail(f.baselineLine, "%s of %s, an agent that %s does not have: nothing is known of how its sessions should be; %s",
 				counted(others[agent], "session is", "sessions are"), agent, f.Baseline, f.Accept.accepting(agentFact(agent)))
 		}

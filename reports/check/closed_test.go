@@ -1,7 +1,9 @@
 package check
 
 import (
+	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -180,5 +182,94 @@ func TestHistory(t *testing.T) {
 	var text strings.Builder
 	if err := r.Write(&text, "markdown"); err != nil || !strings.Contains(text.String(), "<summary>2 runs</summary>") || !strings.Contains(text.String(), "1.10 | ") || !strings.Contains(text.String(), "$3.00") {
 		t.Errorf("%v: %s", err, text.String())
+	}
+}
+
+// What no run is beyond its bar with is noted over many: bill over prediction rose from 1 in the first run, which the window of
+// two no longer has, to 1.1, above 1.05, by 1.9 % each time. So are fewer than a fifth of the calls of any run.
+func TestSlowRise(t *testing.T) {
+	f := gateOf(t)
+	f.Window = 2
+	var b *Baseline
+	var last *Report
+	for times := 1.0; times < 1.1; times *= 1.019 {
+		run := predictedRun("claude-code", times, plainFacts)
+		run.SessionsDigest = strconv.FormatFloat(times, 'g', 5, 64)
+		if b != nil {
+			last = f.Judge(run, Loaded{Baseline: b})
+		}
+		own, err := f.NewBaseline(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = f.After(own, b)
+	}
+	const rose = "bill over prediction rose from 1.00 in the first run to 1.10"
+	if notes := strings.Join(last.Notes, "\n"); !last.OK || !strings.Contains(notes, rose) {
+		t.Errorf("ok %t, %q", last.OK, notes)
+	}
+	f.Accept.Names = []string{"billed_to_predicted"}
+	if own, _ := f.NewBaseline(predictedRun("claude-code", 1.09, plainFacts)); f.After(own, b).First.Predicted != 0 {
+		t.Error("what is accepted is held against the first run still")
+	}
+	few := predictedRun("claude-code", 1.08, plainFacts)
+	few.Calls = 1
+	if notes := strings.Join(f.Judge(few, Loaded{Baseline: b}).Notes, "\n"); !strings.Contains(notes, "1 call here, and no run of base.json has fewer than 100") {
+		t.Error(notes)
+	}
+}
+
+// A model with a price of its own that is billed as another one is another price, unless the baseline's run was billed so.
+func TestRenamedModels(t *testing.T) {
+	f, was, now := gateOf(t), predictedRun("claude-code", 1, plainFacts), predictedRun("claude-code", 1, plainFacts)
+	now.SessionsDigest, now.Renamed = "others", map[string]string{"claude-fable-5": "claude-haiku-4-5"}
+	says(t, against(t, f, was, now), "other prices (claude-fable-5 is billed as claude-haiku-4-5 now)")
+	was.Renamed = now.Renamed
+	says(t, against(t, f, was, now))
+}
+
+// Three sessions of one call each cannot be judged where those of the baseline have more: nothing is read again. A single one
+// is too few to tell.
+func TestSessionsOfOneCall(t *testing.T) {
+	f, was := gateOf(t), predictedRun("claude-code", 1, plainFacts)
+	now := predictedRun("claude-code", 1, plainFacts)
+	now.SessionsDigest = "others"
+	cell := now.Cells[0].Draws[0]
+	for _, row := range append(cell.Rows, &cell.Total) {
+		row.Figures[results.PredictedUSD], row.Figures[results.PredictedOfUSD] = 0, 0
+	}
+	says(t, against(t, f, was, now), "no conversation here has a second call, and those of base.json have")
+}
+
+// A baseline that a run began is no comparison, and one that a broken run replaces does not hide what was broken.
+func TestBeginsAndReplaces(t *testing.T) {
+	f, was, now := gateOf(t), predictedRun("claude-code", 1, plainFacts), predictedRun("claude-code", 1.2, plainFacts)
+	now.SessionsDigest = "others"
+	held := against(t, f, was, now)
+	r := against(t, f, now, now)
+	r.Replaces(held)
+	if r.count(Suspect) != 1 || !strings.Contains(r.failures()[0].message, "is 1.20, above 1.02") || !strings.Contains(r.failures()[0].message, "this run replaces") {
+		t.Errorf("%+v", r.failures())
+	}
+	r.Begins("base.json")
+	var comment, log strings.Builder
+	if err := errors.Join(r.Write(&comment, "markdown"), r.Annotate(&log, "check.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(comment.String(), "⚠️ sim check") || !strings.Contains(comment.String(), "this run began base.json") || !strings.HasPrefix(log.String(), "::warning ") {
+		t.Errorf("%s\n%s", comment.String(), log.String())
+	}
+}
+
+// An agent that the baseline does not have enters no window by itself, and models: that any model passes is an error.
+func TestStrangersDoNotJoin(t *testing.T) {
+	f := gateOf(t)
+	was, now := predictedRun("claude-code", 1, plainFacts), predictedRun("codex", 1, plainFacts)
+	now.SessionsDigest = "others"
+	if r := against(t, f, was, now); r.Joins() {
+		t.Error("joins")
+	}
+	if _, err := Parse([]byte("scenario: {strategies: [recorded]}\nmodels: [\"*\"]\nrules:\n"+predictedRule), "check.yaml"); err == nil || !strings.Contains(err.Error(), "models cannot fail") {
+		t.Errorf("error %v", err)
 	}
 }

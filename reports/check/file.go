@@ -33,6 +33,8 @@ package check
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -112,6 +114,9 @@ func Parse(text []byte, name string) (*File, error) {
 		if n := spec.Child(tree.Root, q.key); n != nil && !q.asked {
 			errs = append(errs, tree.Errorf(n, "%s asks nothing: give it a bar, as docs/ci.md shows, or take the key out", q.key))
 		}
+	}
+	if slices.ContainsFunc(f.Models, func(p string) bool { return strings.Trim(p, "*") == "" }) {
+		errs = append(errs, tree.Errorf(spec.Child(tree.Root, "models"), "models cannot fail: any model passes a pattern of *"))
 	}
 	for i := range f.Rules {
 		r := &f.Rules[i]

@@ -73,6 +73,7 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 	}
 	if b != nil && f.Window > 0 {
 		r.History = history(b, now)
+		r.tellSlow(f, b)
 	}
 	f.accept(r)
 	f.tellMeant(r)
@@ -157,13 +158,21 @@ func (f *File) compareHead(r *Report, in *Input, was Loaded) {
 	case b.Key != in.Key:
 		r.fail(f.baselineLine, "%s was made with another key of --anonymize, or without one, so that the sessions cannot be compared; %s", f.Baseline, f.Accept.anew())
 	case b.SessionsDigest != in.SessionsDigest:
+		if models := otherRates(b.Rates, in.Rates, true); len(models) > 0 {
+			r.note("%s has other prices of %s", f.Baseline, document.Few(models))
+		}
 		if f.needsSame(in) {
 			r.fail(f.baselineLine, "%s holds other sessions: %d with %d calls, not these %d with %d; %s", f.Baseline, b.Sessions, b.Calls,
 				len(in.Sessions), in.Calls, f.Accept.anew())
 		}
 	default:
-		if models := otherRates(b.Rates, in.Rates); len(models) > 0 {
+		if models := otherRates(b.Rates, in.Rates, false); len(models) > 0 {
 			f.differs(r, "other prices", "of "+document.Few(models))
+		}
+	}
+	for _, model := range sortedKeys(in.Renamed) {
+		if b.Renamed[model] != in.Renamed[model] {
+			f.differs(r, "other prices", model+" is billed as "+in.Renamed[model]+" now")
 		}
 	}
 	simulated := func(c Cell) bool {
@@ -184,10 +193,10 @@ func (f *File) needsSame(in *Input) bool {
 	})
 }
 
-// otherRates returns the models whose rates differ, sorted.
-func otherRates(was, now map[string]results.Cost) (models []string) {
+// otherRates returns the models whose rates differ, sorted; of both alone, or also those that only now has.
+func otherRates(was, now map[string]results.Cost, both bool) (models []string) {
 	for _, model := range slices.Sorted(maps.Keys(now)) {
-		if was[model] != now[model] {
+		if _, known := was[model]; was[model] != now[model] && (known || !both) {
 			models = append(models, model)
 		}
 	}

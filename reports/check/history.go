@@ -1,6 +1,9 @@
 package check
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/validate"
@@ -78,4 +81,48 @@ func (r *Report) historyTable() *document.Table {
 			text(results.UnitUSD, h.Agents), text(results.UnitUSD, h.Work), text(results.UnitUSD, h.PerCall)})
 	}
 	return t
+}
+
+// What has risen since the first run so far that a note tells it, though no run was beyond its bar: bill over prediction, and
+// prices.
+const crept, creptPrice = 1.05, 1.1
+
+// fewCalls is the share of the calls of the smallest run of a window below which a note tells how few there are.
+const fewCalls = 0.2
+
+// firstRun returns the figures of the first run of all, without those that are accepted as they are now.
+func (b *Baseline) firstRun(meant *Acceptance) *RunFigures {
+	first := history(b, nil)[0]
+	if b.First != nil {
+		first = *b.First
+	}
+	if meant.accepted(results.NameOverPredicted) {
+		first.Predicted = 0
+	}
+	if meant.accepted(pricesMetric) {
+		first.Price, first.Agents = 0, 0
+	}
+	return &first
+}
+
+// tellSlow notes what no comparison with the window shows: figures that crept up run by run since the first of all, and far
+// fewer calls than any run has.
+func (r *Report) tellSlow(f *File, b *Baseline) {
+	now, first := r.History[len(r.History)-1], b.firstRun(&f.Accept)
+	tell := func(what, accept, unit string, was, own, most float64) {
+		if was > 0 && own > most*was {
+			r.note("%s rose from %s in the first run to %s, each run by no more than its bar; %s", what, figure(unit, was), figure(unit, own), f.Accept.accepting(accept))
+		}
+	}
+	over, _ := results.LookupMetric(results.NameOverPredicted)
+	tell("bill over prediction", over.Name, over.Unit, first.Predicted, now.Predicted, crept)
+	tell("the price of a million tokens of conversations", pricesMetric, results.UnitUSD, first.Price, now.Price, creptPrice)
+	tell("the price of a million tokens of sub-agents", pricesMetric, results.UnitUSD, first.Agents, now.Agents, creptPrice)
+	calls := map[int]int{}
+	for i := range b.Past {
+		calls[b.Past[i].Run] += b.Past[i].Calls
+	}
+	if least := slices.Min(slices.Collect(maps.Values(calls))); float64(r.Calls) < fewCalls*float64(least) {
+		r.note("%s here, and no run of %s has fewer than %s", document.Count(r.Calls, "call"), f.Baseline, document.Whole(least))
+	}
 }

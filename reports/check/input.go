@@ -39,6 +39,8 @@ type Input struct {
 	// Rates are the latest standard prices of the recorded models, USD a million tokens by class; a model without
 	// a price has none.
 	Rates map[string]results.Cost
+	// Renamed are the models with a price of their own that the scenario bills as another one.
+	Renamed map[string]string
 	// Key identifies the key of the pseudonyms of projects and sessions; "" if they
 	// have their own names.
 	Key string

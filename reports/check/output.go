@@ -72,8 +72,11 @@ func (r *Report) first() (lines []string) {
 // rest folded.
 func (r *Report) comment() *document.Document {
 	mark := "✅"
-	if !r.OK {
+	switch {
+	case !r.OK:
 		mark = "❌"
+	case r.began != "":
+		mark = "⚠️"
 	}
 	var first document.Section
 	for _, line := range r.first() {
@@ -202,6 +205,9 @@ func (s *Result) observed() (text, bar string) {
 // it at its line. file is the path of the check file in the repository.
 func (r *Report) Annotate(w io.Writer, file string) error {
 	var b bytes.Buffer
+	if r.began != "" {
+		fmt.Fprintf(&b, "::warning file=%s,title=sim check::%s\n", property(file), data(inert("nothing was held against an earlier run: this one began "+r.began)))
+	}
 	for _, f := range r.failures() {
 		text := inert(f.message)
 		if f.look != "" {

@@ -80,8 +80,10 @@ type Report struct {
 	// History has the runs of the window, the earliest first, and this one; none without a window.
 	History []RunFigures `json:"history,omitempty"`
 
-	strict bool     // what is suspect fails the check
-	meant  []string // what --accept takes as meant, apart from metrics of broken rules
+	strict    bool     // what is suspect fails the check
+	strangers bool     // sessions are of an agent that the baseline does not have
+	began     string   // the baseline that this run began, with which it is compared; "" for none
+	meant     []string // what --accept takes as meant, apart from metrics of broken rules
 }
 
 // reportSchema is the version of the encoded form of a report.
@@ -98,10 +100,10 @@ func (r *Report) Err() error {
 // Broken reports whether a rule is broken.
 func (r *Report) Broken() bool { return r.count(Breach) > 0 }
 
-// Joins reports whether later runs may be held against this one too: no rule is broken, and no setting of a client is
-// suspect, which would then be as it was.
+// Joins reports whether later runs may be held against this one too: no rule is broken, no agent is new, and no setting of a
+// client is suspect, which would then be as it was.
 func (r *Report) Joins() bool {
-	return !r.Broken() && !slices.ContainsFunc(r.Results, func(s Result) bool { return s.Metric == factsMetric && s.Status == Suspect })
+	return !r.Broken() && !r.strangers && !slices.ContainsFunc(r.Results, func(s Result) bool { return s.Metric == factsMetric && s.Status == Suspect })
 }
 
 // Compared reports whether some rule had a baseline.
@@ -120,6 +122,20 @@ func (r *Report) count(status Status) int {
 	return n
 }
 
+// Begins says that the run made the baseline which it is held against.
+func (r *Report) Begins(baseline string) { r.began = baseline }
+
+// Replaces takes what was broken against the baseline that the run replaces as suspects: the new one would hide it.
+func (r *Report) Replaces(was *Report) {
+	for _, s := range was.Results {
+		if s.Status == Breach && s.Bar != nil && s.Baseline != nil {
+			s.Status, s.Message = Suspect, s.Message+", in the baseline that this run replaces"
+			r.Results = append(r.Results, s)
+		}
+	}
+	r.settle()
+}
+
 // Verdict says how many rules hold and how many do not.
 func (r *Report) Verdict() string {
 	text := "nothing was compared"
@@ -136,6 +152,9 @@ func (r *Report) Verdict() string {
 	}
 	if len(r.Problems) > 0 {
 		text += ", " + document.Count(len(r.Problems), "problem")
+	}
+	if r.began != "" {
+		text += ", with itself alone: this run began " + r.began
 	}
 	return text
 }

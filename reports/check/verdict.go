@@ -86,7 +86,12 @@ func (v *verdict) prepare(b *Baseline) {
 	name := v.rule.Metric.Name
 	var ok bool
 	if v.now, ok = v.slice.values(v.rule.Metric); !ok && v.rule.Name == results.NameOverPredicted && v.slice.unpriced() == 0 {
-		v.leaveOpen("no conversation here has a second call")
+		const none = "no conversation here has a second call"
+		if b != nil && v.slice.sessions() >= leastLone && len(b.parts(v.result.Cell, &v.rule.Metric, v.rule.Group, v.result.Group)) > 0 {
+			v.refuse(none+", and those of %s have: nothing is read from the cache again", v.shared.file.Baseline)
+			return
+		}
+		v.leaveOpen(none)
 		return
 	}
 	if !ok {
@@ -229,6 +234,9 @@ func (v *verdict) judge(share float64) {
 		v.result.Message = v.words(v.bar) + ", which chance may explain" + v.enough(share, e.Difference, e.Difference-e.Interval.Low)
 	}
 }
+
+// leastLone is how many sessions of one call each are no chance, where those of the baseline have more.
+const leastLone = 3
 
 // usd returns what a figure beyond its bar costs by so much, 0 if it is no cost.
 func (v *verdict) usd(beyond float64) float64 {

@@ -31,6 +31,8 @@ const (
 	factThinking    = "responses that think"
 	FactOutput      = "output tokens per response" // priced in sessions that the baseline has too
 	factPauses      = "pauses over the lifetime, per call"
+	factAgents      = "share of calls by sub-agents" // none where a client keeps their files elsewhere
+	factFirst       = "input that first calls of sub-agents read"
 	FactModel       = "calls of " // before the name of a model
 	factClient      = FactModel + "client "
 )
@@ -116,8 +118,16 @@ func (f Facts) see(s *traces.Session, t *traces.Thread, calls float64) {
 	if agentThread(t) {
 		lifetime = FactLifetimeAgent
 	}
+	side := 0.0
+	if agentThread(t) {
+		side = 1
+	}
 	for r := range t.Rounds {
 		round := &t.Rounds[r]
+		add(factAgents, side, 1)
+		if side > 0 && r == 0 {
+			add(factFirst, float64(round.Usage.Read), float64(round.Usage.Input()))
+		}
 		if round.Flags&traces.RoundTierAssumed == 0 {
 			add(lifetime, float64(round.Usage.Write1h), float64(round.Usage.Write1h+round.Usage.Write5m))
 		}
