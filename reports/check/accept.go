@@ -90,7 +90,7 @@ func (f *File) tellMeant(r *Report) {
 			names = append(names, s.Metric)
 		}
 	}
-	anew := slices.ContainsFunc(r.Problems, func(p Problem) bool { return strings.Contains(p.Text, f.Accept.anew()) }) // takes all of it
+	anew := slices.ContainsFunc(r.Problems, func(p Problem) bool { return strings.Contains(p.Text, f.Accept.anew()) }) // the whole run is accepted
 	if len(names) < 2 || !r.Broken() || anew {
 		return
 	}

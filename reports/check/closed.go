@@ -65,8 +65,8 @@ func (f *File) compareSetup(r *Report, in *Input, b *Baseline, now []Past, p *pa
 	if b == nil || b.Key != in.Key {
 		return
 	}
-	if f.Window > 0 && b.SessionsDigest == in.SessionsDigest {
-		r.note("these are the sessions of the last run in %s: nothing new was checked", f.Baseline)
+	if f.Window > 0 && p.all {
+		r.note("%s has all of these sessions: nothing new was checked", f.Baseline)
 	}
 	agents := map[string]int{}
 	known, facts := false, false

@@ -228,7 +228,7 @@ func TestRenamedModels(t *testing.T) {
 	says(t, against(t, f, was, now))
 }
 
-// Three sessions of one call each cannot be judged where those of the baseline have more: nothing is read again. A single one
+// Three sessions of one call each cannot be judged where sessions of the baseline have more: nothing is read again. A single one
 // is too few to tell.
 func TestSessionsOfOneCall(t *testing.T) {
 	f, was := gateOf(t), predictedRun("claude-code", 1, plainFacts)
@@ -238,7 +238,7 @@ func TestSessionsOfOneCall(t *testing.T) {
 	for _, row := range append(cell.Rows, &cell.Total) {
 		row.Figures[results.PredictedUSD], row.Figures[results.PredictedOfUSD] = 0, 0
 	}
-	says(t, against(t, f, was, now), "no conversation here has a second call, and those of base.json have")
+	says(t, against(t, f, was, now), "no conversation here has a second call, and sessions of base.json have one")
 }
 
 // A baseline that a run began is no comparison, and one that a broken run replaces does not hide what was broken.

@@ -108,9 +108,9 @@ func (b *Baseline) firstRun(meant *Acceptance) *RunFigures {
 // tellSlow notes what no comparison with the window shows: figures that crept up run by run since the first of all, and far
 // fewer calls than any run has.
 func (r *Report) tellSlow(f *File, b *Baseline) {
-	now, first := r.History[len(r.History)-1], b.firstRun(&f.Accept)
+	now, first, full := r.History[len(r.History)-1], b.firstRun(&f.Accept), len(r.History) > f.Window
 	tell := func(what, accept, unit string, was, own, most float64) {
-		if was > 0 && own > most*was {
+		if full && !r.Broken() && was > 0 && own > most*was { // fewer runs differ by their sessions
 			r.note("%s rose from %s in the first run to %s, each run by no more than its bar; %s", what, figure(unit, was), figure(unit, own), f.Accept.accepting(accept))
 		}
 	}

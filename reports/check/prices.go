@@ -112,7 +112,7 @@ func (f *File) dearer(was, now stats.Figure, fresh bool) bool {
 	case few:
 		return false
 	}
-	// Where sessions are on few models, the largest of them decide the spread: ranks count each session once.
+	// Where sessions are on few models, the largest sessions decide the spread: ranks count each session once.
 	if stats.HigherRanks(ratios(&was), ratios(&now)) < f.Level/2/priceShare {
 		return true
 	}

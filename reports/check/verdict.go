@@ -88,7 +88,7 @@ func (v *verdict) prepare(b *Baseline) {
 	if v.now, ok = v.slice.values(v.rule.Metric); !ok && v.rule.Name == results.NameOverPredicted && v.slice.unpriced() == 0 {
 		const none = "no conversation here has a second call"
 		if b != nil && v.slice.sessions() >= leastLone && len(b.parts(v.result.Cell, &v.rule.Metric, v.rule.Group, v.result.Group)) > 0 {
-			v.refuse(none+", and those of %s have: nothing is read from the cache again", v.shared.file.Baseline)
+			v.refuse(none+", and sessions of %s have one: nothing is read from the cache again", v.shared.file.Baseline)
 			return
 		}
 		v.leaveOpen(none)
@@ -235,7 +235,7 @@ func (v *verdict) judge(share float64) {
 	}
 }
 
-// leastLone is how many sessions of one call each are no chance, where those of the baseline have more.
+// leastLone is how many sessions of one call each are no chance, where sessions of the baseline have more.
 const leastLone = 3
 
 // usd returns what a figure beyond its bar costs by so much, 0 if it is no cost.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// HigherRanks returns the chance, one-sided, that values as high as those of now come from where was has its own: the rank sum
+// HigherRanks returns the chance, one-sided, that values as high as the second list come from where the first list does: the rank sum
 // test of Mann and Whitney with the normal approximation, corrected for ties and continuity (Hollander, Wolfe and Chicken,
 // Nonparametric Statistical Methods, 3rd ed., section 4.1). It is 1 where either has no value or all are equal.
 func HigherRanks(was, now []float64) float64 {
