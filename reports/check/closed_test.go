@@ -195,6 +195,10 @@ func TestSlowRise(t *testing.T) {
 	for times := 1.0; times < 1.1; times *= 1.019 {
 		run := predictedRun("claude-code", times, plainFacts)
 		run.SessionsDigest = strconv.FormatFloat(times, 'g', 5, 64)
+		for id, s := range run.Sessions {
+			s.Name = id + run.SessionsDigest
+			run.Sessions[id] = s
+		}
 		if b != nil {
 			last = f.Judge(run, Loaded{Baseline: b})
 		}
