@@ -17,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/explain"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -145,6 +146,9 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 func (f *auditFlags) show(cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table) error {
 	report, err := f.explain(cmd.Context(), corpus, prices)
 	if err != nil {
+		return err
+	}
+	if report.Heads, err = explain.Heads(corpus, prices); err != nil {
 		return err
 	}
 	var read results.Workload

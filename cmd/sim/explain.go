@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"slices"
@@ -130,7 +129,12 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		o.Head = describe(s)
 	}
 	if o.Call > 0 && s.Agent == traces.AgentRequests {
-		o.Parting = f.parting(corpus, e, &e.Calls[o.Call-1])
+		c := &e.Calls[o.Call-1]
+		if o.Parting = f.parting(corpus, e, c); c.First && o.Parting == nil {
+			if o.Parting, o.Beside, err = explain.PartHead(corpus, plan.Prices, s.ID); err != nil {
+				return err
+			}
+		}
 	}
 	d, err := explain.Document(e, o)
 	if err != nil {
@@ -181,26 +185,14 @@ func (f *explainFlags) parting(corpus *traces.Corpus, e *studies.Explanation, c 
 }
 
 // lineOf returns the line of a call, nil where its file cannot be read.
-func lineOf(corpus *traces.Corpus, c *studies.ExplainedCall) []byte {
-	in, ok := corpus.Input(c.File)
-	if !ok {
-		return nil
-	}
-	rc, err := in.Open()
-	if err != nil {
-		return nil
-	}
-	defer rc.Close()
-	r := bufio.NewReader(rc)
-	for n := 1; ; n++ {
-		line, err := r.ReadBytes('\n')
-		switch {
-		case n == c.Line:
-			return line
-		case err != nil:
-			return nil
+func lineOf(corpus *traces.Corpus, c *studies.ExplainedCall) (found []byte) {
+	explain.EachLine(corpus, c.File, func(n int, line []byte) bool {
+		if n == c.Line {
+			found = line
 		}
-	}
+		return n < c.Line
+	})
+	return found
 }
 
 // callAt returns the conversation's call at a line of a file or the next one

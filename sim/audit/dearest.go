@@ -45,7 +45,7 @@ func (d *dearest) add(c *calls.Call) {
 		at = time.Unix(0, c.At).In(d.zone).Format("2006-01-02 15:04")
 	}
 	cause, because := c.Cause(), calls.Cause("")
-	if l, ok := c.Likely(); ok && cause.Confidence() == calls.Seen {
+	if l, ok := c.Behind(); ok {
 		because = calls.Cause(l.Kind.String())
 	}
 	d.list = append(d.list, Loss{

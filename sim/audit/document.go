@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/explain"
 )
 
 // DocumentOptions say how to write an audit.
@@ -42,7 +43,7 @@ func (r *Report) Document(o DocumentOptions) *document.Document {
 	d := &document.Document{
 		Title: "The bill: " + document.USD(r.Total.USD, 2), Head: p.head(), Data: r.data, JSON: document.Indented(r),
 	}
-	d.Sections = slices.Concat(p.changes(), p.findings())
+	d.Sections = slices.Concat(p.changes(), section("Heads of sessions, against the session before", explain.HeadTable(p.Heads)), p.findings())
 	if !o.Brief {
 		d.Sections = append(d.Sections, p.rest()...)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/explain"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -34,12 +35,14 @@ type Report struct {
 	// Stated compares the bill with the costs that clients log. Their prices may be others, and their logs may lack calls.
 	Stated Stated `json:"stated"`
 
-	Splits   []Split   `json:"splits"`
-	Days     []Day     `json:"days"` // in order
-	Changes  []Change  `json:"changes"`
-	Findings []Finding `json:"findings"`
-	Misses   []Miss    `json:"misses"`
-	Dearest  []Loss    `json:"dearest_misses"` // at most MostDearest
+	Splits  []Split  `json:"splits"`
+	Days    []Day    `json:"days"` // in order
+	Changes []Change `json:"changes"`
+	// Heads are how far the heads of sessions of request logs are shared; nil where no log shows bodies.
+	Heads    []explain.Head `json:"heads,omitempty"`
+	Findings []Finding      `json:"findings"`
+	Misses   []Miss         `json:"misses"`
+	Dearest  []Loss         `json:"dearest_misses"` // at most MostDearest
 	// DailyMisses are for charts, by day and class.
 	DailyMisses []DailyMiss `json:"-"`
 	Detector    []Said      `json:"detector"` // by reason, in the order of the reasons

@@ -175,16 +175,29 @@ func (c *Call) Evidence() string {
 	if c.Gap >= 0 && !c.Back {
 		text += ", " + document.Seconds(float64(c.Gap)/1e9) + " after the last response"
 	}
-	if l, ok := c.Likely(); ok {
-		if cause.confidence == Seen {
-			text += "; likely because " + likely[l.Kind].because
-		}
+	l, ok := c.Behind()
+	if ok {
+		text += "; likely because " + likely[l.Kind].because
+	} else if cause.confidence == Likely {
+		l, ok = c.Likely()
+	}
+	if ok {
 		text += fmt.Sprintf(" (in recordings %d of %d such calls fell, %s expected)", l.Fell, l.Calls, expected(l.Expected))
 	}
 	if floor := c.Floor(); floor != "" && c.Fell() && cause.class != prompt.MissExpiry {
 		text += "; the read fell to " + floor
 	}
 	return text
+}
+
+// Behind returns the kind of event that most likely made the client change what the server says has changed: none that only sets
+// the scene, and none where the bodies show what changed.
+func (c *Call) Behind() (profile.Lift, bool) {
+	if c.Cause().Confidence() != Seen || c.Recorded.Parted > 0 {
+		return profile.Lift{}, false
+	}
+	l, ok := c.Likely()
+	return l, ok && !slices.Contains(ranks[len(ranks)-1], l.Kind)
 }
 
 // expected says how many calls were expected to fall.

@@ -22,6 +22,8 @@ type Options struct {
 	Asked bool // a strategy was asked for: show what it would have done, beside what was billed
 	// Parting is where the request of Call parts from the one before it, nil where no bodies show it.
 	Parting *Parting
+	// Beside is the session whose first request Call is compared with, "" for the one before.
+	Beside string
 	// Head are lines about the session.
 	Head []string
 }
@@ -263,8 +265,13 @@ func whole(c *studies.ExplainedCall, strategy string, o *Options) []document.Sec
 		sections = append(sections, document.Section{Name: name, Blocks: []document.Block{block}})
 	}
 	part("billed", billed(c))
-	if o.Parting != nil {
-		part("where the request parts from the one before", o.Parting.list())
+	switch {
+	case o.Parting != nil && o.Beside != "":
+		part("where its head parts from that of session "+o.Beside, o.Parting.list(c.Billed))
+	case o.Parting != nil:
+		part("where the request parts from the one before", o.Parting.list(c.Billed))
+	case o.Beside != "":
+		part("its head", document.List{{Text: "the same as that of session " + o.Beside}})
 	}
 	if c.Billed != nil && c.Billed.Model != nil {
 		part("expected by the model", served(c.Billed.Model, calls.Word(c.Billed.Model.Cause), ""))

@@ -25,16 +25,20 @@ func TestPart(t *testing.T) {
 		"a message follows": {line(tool, `"Be brief. Today is Monday."`, said+`,{"role":"assistant","content":"hi"}`), Parting{}, false},
 		"markers": {line(tool, `[{"type":"text","text":"Be brief. Today is Monday.","cache_control":{"type":"ephemeral"}}]`,
 			`{"role":"user","content":[{"type":"text","text":"hello","cache_control":{"type":"ephemeral"}}]}`), Parting{}, false},
-		"system": {line(tool, `"Be brief. Today is Tuesday."`, said), Parting{"system[0].text", 20, "Monday.", "Tuesday."}, true},
+		"system": {line(tool, `"Be brief. Today is Tuesday."`, said), Parting{Path: "system[0].text", At: 20, Was: "Monday.", Is: "Tuesday."}, true},
 		"tool": {line(`{"name":"view","input_schema":{"properties":{"path":{"description":"a nöme"}}}}`, `"x"`, said),
-			Parting{"tools[0].input_schema.properties.path.description", 4, "äme", "öme"}, true},
-		"a tool more": {line(tool+`,{"name":"b"}`, `"Be brief. Today is Monday."`, said), Parting{"tools[1]", 0, "", `{"name":"b"}`}, true},
-		"message":     {line(tool, `"Be brief. Today is Monday."`, `{"role":"user","content":"help"}`), Parting{"messages[0].content[0].text", 4, "lo", "p"}, true},
-		"no message":  {line(tool, `"Be brief. Today is Monday."`, ""), Parting{"messages[0]", 0, `{"content":"hello","role":"user"}`, ""}, true},
+			Parting{Path: "tools[0].input_schema.properties.path.description", At: 4, Was: "äme", Is: "öme"}, true},
+		"a tool more": {line(tool+`,{"name":"b"}`, `"Be brief. Today is Monday."`, said), Parting{Path: "tools[1]", At: 0, Was: "", Is: `{"name":"b"}`}, true},
+		"message":     {line(tool, `"Be brief. Today is Monday."`, `{"role":"user","content":"help"}`), Parting{Path: "messages[0].content[0].text", At: 4, Was: "lo", Is: "p"}, true},
+		"no message":  {line(tool, `"Be brief. Today is Monday."`, ""), Parting{Path: "messages[0]", At: 0, Was: `{"content":"hello","role":"user"}`, Is: ""}, true},
 		"no request":  {[]byte(`{"response":{}}`), Parting{}, false},
 		"no JSON":     {[]byte(`{"request":`), Parting{}, false},
 	} {
-		if got, parts := Part(before, tc.after); got != tc.want || parts != tc.parts {
+		got, parts := Part(before, tc.after)
+		if parts && (got.Ahead <= 0 && got.Path != "tools[0]" || got.Whole < got.Ahead) {
+			t.Errorf("%s: %d of %d bytes ahead", name, got.Ahead, got.Whole)
+		}
+		if got.Ahead, got.Whole = 0, 0; got != tc.want || parts != tc.parts {
 			t.Errorf("%s: %+v %v, want %+v", name, got, parts, tc.want)
 		}
 	}
