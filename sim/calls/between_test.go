@@ -111,7 +111,7 @@ func TestLikelyCauses(t *testing.T) {
 		cause   Cause
 		say     string
 	}{
-		"a new process":               {traces.SignProcess | traces.SignEffort, traces.TriggerPrompt, 0, 20_000, "process", "likely because the client was started anew, 1 m"},
+		"a new process":               {traces.SignProcess | traces.SignEffort, traces.TriggerPrompt, 0, 20_000, "process", "expected); a client of 2.1.216 has the state of git in its system prompt"},
 		"nothing":                     {0, traces.TriggerToolResult, 0, 20_000, CauseInside, "no visible reason, 1 m 00 s after the last response; the read fell to the head"},
 		"to nothing":                  {0, traces.TriggerToolResult, 0, 0, CauseInside, "; the read fell to nothing"},
 		"a refused request":           {traces.SignRetry, traces.TriggerToolResult, 0, 20_000, "retry", "likely because the server had refused a request before"},
