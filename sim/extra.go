@@ -42,15 +42,16 @@ type Agent struct {
 	Elongation float64 `yaml:"elongation" min:"0" max:"1" doc:"Further rounds after compactions, as a share of the recorded ones: 0.15 and 0.18 are published for agents whose observations were summarised (The Complexity Trap). Each weighs what the round before it weighed." unit:"share"`
 }
 
-// share returns the probability that an agent fetches what it lacks of a kind; lean is the probability for the session's agent.
-func (r Refetch) share(p *profile.Profile, kind string, lean float64) float64 {
+// share returns the probability that an agent fetches what it lacks of a kind, by whether a command printed it; lean is how far the
+// session's agent leans to fetching.
+func (r Refetch) share(p *profile.Profile, kind string, output bool, lean float64) float64 {
 	switch {
 	case r == RefetchAlways:
 		return 1
 	case r == RefetchNever || p == nil:
 		return 0
 	}
-	e := p.RefetchOf(kind)
+	e := p.RefetchOf(kind, output)
 	return leaning([...]float64{RefetchLow: e.Low, RefetchFitted: e.Value, RefetchHigh: e.High}[r], lean)
 }
 
@@ -83,15 +84,15 @@ func leanOf(p *profile.Profile, did *needs.Fates) (lean float64) {
 	}
 	for range 20 { // Newton's method: the logarithm of the likelihood is concave
 		slope, bend := -lean/(leanSpread*leanSpread), -1/(leanSpread*leanSpread)
-		for k, n := range did {
-			share := leaning(p.RefetchOf(recall.NeedKind(k).String()).Value, lean)
+		did.Each(func(kind recall.NeedKind, output bool, n needs.Fate) {
+			share := leaning(p.RefetchOf(kind.String(), output).Value, lean)
 			if share <= 0 || share >= 1 {
-				continue
+				return
 			}
 			all := float64(n.Read + n.Used)
 			slope += float64(n.Read) - all*share
 			bend -= all * share * (1 - share)
-		}
+		})
 		lean -= max(-1, min(1, slope/bend))
 	}
 	return lean
@@ -152,7 +153,7 @@ func (l *Loop) fetch(t *thread) extra {
 		if block < 0 || t.judge.Holds(block) || slices.Contains(t.fetched, block) {
 			continue
 		}
-		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(l.config.Profile, n.Kind.String(), t.replay.lean) {
+		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(l.config.Profile, n.Kind.String(), t.replay.session.Blocks[block].Op == prompt.OpExec, t.replay.lean) {
 			continue
 		}
 		t.fetched = append(t.fetched, block)

@@ -24,11 +24,12 @@ func TestLean(t *testing.T) {
 		{"reads nothing again", needs.Fate{Used: 1}, needs.Fate{Used: 42}, 0, 0.05},
 		{"as others do", needs.Fate{Read: 3, Used: 2}, needs.Fate{Read: 2, Used: 8}, 0.199, 0.201},
 	} {
-		did := needs.Fates{recall.NeedEdit: tc.edit, recall.NeedName: tc.name, recall.NeedPath: {Used: 9}}
+		did := needs.Fates{}
+		did.Others[recall.NeedEdit], did.Outputs[recall.NeedName], did.Others[recall.NeedPath] = tc.edit, tc.name, needs.Fate{Used: 9}
 		lean := leanOf(p, &did)
-		share := RefetchFitted.share(p, "name", lean)
-		if share < tc.low || share > tc.high || RefetchFitted.share(p, "path", lean) != 0 {
-			t.Errorf("%s: names with %g, paths with %g; want %g to %g and 0", tc.what, share, RefetchFitted.share(p, "path", lean), tc.low, tc.high)
+		share := RefetchFitted.share(p, "name", true, lean)
+		if share < tc.low || share > tc.high || RefetchFitted.share(p, "path", false, lean) != 0 {
+			t.Errorf("%s: names with %g, paths with %g; want %g to %g and 0", tc.what, share, RefetchFitted.share(p, "path", false, lean), tc.low, tc.high)
 		}
 		left := float64(tc.edit.Read) - float64(tc.edit.Read+tc.edit.Used)*leaning(0.6, lean) +
 			float64(tc.name.Read) - float64(tc.name.Read+tc.name.Used)*leaning(0.2, lean) - lean/(leanSpread*leanSpread)

@@ -48,7 +48,9 @@ func newPredictor() (*predictor, error) {
 	always, never := profile.Estimate{Value: 1, Low: 1, High: 1, N: 1}, profile.Estimate{N: 1}
 	rule.Refetch, rule.Kept = maps.Clone(fitted.Refetch), maps.Clone(fitted.Kept)
 	for kind := range rule.Refetch { // the agent wants the lines it edits and the names it uses, and summaries have neither
-		rule.Refetch[kind] = never
+		if rule.Refetch[kind] = never; strings.HasSuffix(kind, profile.OutputSuffix) {
+			delete(rule.Refetch, kind) // whoever printed it
+		}
 	}
 	rule.Refetch["edit"], rule.Refetch["name"], rule.Refetch["all"] = always, always, always
 	for kind := range rule.Kept {

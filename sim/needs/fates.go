@@ -1,22 +1,35 @@
 package needs
 
 import (
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Fate counts things, files and outputs of tools, that were known at a point of a conversation: those that the agent
-// read again, and those that it used without doing so.
-type Fate struct{ Read, Used int32 }
+// Fate counts things: those that an agent read again and then used, those that it used without doing so, and those that it
+// read again and did not visibly use.
+type Fate struct{ Read, Used, Idle int32 }
 
-// Fates are the counts by the strongest use of a thing up to the next compaction. One that was read again and not
-// visibly used counts as used for a name.
-type Fates [recall.NumNeedKinds]Fate
+// Add adds the counts of another.
+func (f *Fate) Add(o Fate) { f.Read, f.Used, f.Idle = f.Read+o.Read, f.Used+o.Used, f.Idle+o.Idle }
+
+// Fates are the counts of things by what showed them, a command's output or anything else, and by the strongest use up to the
+// next compaction. Things that are not visibly used count by names.
+type Fates struct{ Outputs, Others [recall.NumNeedKinds]Fate }
+
+// Each calls do with the counts of each kind, and whether they are of outputs.
+func (f *Fates) Each(do func(kind recall.NeedKind, output bool, n Fate)) {
+	for k := range recall.NeedKind(recall.NumNeedKinds) {
+		do(k, false, f.Others[k])
+		do(k, true, f.Outputs[k])
+	}
+}
 
 // Add adds the counts of others.
 func (f *Fates) Add(o *Fates) {
-	for k := range f {
-		f[k].Read, f[k].Used = f[k].Read+o[k].Read, f[k].Used+o[k].Used
+	for k := range f.Others {
+		f.Outputs[k].Add(o.Outputs[k])
+		f.Others[k].Add(o.Others[k])
 	}
 }
 
@@ -27,8 +40,8 @@ var strength = [recall.NumNeedKinds]int8{recall.NeedEdit: 3, recall.NeedName: 2,
 // what the recorded context no longer had.
 func (x *Index) After(s *traces.Session, thread, from, to, before int32, lost bool) (f Fates) {
 	type fate struct {
-		kind       recall.NeedKind
-		read, used bool
+		kind               recall.NeedKind
+		read, used, output bool
 	}
 	things := map[int32]fate{}
 	name := func(block int32) int32 { // of a thing; -1 for what was shown first behind the point
@@ -58,14 +71,14 @@ func (x *Index) After(s *traces.Session, thread, from, to, before int32, lost bo
 			if !known || strength[n.Kind] > strength[t.kind] || !t.used {
 				t.kind = n.Kind
 			}
-			t.used = true
+			t.used, t.output = true, s.Blocks[block].Op == prompt.OpExec
 			things[thing] = t
 		}
 		for _, p := range x.Repeats(thread, r) {
 			if thing := name(p.Source); thing >= 0 && (p.Lost || !lost) {
 				t, known := things[thing]
 				if !known {
-					t.kind = recall.NeedName
+					t.kind, t.output = recall.NeedName, s.Blocks[p.Source].Op == prompt.OpExec
 				}
 				t.read = true
 				things[thing] = t
@@ -73,10 +86,17 @@ func (x *Index) After(s *traces.Session, thread, from, to, before int32, lost bo
 		}
 	}
 	for _, t := range things {
-		if t.read {
-			f[t.kind].Read++
-		} else {
-			f[t.kind].Used++
+		n := &f.Others[t.kind]
+		if t.output {
+			n = &f.Outputs[t.kind]
+		}
+		switch {
+		case !t.read:
+			n.Used++
+		case t.used:
+			n.Read++
+		default:
+			n.Idle++
 		}
 	}
 	return f

@@ -165,7 +165,8 @@ type Profile struct {
 	// Fitted are the epochs with evidence: ranges of client versions with models.
 	Fitted []string `yaml:"epochs_with_evidence,omitempty"`
 	// Refetch is how often agents fetch, before they use it, what a compaction removed and nothing else
-	// would have shown again, by kind of need, and "all" for kinds with few needs.
+	// would have shown again, by kind of need, and "all" for kinds with few needs. A kind with OutputSuffix is of what
+	// commands printed.
 	Refetch map[string]Estimate `yaml:"refetch,omitempty"`
 	// Reread is the share of the reads of what a compaction had removed that agents made for that reason; nil for all.
 	Reread *Estimate `yaml:"reread,omitempty"`
@@ -180,8 +181,17 @@ type Profile struct {
 	Forbid Set `yaml:"-" json:"-"`
 }
 
-// RefetchOf returns how often agents fetch what they lack of a kind of need, 0…1.
-func (p *Profile) RefetchOf(kind string) Estimate {
+// OutputSuffix ends the names of kinds of needs for what a command printed: agents seldom run a command again for a name
+// that they have lost.
+const OutputSuffix = "_output"
+
+// RefetchOf returns how often agents fetch what they lack of a kind of need, 0…1, by whether a command printed it.
+func (p *Profile) RefetchOf(kind string, output bool) Estimate {
+	if output {
+		if e, ok := p.Refetch[kind+OutputSuffix]; ok {
+			return e
+		}
+	}
 	if e, ok := p.Refetch[kind]; ok {
 		return e
 	}

@@ -15,8 +15,8 @@ import (
 // a compaction and are used after it, how many its summary has; and of the things that were lost and used, how many the
 // agent read again. Points far from any compaction show how often it reads again what it has.
 
-// FitRefetch fits to p, by kind of use and for all, how often agents read again what a compaction removed and they go on
-// to use, without what they read again in any case; the share of such reads that are made for that reason; and the share
+// FitRefetch fits to p, by kind of use, for outputs of commands apart, and for all, how often agents read again what a compaction
+// removed before they use it, without what they read again in any case; the share of such reads that are made for that reason; and the share
 // of strings that the summary has, of those that nothing else has. They stay nil without evidence.
 func FitRefetch(ctx context.Context, corpus *traces.Corpus, p *profile.Profile) error {
 	var behind fates
@@ -44,39 +44,58 @@ func FitRefetch(ctx context.Context, corpus *traces.Corpus, p *profile.Profile) 
 	return nil
 }
 
-// rereads returns how often agents read again what was lost, by kind and for all, and what part of these reads is due
-// to the loss.
+// rereads returns how often agents read what was lost before they used it, by kind, by whether a command had printed it, and for
+// all; and what part of all they read again is due to the loss, that which they did not visibly use included.
 func rereads(lost, known *needs.Fates) (map[string]profile.Estimate, *profile.Estimate) {
 	var all, anyway needs.Fate
 	due := profile.Estimate{}
 	list := map[string]profile.Estimate{}
-	for k := range recall.NeedKind(recall.NumNeedKinds) {
-		b, f := lost[k], known[k]
-		all.Read, all.Used = all.Read+b.Read, all.Used+b.Used
-		anyway.Read, anyway.Used = anyway.Read+f.Read, anyway.Used+f.Used
-		chance := shareOf(f).Value
-		e := excess(shareOf(b), chance)
+	put := func(name string, lost, known needs.Fate) bool {
+		e := excess(shareOf(lost), shareOf(known).Value)
 		if e.N >= enough {
-			list[k.String()] = e
+			list[name] = e
 		}
-		for at, v := range [...]*float64{&due.Low, &due.Value, &due.High} {
-			raw := [...]float64{shareOf(b).Low, shareOf(b).Value, shareOf(b).High}[at]
-			*v += float64(b.Read) * max(0, raw-chance) / max(raw, 1e-9)
+		return e.N >= enough
+	}
+	for k := range recall.NeedKind(recall.NumNeedKinds) {
+		both, bothKnown := lost.Others[k], known.Others[k]
+		both.Add(lost.Outputs[k])
+		bothKnown.Add(known.Outputs[k])
+		if !put(k.String(), lost.Others[k], known.Others[k]) {
+			put(k.String(), both, bothKnown)
+		}
+		put(k.String()+profile.OutputSuffix, lost.Outputs[k], known.Outputs[k])
+		all.Add(both)
+		anyway.Add(bothKnown)
+		for _, of := range []struct{ lost, known needs.Fate }{{lost.Others[k], known.Others[k]}, {lost.Outputs[k], known.Outputs[k]}} {
+			read, chance := readOf(of.lost), readOf(of.known).Value
+			for at, v := range [...]*float64{&due.Low, &due.Value, &due.High} {
+				raw := [...]float64{read.Low, read.Value, read.High}[at]
+				*v += float64(of.lost.Read+of.lost.Idle) * max(0, raw-chance) / max(raw, 1e-9)
+			}
 		}
 	}
-	if all.Read+all.Used == 0 {
+	if all == (needs.Fate{}) {
 		return nil, nil
 	}
-	list["all"] = excess(shareOf(all), shareOf(anyway).Value)
-	if all.Read == 0 {
+	if all.Read+all.Used > 0 {
+		list["all"] = excess(shareOf(all), shareOf(anyway).Value)
+	}
+	read := all.Read + all.Idle
+	if read == 0 {
 		return list, nil
 	}
-	part := func(v float64) float64 { return math.Round(1e4*v/float64(all.Read)) / 1e4 }
-	return list, &profile.Estimate{Value: part(due.Value), Low: part(due.Low), High: part(due.High), N: int(all.Read)}
+	part := func(v float64) float64 { return math.Round(1e4*v/float64(read)) / 1e4 }
+	return list, &profile.Estimate{Value: part(due.Value), Low: part(due.Low), High: part(due.High), N: int(read)}
 }
 
-// shareOf returns the share of things that were read again.
+// shareOf returns the share of the things used that were read again first.
 func shareOf(f needs.Fate) profile.Estimate { return profile.Share(int(f.Read), int(f.Read+f.Used)) }
+
+// readOf returns the share of all things that were read again.
+func readOf(f needs.Fate) profile.Estimate {
+	return profile.Share(int(f.Read+f.Idle), int(f.Read+f.Used+f.Idle))
+}
 
 // fate counts strings that are used after a point: those that only the summary has, and those that nothing has.
 type fate struct{ summary, lost int }
