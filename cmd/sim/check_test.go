@@ -92,7 +92,7 @@ func TestCheckFailsClosed(t *testing.T) {
 	}
 	dear := broken(t, names, "dear", func(s *brokenText, _ counts) { s.model(dearModel) })
 	code, out, _ := exec(t, append([]string{"check"}, dear...)...)
-	_, meant, found := strings.Cut(strings.Join(strings.Fields(out), " "), "if all of this is meant: sim ")
+	_, meant, found := strings.Cut(strings.Join(strings.Fields(out), " "), "for all of this, if it is meant: sim ")
 	meant, _, _ = strings.Cut(meant, "prices")
 	if code != exitCheck || !found || !strings.Contains(out, "FAIL sim-check.yaml") {
 		t.Fatalf("other models: exit %d\n%s", code, out)

@@ -23,8 +23,12 @@ func agentFact(agent string) string { return "agent " + agent }
 func (a *Acceptance) updating() string { return cmp.Or(a.Command, "sim check") + " --update" }
 
 // accepting says how to make what is there now what later runs are held against.
-func (a *Acceptance) accepting(name string) string {
-	return "if it is meant: " + a.updating() + " --accept " + document.Argument(name)
+func (a *Acceptance) accepting(names ...string) string {
+	text := "if it is meant: " + a.updating()
+	for _, name := range names {
+		text += " --accept " + document.Argument(name)
+	}
+	return text
 }
 
 // Anew is what is accepted to begin a baseline anew: nothing of earlier runs is kept or compared with.
@@ -94,11 +98,7 @@ func (f *File) tellMeant(r *Report) {
 	if len(names) < 2 || !r.Broken() || anew {
 		return
 	}
-	text := f.Accept.updating()
-	for _, name := range names {
-		text += " --accept " + document.Argument(name)
-	}
-	r.note("if all of this is meant: %s", text)
+	r.note("for all of this, %s", f.Accept.accepting(names...))
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -82,6 +82,19 @@ func (b *Baseline) parts(cell string, m *results.Metric, by, group string) (list
 	return list
 }
 
+// without reports whether a baseline tells its sessions apart by a property and has none of a group.
+func (b *Baseline) without(by, group string) bool {
+	apart := false
+	for i := range b.Past {
+		name, known := b.Past[i].Groups[by]
+		if known && groupName(by, name) == group {
+			return false
+		}
+		apart = apart || known
+	}
+	return apart
+}
+
 // NewBaseline returns the figures of a run: all metrics of all cells, and the metrics of the groups that rules name.
 func (f *File) NewBaseline(in *Input) (*Baseline, error) {
 	if len(in.Sessions) == 0 {
@@ -220,10 +233,16 @@ func (b *Baseline) validate() error {
 		return fmt.Errorf("a baseline without sessions, cells or digests; %w", ErrStale)
 	}
 	last := 0
+	ids := map[string]bool{}
 	for i := range b.Past {
-		if b.Past[i].Run == 0 {
+		p := &b.Past[i]
+		if p.Run == 0 {
 			last++
 		}
+		if p.Calls < 0 || p.USD < 0 || p.Tokens < 0 || p.Run < 0 || ids[p.ID] {
+			return fmt.Errorf("session %s is twice in past, or has a figure below 0; %w", p.ID, ErrStale)
+		}
+		ids[p.ID] = true
 	}
 	if last != b.Sessions {
 		return fmt.Errorf("past has %s of the last run, which had %d; %w", document.Count(last, "session"), b.Sessions, ErrStale)

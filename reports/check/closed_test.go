@@ -277,3 +277,27 @@ func TestStrangersDoNotJoin(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A baseline that does not tell its sessions apart by agent, or has no figures of these, cannot judge a rule by agent: that is no
+// question of how many sessions there are.
+func TestBaselineWithoutGroups(t *testing.T) {
+	f, run := gateOf(t), predictedRun("claude-code", 1, plainFacts)
+	now := predictedRun("claude-code", 1, plainFacts)
+	now.SessionsDigest = "others"
+	for id, s := range now.Sessions {
+		s.Name = "other " + id
+		now.Sessions[id] = s
+	}
+	for what, edit := range map[string]func(*Past){"groups": func(p *Past) { p.Groups = nil }, "parts": func(p *Past) { p.Parts = nil }} {
+		b, err := f.NewBaseline(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range b.Past {
+			edit(&b.Past[i])
+		}
+		if r := f.Judge(now, Loaded{Baseline: b}); r.OK || r.count(Unjudged) != 1 {
+			t.Errorf("without %s: ok %t, %s", what, r.OK, r.Verdict())
+		}
+	}
+}

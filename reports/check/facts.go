@@ -145,7 +145,7 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 		r.Changed = append(r.Changed, "not in the baseline: "+document.Few(clients))
 	}
 	if f.Facts.asked() {
-		res := f.factResult(more, of, r.Changed)
+		res := f.factResult(more, of, r.Changed, r.meant)
 		switch most := f.Facts.most() * of; {
 		case more > most || held:
 			res.Status = Breach
@@ -180,13 +180,13 @@ func (in *Input) price(c *fact) (more map[string]float64, ok bool, err error) {
 }
 
 // factResult returns what changed facts cost, USD, as a share of what is predicted, with the words for a breach.
-func (f *File) factResult(more, of float64, told []string) Result {
+func (f *File) factResult(more, of float64, told, meant []string) Result {
 	share := more / of
 	res := Result{Line: f.factsLine, Metric: factsMetric, Unit: results.UnitRatio, Rule: f.Facts.text(), Status: OK, Observed: new(share), Bar: new(f.Facts.most()), usd: more}
 	res.Margin = new(*res.Bar - share)
 	res.Message = clientChanged + strings.Join(told, "; ")
-	res.Look = fmt.Sprintf("what changed costs %s of what these sessions are predicted to cost; if it is meant, "+
-		"%s with --accept and the name of each", figure(results.UnitRatio, max(0, share)), f.Accept.updating())
+	res.Look = fmt.Sprintf("what changed costs %s of what these sessions are predicted to cost; %s",
+		figure(results.UnitRatio, max(0, share)), f.Accept.accepting(meant...))
 	return res
 }
 

@@ -177,7 +177,7 @@ func (v *verdict) comparedApart(b *Baseline) {
 	parts := b.parts(v.result.Cell, m, v.rule.Group, v.result.Group)
 	v.before, v.after = ratioOf(parts), ratioOf(v.slice.parts(m))
 	switch was := v.before.Value(); {
-	case len(parts) == 0 && v.result.Group != "":
+	case len(parts) == 0 && v.result.Group != "" && b.without(v.rule.Group, v.result.Group):
 		v.leaveOpen("%s has no sessions of %s", file, v.result.Group)
 	case unbounded(was):
 		v.lacks(b, "the sessions of "+m.Name)
