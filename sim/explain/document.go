@@ -267,11 +267,11 @@ func whole(c *studies.ExplainedCall, strategy string, o *Options) []document.Sec
 	part("billed", billed(c))
 	switch {
 	case o.Parting != nil && o.Beside != "":
-		part("where its head parts from that of session "+o.Beside, o.Parting.list(c.Billed))
+		part("where its head parts from the head of session "+o.Beside, o.Parting.list(c.Billed))
 	case o.Parting != nil:
 		part("where the request parts from the one before", o.Parting.list(c.Billed))
 	case o.Beside != "":
-		part("its head", document.List{{Text: "the same as that of session " + o.Beside}})
+		part("its head", document.List{{Text: "the same as the head of session " + o.Beside}})
 	}
 	if c.Billed != nil && c.Billed.Model != nil {
 		part("expected by the model", served(c.Billed.Model, calls.Word(c.Billed.Model.Cause), ""))

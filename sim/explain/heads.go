@@ -13,7 +13,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Head is how far the heads of sessions, their tools and system prompts, are those of the session before to the same model.
+// Head is how far the heads of sessions, their tools and system prompts, equal the head of the session before to the same model.
 type Head struct {
 	Path     string  `json:"path"`      // where they part: system[2].text; "" for heads that are the same
 	Least    int     `json:"from_char"` // first and last character at which texts part, from 1; 0 where no text parts

@@ -119,7 +119,7 @@ func requestOn(line []byte) map[string]any {
 	return body
 }
 
-// blocks returns a content that is a text as the list of blocks that a cache marker makes of it.
+// blocks returns a content that is a text as the list of blocks that a cache marker makes of that text.
 func blocks(v any) any {
 	if text, ok := v.(string); ok {
 		return []any{map[string]any{"type": "text", "text": text}}

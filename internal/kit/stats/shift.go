@@ -35,7 +35,7 @@ const (
 
 // Shift finds where the ratio of the series changed most, by the largest standardised cumulative sum of deviations from the ratio
 // of all units (Page 1955), and the chance of as large a change when the units come in random order. The interval of the place comes from
-// units redrawn on both sides of it. It is false where no change may begin with enough units on both sides.
+// units redrawn on both sides of the place. It is false where no change may begin with enough units on both sides.
 func (s *Series) Shift() (Shift, bool) {
 	n := len(s.Over)
 	order := make([]int, n)
@@ -146,7 +146,7 @@ func (s *Series) ratio(from, to int) float64 {
 	return over / under
 }
 
-// Shifts finds the changes of a series whose chance is at most so large, in order: the largest, then those on both sides of it.
+// Shifts finds the changes of a series whose chance is at most so large, in order: the largest, then changes on both of its sides.
 func (s *Series) Shifts(chance float64) []Shift {
 	shift, ok := s.Shift()
 	if !ok || shift.Chance > chance {

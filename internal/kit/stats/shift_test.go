@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// series returns n units whose ratio is that of a place, with noise of a tenth.
+// series returns n units, each with the ratio of its place, with noise of a tenth.
 func series(n int, seed uint64, ratio func(i int) float64) *Series {
 	draw := rand.New(rand.NewPCG(seed, 1))
 	s := &Series{}
