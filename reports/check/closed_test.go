@@ -257,10 +257,11 @@ func TestBeginsAndReplaces(t *testing.T) {
 	}
 	r.Begins("base.json")
 	var comment, log strings.Builder
-	if err := errors.Join(r.Write(&comment, "markdown"), r.Annotate(&log, "check.yaml")); err != nil {
+	if err := errors.Join(r.Write(&comment, "markdown"), r.Annotate(&log, "check.yaml"), r.JUnit(&log)); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(comment.String(), "⚠️ sim check") || !strings.Contains(comment.String(), "this run began base.json") || !strings.HasPrefix(log.String(), "::warning ") {
+	if !strings.Contains(comment.String(), "⚠️ sim check") || !strings.Contains(comment.String(), "this run began base.json") || !strings.HasPrefix(log.String(), "::warning ") ||
+		!strings.Contains(log.String(), `skipped message="nothing was held against an earlier run`) {
 		t.Errorf("%s\n%s", comment.String(), log.String())
 	}
 }

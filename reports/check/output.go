@@ -273,16 +273,28 @@ func (r *Report) JUnit(w io.Writer) error {
 	for _, p := range r.Problems {
 		add("check", p.Line, &junitFailure{Message: inert(p.Text), Type: "problem"})
 	}
+	skip := func(why string) {
+		suite.Cases[len(suite.Cases)-1].Skipped = &junitSkipped{inert(why)}
+		suite.Skipped++
+	}
+	if r.began != "" {
+		suite.Tests++
+		add("baseline", 0, nil)
+		skip("nothing was held against an earlier run: this one began " + r.began)
+	}
 	for i := range r.Results {
 		s := &r.Results[i]
 		var failure *junitFailure
 		if r.fails(s.Status) {
 			failure = &junitFailure{Message: inert(s.Message), Type: string(s.Status), Text: inert(s.Look)}
 		}
-		add(fmt.Sprintf("%s %s of %s%s", s.Metric, s.Rule, s.Cell, inGroup(s.Group)), s.Line, failure)
+		name := s.Metric + " " + s.Rule
+		if s.Cell != "" {
+			name += " of " + s.Cell
+		}
+		add(name+inGroup(s.Group), s.Line, failure)
 		if failure == nil && s.Status != OK { // neither passed nor failed
-			suite.Cases[len(suite.Cases)-1].Skipped = &junitSkipped{inert(string(s.Status) + ": " + s.Message)}
-			suite.Skipped++
+			skip(string(s.Status) + ": " + s.Message)
 		}
 	}
 	text, err := xml.MarshalIndent(struct {
