@@ -264,8 +264,11 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 	if c.few = min(len(b.Part), len(n.Part)) < leastAlike; validate.Set(name) && max(lowN-highB, lowB-highN) > leastStep*max(highB, highN) {
 		return c
 	}
-	if validate.Set(name) { // these few can cost something, and all other facts are told alone
+	switch x, y := ratios(&b), ratios(&n); {
+	case validate.Set(name): // these few can cost something, and all other facts are told alone
 		facts = lifetimes
+	case min(stats.HigherRanks(x, y), stats.HigherRanks(y, x)) < f.Level/float64(2*facts): // whatever the largest sessions do
+		return c
 	}
 	e, err := stats.Estimator{Level: 1 - f.Level/float64(facts), Seed: 1, Resamples: apartResamples}.Apart(context.Background(), b, n, 1)
 	return c.unless(err != nil || e.Verdict <= stats.Chance)

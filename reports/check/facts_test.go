@@ -119,3 +119,29 @@ func TestLongerResponses(t *testing.T) {
 		says(t, against(t, f, answers("a", 100), answers("b", 140)))
 	}
 }
+
+// Sub-agents that are gone are told, though one of the sessions had most of their calls: ranks count each session once. Their
+// prices are held no more, which a note says.
+func TestFactByRanks(t *testing.T) {
+	const fact = "share of calls by sub-agents"
+	run := func(name string, share func(i int) float64) *Input {
+		in := clients(1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+		i := 0
+		for _, id := range sortedKeys(in.Sessions) {
+			s := in.Sessions[id]
+			s.Name = name + id
+			s.Facts = map[string][2]float64{fact: {share(i), 1}, validate.FactPrice: {1, 1}}
+			if share(i) > 0 {
+				s.Facts[validate.FactPriceAgent] = [2]float64{1, 1}
+			}
+			in.Sessions[id], i = s, i+1
+		}
+		in.SessionsDigest = name
+		return in
+	}
+	f := levels(t, "baseline: base.json\nfacts: {max: 2%}\nprices: {max: 5%}\nrules:\n"+factRules)
+	r := against(t, f, run("was", func(i int) float64 { return []float64{0.001, 90}[i/9] }), run("now", func(int) float64 { return 0 }))
+	if !strings.Contains(strings.Join(r.Changed, "\n"), fact) || !strings.Contains(strings.Join(r.Notes, "\n"), "no call of sub-agents with a price is here") {
+		t.Errorf("%q %q", r.Changed, r.Notes)
+	}
+}

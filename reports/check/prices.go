@@ -48,6 +48,9 @@ func (f *File) judgePrices(r *Report, in *Input, b *Baseline, now []Past) {
 	for _, level := range []string{validate.FactPrice, validate.FactPriceAgent} {
 		was, own := ratioOf(factParts(b.Past, level)), ratioOf(factParts(now, level))
 		known = known || len(was.Part) > 0
+		if _, who, _ := strings.Cut(level, ", "); len(was.Part) > 0 && len(own.Part) == 0 {
+			r.note("no call of %s with a price is here, of which %s has prices", who, f.Baseline)
+		}
 		if len(was.Part) == 0 || len(own.Part) == 0 {
 			continue
 		}
