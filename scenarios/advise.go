@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -118,6 +119,11 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 			return nil, errors.Join(errs...)
 		}
 	}
+	keep, key := p.adviceKey(corpus)
+	a := &Advice{}
+	if key != "" && keep.Get(key, a) {
+		return a, nil
+	}
 	d, err := p.expand("advise", []string{strategyOwn}, nil)
 	if err != nil {
 		return nil, err
@@ -128,7 +134,7 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 		}
 	}
 	p.library = needs.NewLibrary(ctx, corpus)
-	a, made := &Advice{}, byAgent(sessions)
+	made := byAgent(sessions)
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		one, err := p.adviseAgent(ctx, agents.Of(name), made[name])
 		if err != nil {
@@ -139,7 +145,29 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 		a.DerivedUSD += one.DerivedUSD
 	}
 	slices.SortStableFunc(a.Agents, func(x, y AgentAdvice) int { return cmp.Compare(y.PaidUSD, x.PaidUSD) })
+	if key != "" {
+		keep.Put(key, a)
+	}
 	return a, nil
+}
+
+// adviceKey returns a store that keeps advice about sessions whose recordings have not changed since, and the key of all that
+// the advice depends on; "" where a session is in no store, or a design or a profile is given.
+func (p *Plan) adviceKey(corpus *traces.Corpus) (traces.Store, string) {
+	keep, _ := corpus.Kept()
+	if keep == nil || p.Design != nil || p.Profiles != nil || p.Summarize != nil || p.parts != nil {
+		return nil, ""
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %d %d %v %s\n", p.Strategies, p.Seed, p.Window, p.Verify, p.Prices.Key())
+	for _, s := range corpus.Sessions {
+		name := nameOf(s)
+		if name == "" {
+			return nil, ""
+		}
+		fmt.Fprintln(h, name)
+	}
+	return keep, fmt.Sprintf("advice %x", h.Sum(nil))
 }
 
 func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []*traces.Session) (*AgentAdvice, error) {

@@ -72,6 +72,9 @@ func (f forms) of(t reflect.Type) (form, error) {
 		return pointer(t, elem), err
 	case reflect.Struct:
 		return f.fields(t)
+	case reflect.Array:
+		elem, err := f.of(t.Elem())
+		return array(t, elem), err
 	case reflect.Interface:
 		return f.dynamic(t)
 	case reflect.Map:
@@ -158,6 +161,22 @@ func slice(t reflect.Type, elem form) form {
 			}
 			reflect.NewAt(t, to).Elem().Set(v)
 		},
+	}
+}
+
+// array is the form of arrays whose elements hold pointers.
+func array(t reflect.Type, elem form) form {
+	each := func(at unsafe.Pointer, do func(unsafe.Pointer)) {
+		for i := range t.Len() {
+			do(unsafe.Add(at, uintptr(i)*t.Elem().Size()))
+		}
+	}
+	return form{
+		put: func(to []byte, from unsafe.Pointer) []byte {
+			each(from, func(at unsafe.Pointer) { to = elem.put(to, at) })
+			return to
+		},
+		get: func(from *input, to unsafe.Pointer) { each(to, func(at unsafe.Pointer) { elem.get(from, at) }) },
 	}
 }
 

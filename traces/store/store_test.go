@@ -31,6 +31,7 @@ type sample struct {
 		ID    string
 		Spans []int64
 	}
+	Lists  [2][]int64
 	Next   *struct{ Name string }
 	Counts map[string]int32
 	Index  any
@@ -62,6 +63,7 @@ func TestRoundTrip(t *testing.T) {
 				Spans []int64
 			}{id, rapid.SliceOf(rapid.Int64()).Draw(t, "spans")})
 		}
+		want.Lists[1] = rapid.SliceOfN(rapid.Int64(), 1, 3).Draw(t, "list")
 		if rapid.Bool().Draw(t, "next") {
 			want.Next = &struct{ Name string }{"next"}
 		}
