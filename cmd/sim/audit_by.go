@@ -33,7 +33,7 @@ func (f *auditFlags) breakdown(cmd *cobra.Command, args []string, prices *costmo
 	if !cmd.Flags().Changed("top") {
 		f.top = 0
 	}
-	f.read.lazy = true
+	f.read.lazy, f.read.once = true, true
 	if f.format == formatMetrics {
 		f.read.bare = true
 	}

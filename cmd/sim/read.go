@@ -44,6 +44,7 @@ type readFlags struct {
 	found     []string // paths of discovered sessions
 	listener  traces.Listener
 	lazy      bool         // bodies of sessions that the store has stay there until they are needed
+	once      bool         // each body is needed once: little is in memory, and is collected seldom
 	kept      *store.Store // where they were kept; nil for nowhere
 	simulated *simulating  // by the plan of the verb
 	sample    bool         // the samples were read because nobody named sessions
@@ -124,7 +125,11 @@ func (f *readFlags) corpus(cmd *cobra.Command, paths []string) (c *traces.Corpus
 
 // reading reads the sessions under paths, calls do with them, and closes them.
 func (f *readFlags) reading(cmd *cobra.Command, paths []string, do func(*traces.Corpus) error) error {
-	defer f.spare(cmd, 30)()
+	collect := 30
+	if f.once {
+		collect = 100
+	}
+	defer f.spare(cmd, collect)()
 	corpus, err := f.corpus(cmd, paths)
 	if err != nil {
 		return err
@@ -163,6 +168,9 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		collect := 400                                                           // all sessions are in memory anyway: collect seldom
 		if f.lazy {
 			collect = 50
+		}
+		if f.once {
+			collect = 150
 		}
 		defer debug.SetGCPercent(debug.SetGCPercent(collect))
 	}

@@ -118,13 +118,21 @@ type source struct {
 type names struct {
 	list  []string
 	index map[string]int32
+	// latest has the names that were added last, by a few bits of their lengths: lines repeat the names of the line
+	// before, which need no look-up.
+	latest [16]int32
 }
 
 func (n *names) add(b []byte) int32 {
 	if len(b) == 0 {
 		return 0
 	}
+	last := &n.latest[len(b)%len(n.latest)]
+	if *last > 0 && n.list[*last] == string(b) {
+		return *last
+	}
 	if i, ok := n.index[string(b)]; ok {
+		*last = i
 		return i
 	}
 	if n.index == nil {
@@ -133,7 +141,7 @@ func (n *names) add(b []byte) int32 {
 	}
 	i := int32(len(n.list))
 	n.list = append(n.list, strings.ToValidUTF8(string(b), "\uFFFD"))
-	n.index[string(b)] = i
+	n.index[string(b)], *last = i, i
 	return i
 }
 
