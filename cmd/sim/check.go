@@ -176,7 +176,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	var errs []error
 	text, err := files.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; sim check --init writes one", err)
+		err = fmt.Errorf("%w; sim check --init --file %s writes one", err, document.Argument(name))
 	}
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)

@@ -67,8 +67,11 @@ func (f *checkFlags) foretell(
 		p.know(&own, facts, bills[s.ID], hide)
 		in.Sessions[s.ID] = own
 	}
-	if in.Price = p.price; hide.on() { // calls are named
-		in.Causes = nil
+	in.Price = p.price
+	for i := range in.Causes {
+		if hide.on() {
+			in.Causes[i].Call = ""
+		}
 	}
 	return nil
 }

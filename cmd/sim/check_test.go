@@ -90,6 +90,11 @@ func TestCheckFailsClosed(t *testing.T) {
 	if code, out, errs := exec(t, "check", "--update", "week"); code != exitOK {
 		t.Fatal(out, errs)
 	}
+	t.Setenv(anonymizeKeyVariable, "0123456789abcdef")
+	_, hidden, _ := exec(t, "check", "--anonymize", "broken") // names the cause, and no session
+	if hidden = strings.Join(strings.Fields(hidden), " "); !strings.Contains(hidden, "causes are inferred") || strings.Contains(hidden, "sim explain") {
+		t.Errorf("anonymized: %s", hidden)
+	}
 	dear := broken(t, names, "dear", func(s *brokenText, _ counts) { s.model(dearModel) })
 	code, out, _ := exec(t, append([]string{"check"}, dear...)...)
 	_, meant, found := strings.Cut(strings.Join(strings.Fields(out), " "), "for all of this, if it is meant: sim ")

@@ -40,7 +40,10 @@ func (in *Input) why() string {
 		case c.Same > 1 && c.Same < c.Calls:
 			text += fmt.Sprintf("; %s read nothing", document.Grouped(float64(c.Same), 0))
 		}
-		parts = append(parts, text+"): sim explain "+document.Argument(c.Call)+in.Paths)
+		if text += ")"; c.Call != "" {
+			text += ": sim explain " + document.Argument(c.Call) + in.Paths
+		}
+		parts = append(parts, text)
 	}
 	if len(parts) == 0 {
 		return ""

@@ -68,7 +68,7 @@ type Cause struct {
 	USD   float64 // beyond what was predicted
 	Read  int64   // tokens that most of the calls, Same, still read
 	Same  int     // 0 if they read different sizes
-	Call  string  // the one that cost most, as sim explain takes it
+	Call  string  // the one that cost most, as sim explain takes it; "" where sessions have pseudonyms
 }
 
 // Cell is one cell of the scenario under one or more seeds.
