@@ -80,6 +80,7 @@ const byDay, byVersion = "day", "version"
 const (
 	followedTools = 8    // the tools that are followed: those whose results have most tokens
 	leastUnits    = 8    // sessions and days that a change needs
+	mostUnits     = 400  // of more, the sessions of a day are one unit
 	leastChange   = 1.1  // factor
 	mostChance    = 0.05 // over all that is followed
 )
@@ -221,12 +222,17 @@ func changes(agent string, units []*unit, what *behaviour, by string, chance flo
 	}
 	slices.SortFunc(kept, order)
 	var s stats.Series
+	var at []*unit // the first unit of each part of the series
 	for i, u := range kept {
 		over, under := u.part(what)
-		s.Over, s.Under = append(s.Over, over), append(s.Under, under)
-		if i > 0 && key(u) != key(kept[i-1]) {
-			s.Starts = append(s.Starts, i)
+		if n := len(at) - 1; n >= 0 && len(kept) > mostUnits && u.day == kept[i-1].day && key(u) == key(kept[i-1]) {
+			s.Over[n], s.Under[n] = s.Over[n]+over, s.Under[n]+under
+			continue
 		}
+		if i > 0 && key(u) != key(kept[i-1]) {
+			s.Starts = append(s.Starts, len(at))
+		}
+		s.Over, s.Under, at = append(s.Over, over), append(s.Under, under), append(at, u)
 	}
 	for _, x := range s.Shifts(chance) {
 		if math.Abs(math.Log(x.After/x.Before)) < math.Log(leastChange) {
@@ -234,10 +240,10 @@ func changes(agent string, units []*unit, what *behaviour, by string, chance flo
 		}
 		see := "sim audit --by " + what.see
 		if by == byDay {
-			see += " --since " + key(kept[x.At])
+			see += " --since " + key(at[x.At])
 		}
 		list = append(list, Change{
-			Agent: agent, What: what.name, Unit: what.unit, By: by, From: key(kept[x.At]), Low: key(kept[x.Low]), High: key(kept[x.High]),
+			Agent: agent, What: what.name, Unit: what.unit, By: by, From: key(at[x.At]), Low: key(at[x.Low]), High: key(at[x.High]),
 			Before: x.Before, After: x.After, Chance: x.Chance, See: see,
 		})
 	}
