@@ -12,7 +12,7 @@ import (
 // same to the last figure. Another seed, other sessions or a corpus in memory ask anew.
 func TestAdviceIsKept(t *testing.T) {
 	t.Parallel()
-	c := madeCorpus(t, 5)
+	c := madeCorpus(t, 3)
 	ask := func(ctx context.Context, seed uint64, c *traces.Corpus) (*Advice, error) {
 		p := threeCells(t)
 		p.Design, p.Strategies, p.Seed = nil, nil, seed
