@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/reports/check"
 	"github.com/compactsim/compactsim/scenarios"
@@ -58,7 +59,7 @@ func (f *adviseFlags) changed(cmd *cobra.Command, args []string, prices *costmod
 			sides[s.Agent][side] = append(sides[s.Agent][side], s)
 		}
 		if untimed > 0 {
-			remarks = append(remarks, fmt.Sprintf("%d sessions without a time are on neither side", untimed))
+			remarks = append(remarks, document.Count(untimed, "session")+" without a time: on neither side")
 		}
 		var list []*check.Since
 		for _, agent := range order {

@@ -120,8 +120,8 @@ func (v *Saving) String() string {
 	return fmt.Sprintf("%s (%s … %s)", percent(0-v.Share), percent(0-v.High), percent(0-v.Low))
 }
 
-// predictionError is how far predictions under another setting are from what real clients cost, on average, as a share of
-// the cost (docs/validation.md).
+// predictionError is about the largest distance of predictions under another setting from what real clients cost, as a share
+// of the cost (docs/validation.md).
 const predictionError = 0.06
 
 // verdict says whether a fact saves what was said. The squares of the errors of both savings and of predictions add up to the
