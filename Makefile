@@ -26,6 +26,8 @@ BENCHTIME ?= 1s
 PKG ?= ./sim/promptcache
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+# Packages whose tests are about files, locks and signals: they are built for each platform, too.
+SYSTEM = ./internal/kit/files ./traces ./traces/store ./traces/recorder ./cmd/sim
 
 .PHONY: all build run test quick house race torture golden experiment clients bench lint fuzz cross dist weight mutants gremlins flink browser picture man
 
@@ -112,6 +114,7 @@ cross:
 	@for p in $(PLATFORMS); do \
 	  echo "$$p"; \
 	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o /dev/null ./cmd/sim || exit 1; \
+	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go vet $(SYSTEM) || exit 1; \
 	done
 
 man:

@@ -315,15 +315,15 @@ func endsIn(name string, endings []string) bool {
 }
 
 // file adds a file once, by its path without links. Of several spellings the first in
-// order is kept, so that the order of arguments does not show.
+// order is kept, so that the order of arguments does not show. Names have slashes on every system, as readers take them apart.
 func (f *finder) file(path, real string, maybe bool) {
 	if i, ok := f.files[real]; ok {
 		known := &f.in.Files[i]
-		known.Name, known.Maybe = min(known.Name, path), known.Maybe && maybe
+		known.Name, known.Maybe = min(known.Name, filepath.ToSlash(path)), known.Maybe && maybe
 		return
 	}
 	f.files[real] = len(f.in.Files)
-	f.in.Files = append(f.in.Files, Input{Name: path, Maybe: maybe, path: path})
+	f.in.Files = append(f.in.Files, Input{Name: filepath.ToSlash(path), Maybe: maybe, path: path})
 }
 
 func (f *finder) spoolStdin(r io.Reader) error {

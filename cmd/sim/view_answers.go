@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -223,7 +222,7 @@ func labelsOf(sessions []*traces.Session) map[string]string {
 			parts = append(parts, at.UTC().Format(time.DateOnly))
 		}
 		if s.Project != "" {
-			parts = append(parts, path.Base(filepath.ToSlash(s.Project)))
+			parts = append(parts, path.Base(strings.ReplaceAll(s.Project, `\`, "/")))
 		}
 		labels[s.ID] = strings.Join(append(parts, agents.Of(s.Agent).Title, document.Count(s.NumCalls(), "call")), " · ")
 	}

@@ -17,6 +17,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // served returns the address of a page over the sessions under paths, the samples without any, and its token.
@@ -235,4 +236,15 @@ func leaves(n *yaml.Node, at string) map[string]string {
 		}
 	}
 	return found
+}
+
+// A page names folders by their last part, those of Windows too.
+func TestLabelsOfFolders(t *testing.T) {
+	for folder, want := range map[string]string{"/home/u/app": "app", `C:\Users\u\app`: "app", "": ""} {
+		s := &traces.Session{ID: "s", Agent: traces.AgentClaudeCode, Project: folder}
+		got := labelsOf([]*traces.Session{s})["s"]
+		if label, _, _ := strings.Cut(got, " · Claude Code"); want != "" && label != want || want == "" && !strings.HasPrefix(got, "Claude Code") {
+			t.Errorf("%q: %q", folder, got)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
 )
@@ -83,8 +84,7 @@ func (s *Store) begin(ctx context.Context, path, query string) error {
 	if err != nil {
 		return err
 	}
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_pragma=busy_timeout(2000)&" + query}
-	if s.db, err = sql.Open("sqlite", name.String()); err != nil {
+	if s.db, err = sql.Open("sqlite", location(filepath.ToSlash(path), query)); err != nil {
 		return err
 	}
 	s.db.SetMaxOpenConns(1)
@@ -93,6 +93,16 @@ func (s *Store) begin(ctx context.Context, path, query string) error {
 	}
 	var n int
 	return s.QueryRowContext(ctx, "select count(*) from sqlite_master").Scan(&n)
+}
+
+// location returns the name by which SQLite opens the file at an absolute path with slashes. A path that begins with the letter of a
+// drive follows a slash: behind two slashes, which file: begins with, it would be a machine.
+func location(path, query string) string {
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	name := url.URL{Scheme: "file", Path: path, RawQuery: "_pragma=busy_timeout(2000)&" + query}
+	return name.String()
 }
 
 // Close ends the transaction and removes what was copied.
