@@ -198,7 +198,7 @@ func Writable(dir string) error {
 		}
 		dir = filepath.Dir(dir)
 	}
-	f, err := os.CreateTemp(dir, temporary+"*")
+	f, err := os.OpenFile(filepath.Join(dir, temporary+random()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	var failed *fs.PathError
 	if errors.As(err, &failed) { // it names a temporary file
 		return fmt.Errorf("nothing can be written into %s: %w", dir, failed.Err)

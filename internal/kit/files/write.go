@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 )
 
@@ -102,20 +106,31 @@ func writeThrough(s System, name string, write func(io.Writer) error) error {
 // temporary is in the names of files and folders that are not complete.
 const temporary = ".sim-new-"
 
-func random() string { return fmt.Sprintf("%08x", rand.Uint32()) }
+// random returns what makes the name of a temporary file its own: the machine and the process that write it, and a number.
+func random() string { return fmt.Sprintf("%s%08x%08x", machine(), os.Getpid(), rand.Uint32()) }
 
-// abandoned is the age at which no program is writing a temporary file any more.
+// machine returns four digits that tell machines apart which write to one folder.
+var machine = sync.OnceValue(func() string {
+	name, _ := os.Hostname() // without one, all are taken for one machine
+	h := fnv.New32()
+	_, _ = h.Write([]byte(name))
+	return fmt.Sprintf("%04x", h.Sum32()&0xffff)
+})
+
+// abandoned is the age at which no program is writing a temporary file any more that another machine has begun.
 const abandoned = 24 * time.Hour
 
-// sweep removes what a killed program left in a folder under names with a prefix.
+// sweep removes what a killed program left in a folder under names with a prefix: what a process of this machine began that has ended,
+// and what is old.
 func sweep(s System, dir, prefix string) {
 	entries, _ := os.ReadDir(dir) // a folder that cannot be listed is not ours to clean
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if id, ok := strings.CutPrefix(e.Name(), prefix); !ok || len(id) != len(random()) {
+		id, ok := strings.CutPrefix(e.Name(), prefix)
+		if !ok || len(id) != len(random()) && len(id) != oldRandom {
 			continue
 		}
-		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < abandoned {
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < abandoned && !ended(id) {
 			continue
 		}
 		if e.IsDir() {
@@ -124,6 +139,28 @@ func sweep(s System, dir, prefix string) {
 			_ = s.Remove(path)
 		}
 	}
+}
+
+// oldRandom is how long the names of temporary files were that do not say who writes them.
+const oldRandom = 8
+
+// ended reports whether a process of this machine, in the name of a temporary file, has ended.
+func ended(id string) bool {
+	of, ok := strings.CutPrefix(id, machine())
+	if !ok || len(id) != len(random()) {
+		return false
+	}
+	pid, err := strconv.ParseUint(of[:8], 16, 32)
+	if err != nil || pid == 0 {
+		return false
+	}
+	p, err := os.FindProcess(int(pid))
+	if err != nil {
+		return true // Windows has none of this number
+	}
+	defer p.Release()
+	err = p.Signal(syscall.Signal(0))
+	return errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH)
 }
 
 // cause returns the system's error for a file without the path, which may be the temporary file's;
