@@ -80,6 +80,43 @@ func (in Input) open(size int) (io.ReadCloser, error) {
 	return &plainFile{br, br, f}, nil
 }
 
+// ErrBomb is wrapped by the error of a file that unpacks to much more than any recording does.
+var ErrBomb = errors.New("it is taken for a bomb, and nothing of it counts; unpack it to have it read")
+
+// A bomb unpacks to at least so many bytes, and to so many times its size: recordings are up to 70 times their size.
+const (
+	leastBomb = 64 << 20
+	bombTimes = 200
+)
+
+// Bomb returns an error that wraps ErrBomb if a text of n bytes or more is too much for the file.
+func (in Input) Bomb(n int64) error {
+	if n < leastBomb {
+		return nil
+	}
+	f, err := in.file()
+	if err != nil {
+		return nil // who reads it says so
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || n/bombTimes <= info.Size() {
+		return nil
+	}
+	return fmt.Errorf("%d bytes unpack to %d MiB and more: %w", info.Size(), n>>20, ErrBomb)
+}
+
+// Emptied returns an input of the same name without text.
+func (in Input) Emptied() Input { return Input{Name: in.Name, fsys: noText{}} }
+
+// noText has one file, which is empty.
+type noText struct{ fs.FileInfo }
+
+func (noText) Open(string) (fs.File, error) { return noText{}, nil }
+func (n noText) Stat() (fs.FileInfo, error) { return n, nil }
+func (noText) Read([]byte) (int, error)     { return 0, io.EOF }
+func (noText) Close() error                 { return nil }
+
 // decoders keeps decoders of zstd: making the window of one takes longer than decoding the head of a file.
 // With a concurrency of one they have no goroutines, so that nothing needs to be closed.
 var decoders sync.Pool

@@ -3,6 +3,7 @@ package assembly
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -131,7 +132,9 @@ func (b *reading[S]) pass(ctx context.Context, groups [][]int32) error {
 			}
 			done[i] = true
 			for _, at := range groups[i] {
-				scanned[at], errs[at] = b.Scan(ctx, b.opts, b.inputs[at])
+				if scanned[at], errs[at] = b.Scan(ctx, b.opts, b.inputs[at]); errors.Is(errs[at], traces.ErrBomb) {
+					scanned[at], errs[at] = b.unread(ctx, b.inputs[at], errs[at])
+				}
 				if errs[at] == nil {
 					lines.Add(int64(scanned[at].Base().Lines))
 				}
@@ -160,6 +163,19 @@ func (b *reading[S]) pass(ctx context.Context, groups [][]int32) error {
 		groups = left
 	}
 	return nil
+}
+
+// unread returns a file as it is where nothing of it was read, for a reason.
+func (b *reading[S]) unread(ctx context.Context, in traces.Input, reason error) (S, error) {
+	opts := b.opts
+	opts.Strict = false
+	s, err := b.Scan(ctx, opts, in.Emptied())
+	if err != nil {
+		return s, err
+	}
+	f := s.Base()
+	f.Found, f.strict = NewFile(in.Name, b.opts).Found, b.opts.Strict
+	return s, f.Unreadable(reason)
 }
 
 // gather makes sessions of the files of a batch, and drops what was scanned.

@@ -132,7 +132,7 @@ func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, p
 			blank = 0
 		}
 		if ln.Number%1024 == 1 {
-			if err := opts.Room(f.Name); err != nil {
+			if err := errors.Join(in.Bomb(ln.Place), opts.Room(f.Name)); err != nil {
 				return err
 			}
 		}
@@ -161,9 +161,11 @@ func (f *File) ReadAll(ctx context.Context, opts traces.Options, in traces.Input
 	}
 	text, err := io.ReadAll(io.LimitReader(&Interruptible{ctx, opts.Watch(r)}, int64(opts.MaxLine)+1))
 	f.Bytes = int64(len(text))
-	switch {
+	switch bomb := in.Bomb(f.Bytes); {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case bomb != nil:
+		return nil, bomb
 	case err != nil:
 		return nil, f.Unreadable(fmt.Errorf("reading stopped after %d bytes: %w", len(text), err))
 	case len(text) > opts.MaxLine:

@@ -314,7 +314,17 @@ func (p *parser) pass(h *header) {
 	if r.uuid.IsZero() {
 		r.kind = recordOther
 	}
+	if n := len(p.src.records); n > 1 && p.src.records[n-2].spans(&p.src.records[n-1]) && p.src.records[n-1].spans(&r) {
+		p.src.records[n-1] = r
+		return
+	}
 	p.src.records = append(p.src.records, r)
+}
+
+// spans reports whether a later line of the same session is in no conversation either. The first and the last of such lines say
+// when the session was used: a log may have millions.
+func (r *record) spans(later *record) bool {
+	return r.kind == recordOther && later.kind == recordOther && r.session == later.session && r.at <= later.at
 }
 
 func (p *parser) system(h *header) {

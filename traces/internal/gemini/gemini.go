@@ -209,6 +209,9 @@ func (f *file) message(line int, r *record) error {
 	if r.Type == "gemini" && r.ID == "" {
 		f.Lacks(1, line, "a message has no id, so its copy counts again")
 	}
+	if len(steps) == 0 && r.ID == "" && r.Type != "gemini" {
+		return nil // nothing of it is sent, and nothing can name it
+	}
 	f.at = f.Add(f.at, steps)
 	f.latest[f.at] = mark{r.Type, r.Timestamp, r.Tokens}
 	if r.ID != "" {

@@ -207,6 +207,9 @@ func (f *file) parse(ln assembly.Line) error {
 	for i := range steps {
 		steps[i].At, steps[i].Line = at, int32(ln.Number)
 	}
+	if len(steps) == 0 && l.UUID == "" && l.Parent == "" {
+		return nil // nothing of it is sent, and nothing can name it
+	}
 	parent, ok := f.index[l.Parent]
 	if !ok || l.UUID == l.Parent {
 		parent = f.Len() - 1
