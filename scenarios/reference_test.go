@@ -330,9 +330,9 @@ func TestDeletedBaselineIsAnAxis(t *testing.T) {
 	for i := range run.Cells {
 		switch run.Cells[i].Params["detector.deleted_baseline"] {
 		case "true":
-			with = (*confusion.Matrix)(&run.Cells[i].Total.Breaks)
+			with = run.Cells[i].Total.Breaks.Matrix()
 		case "false":
-			without = (*confusion.Matrix)(&run.Cells[i].Total.Breaks)
+			without = run.Cells[i].Total.Breaks.Matrix()
 		}
 	}
 	if with == nil || without == nil {

@@ -78,7 +78,7 @@ func (l *Loop) detect(t *thread, f *flight) {
 		d.Deleted = t.serverDeleted // to the server it is another conversation, whose count begins anew
 	}
 	v := s.detector.See(d)
-	b := (*confusion.Matrix)(&s.row.Breaks)
+	b := &s.said
 	if f.layer >= 0 {
 		b[confusion.Beside+int(v.Reason)]++
 		return

@@ -21,7 +21,7 @@ func detected(t *testing.T, c Config, s *traces.Session) (confusion.Matrix, []re
 	t.Helper()
 	c.Breaks = true
 	row, calls := run(t, c, s)
-	return *(*confusion.Matrix)(&row.Breaks), calls
+	return *row.Breaks.Matrix(), calls
 }
 
 // onlyBreak returns the one break of a session: what was said, what was named
@@ -190,15 +190,15 @@ func TestDetectorChangesNothing(t *testing.T) {
 	c := testConfig(t, "claude-code/2026-03")
 	s := newSession("s").turns(120, 0, 4000).session()
 	without, _ := run(t, c, s)
-	if *(*confusion.Matrix)(&without.Breaks) != (confusion.Matrix{}) {
-		t.Errorf("without the detector: %v", (*confusion.Matrix)(&without.Breaks))
+	if *without.Breaks.Matrix() != (confusion.Matrix{}) {
+		t.Errorf("without the detector: %v", without.Breaks.Matrix())
 	}
 	c.Breaks = true
 	with, _ := run(t, c, s)
-	if (*confusion.Matrix)(&with.Breaks).Watched() != with.N(results.LaterCalls)+1 {
-		t.Errorf("%d calls watched of %d", (*confusion.Matrix)(&with.Breaks).Watched(), with.N(results.LaterCalls)+1)
+	if with.Breaks.Matrix().Watched() != with.N(results.LaterCalls)+1 {
+		t.Errorf("%d calls watched of %d", with.Breaks.Matrix().Watched(), with.N(results.LaterCalls)+1)
 	}
-	clear(with.Breaks[:])
+	with.Breaks = nil
 	if diff := cmp.Diff(without, with); diff != "" {
 		t.Errorf("the detector changes the row (-without +with):\n%s", diff)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -65,6 +66,7 @@ type replay struct {
 	children  []int32 // threads by parent and parent round
 	models    models
 	row       results.Row
+	said      confusion.Matrix // by the break detector of the client
 	latch     client.Latch
 	overage   bool              // the user has passed the plan's quota
 	effects   effects           // of the scenario's events
@@ -152,6 +154,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.organisation,
 		Figures: results.Figures{results.Sessions: 1}}
+	s.said = confusion.Matrix{}
 	if !s.replays {
 		s.row.Loop = results.LoopOpen
 		if s.needs != nil && l.config.Agent.Refetch != RefetchNever {
@@ -359,6 +362,7 @@ func (s *replay) finish(l *Loop) {
 	}
 	s.carry(l)
 	s.row.Figures[results.UnpricedCalls] = float64(s.models.unpriced)
+	s.row.Breaks = s.said.Counts()
 	s.tellEffects()
 	for key, n := range s.reasons {
 		if s.row.Reasons == nil {

@@ -73,11 +73,17 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 		if scenario := &s.plan.Design.Scenario; !cmd.Flags().Changed("bound") && scenario.Sessions.Cohort == 0 {
 			scenario.Bound = scenario.Bound || numCalls(s.corpus.Sessions) <= maxBounded
 		}
+		advised := *s.plan
+		advised.Summarize = nil // advice uses the stub: nobody agreed to pay for it
+		advice, err := advised.Advise(cmd.Context(), s.corpus) // ahead of the run, whose rows stay in memory
+		if err != nil {
+			return nil, fmt.Errorf("advice for the page: %w", err)
+		}
 		run, err := f.read.simulate(cmd, s.plan, s.corpus)
 		if err != nil {
 			return nil, err
 		}
-		parts, err := s.parts(cmd.Context(), run)
+		parts, err := s.parts(cmd.Context(), run, advice)
 		if err != nil {
 			return nil, err
 		}
@@ -159,14 +165,8 @@ func hidden(key []byte, run *results.Run, calls []results.CellCalls, chains []st
 }
 
 // parts returns what a page has beside the figures of a run over the sessions of s.
-func (s *study) parts(ctx context.Context, run *results.Run) (parts charts.PageParts, err error) {
+func (s *study) parts(ctx context.Context, run *results.Run, advice *scenarios.Advice) (parts charts.PageParts, err error) {
 	parts.Chosen = map[string]string{}
-	advised := *s.plan
-	advised.Summarize = nil // advice uses the stub: nobody agreed to pay for it
-	advice, err := advised.Advise(ctx, s.corpus)
-	if err != nil {
-		return parts, fmt.Errorf("advice for the page: %w", err)
-	}
 	parts.Advice, parts.Verdict = advice.Document(nil, scenarios.AsDollars), advice.Verdict()
 	read := readsAgain(&s.plan.Design.Scenario.Sessions)
 	if seed := run.Provenance.Seed; seed != 1 {

@@ -21,7 +21,7 @@ func brokenRun() *results.Run {
 		{Cell: "none", Strategy: "none", Rows: []*results.Row{{Strategy: "none", Session: "a", Figures: results.Figures{results.Sessions: 1}}}},
 		{Cell: "billed", Strategy: "billed", Rows: []*results.Row{{Strategy: "billed", Session: "a", Figures: results.Figures{results.Sessions: 1}}}},
 	}}
-	b := (*confusion.Matrix)(&run.Cells[0].Rows[0].Breaks)
+	b := run.Cells[0].Rows[0].Breaks.Matrix()
 	*b.Calls(confusion.None) = confusion.Missed{prompt.MissNone: 1_200, prompt.MissExpiry: 2}
 	*b.Calls(confusion.Expiry5m) = confusion.Missed{prompt.MissExpiry: 6, prompt.MissEdit: 2}
 	*b.Calls(confusion.Expiry1h) = confusion.Missed{prompt.MissExpiry: 2}
@@ -30,6 +30,7 @@ func brokenRun() *results.Run {
 	b.Changed(confusion.FieldSystem)[prompt.MissHead] = 3
 	b.Changed(confusion.FieldTools)[prompt.MissHead] = 1
 	b[confusion.Beside+int(confusion.None)], b[confusion.Beside+int(confusion.Server)] = 5, 1
+	run.Cells[0].Rows[0].Breaks = b.Counts()
 	run.Sum()
 	return run
 }

@@ -140,7 +140,7 @@ func (t *tables) breaks() []*document.Table {
 		{Title: "WHAT HAPPENED"},
 	}
 	return t.lines(breaksTitle, columns,
-		func(r *results.Row) [][]any { return breakLines((*confusion.Matrix)(&r.Breaks)) })
+		func(r *results.Row) [][]any { return breakLines(r.Breaks.Matrix()) })
 }
 
 const breaksTitle = "what the break detector says against what happened"

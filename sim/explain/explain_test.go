@@ -13,7 +13,6 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
@@ -222,8 +221,8 @@ func TestBreaksAreTold(t *testing.T) {
 				told++
 			}
 		}
-		if said != (*confusion.Matrix)(&row.Breaks).Broke() {
-			t.Errorf("%s: %d breaks told, the row has %d", e.Session, said, (*confusion.Matrix)(&row.Breaks).Broke())
+		if said != row.Breaks.Matrix().Broke() {
+			t.Errorf("%s: %d breaks told, the row has %d", e.Session, said, row.Breaks.Matrix().Broke())
 		}
 	}
 	if told == 0 {

@@ -97,7 +97,7 @@ func TestSampleIsFull(t *testing.T) {
 	}
 	var zero []string
 	rowForm.Each(func(m *jsonlines.Member) {
-		if m.Kind != jsonlines.Small && r.Figures[m.At] == 0 || m.Kind == jsonlines.Small && r.Breaks[m.At] == 0 {
+		if m.Kind != jsonlines.Small && r.Figures[m.At] == 0 || m.Kind == jsonlines.Small && r.Breaks.Matrix()[m.At] == 0 {
 			zero = append(zero, m.Name)
 		}
 	})

@@ -158,7 +158,7 @@ func leftMetrics() []Metric {
 func breakMetrics() []Metric {
 	of := func(f func(*confusion.Matrix) int) func(*Row) (float64, bool) {
 		return func(r *Row) (float64, bool) {
-			b := (*confusion.Matrix)(&r.Breaks)
+			b := r.Breaks.Matrix()
 			if !b.Ran() {
 				return 0, false
 			}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/compactsim/compactsim/sim/results/confusion"
 )
 
 // The kinds by the definitions of the metrics: what is said to be a maximum, a
@@ -73,9 +75,11 @@ func TestKindNames(t *testing.T) {
 // anyRow returns a row with a number in every field.
 func anyRow(t *rapid.T, label string) Row {
 	r := Row{Strategy: "x", Session: label}
-	fillAny(reflect.ValueOf(&r).Elem(), func() int64 {
-		return rapid.Int64Range(1, 90).Draw(t, label)
-	})
+	number := func() int64 { return rapid.Int64Range(1, 90).Draw(t, label) }
+	fillAny(reflect.ValueOf(&r).Elem(), number)
+	var said confusion.Matrix
+	fillAny(reflect.ValueOf(&said).Elem(), number)
+	r.Breaks = said.Counts()
 	return r
 }
 

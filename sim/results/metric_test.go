@@ -120,9 +120,11 @@ func sample(strategy, session string) *Row {
 		}
 	}
 	copy(r.Figures[TokensBySource:], []float64{9, 141, 110, 60, 30})
-	for i := range confusion.NumCounts { // calls 1, 2, 3… by reason, 11 classes each, then what was named and the calls beside
-		r.Breaks[i] = uint32(1 + i)
+	var said confusion.Matrix
+	for i := range said { // calls 1, 2, 3… by reason, 11 classes each, then what was named and the calls beside
+		said[i] = uint32(1 + i)
 	}
+	r.Breaks = said.Counts()
 	n := needsOf(r)
 	for k := range recall.NeedKind(recall.NumNeedKinds) {
 		*n.Kind(k) = recall.NeedTally{recall.Count: float64(1 + k), recall.Weight: 100, recall.Verbatim: 60, recall.Recoverable: 20,

@@ -89,10 +89,10 @@ func meanRow(cells []*Cell) Row {
 	for _, c := range cells {
 		total.Add(&c.Total)
 	}
-	n := float64(len(cells))
+	n, said := float64(len(cells)), total.Breaks.Matrix()
 	rowForm.Each(func(m *jsonlines.Member) {
 		if m.Kind == jsonlines.Small {
-			total.Breaks[m.At] = uint32(math.Round(float64(total.Breaks[m.At]) / n))
+			said[m.At] = uint32(math.Round(float64(said[m.At]) / n))
 			return
 		}
 		v := &total.Figures[m.At]
@@ -104,6 +104,7 @@ func meanRow(cells []*Cell) Row {
 			*v /= n
 		}
 	})
+	total.Breaks = said.Counts()
 	for _, counts := range []map[string]int{total.Firings, total.Reasons} {
 		for name, k := range counts {
 			counts[name] = int(math.Round(float64(k) / n))

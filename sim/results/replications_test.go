@@ -3,6 +3,8 @@ package results
 import (
 	"math"
 	"testing"
+
+	"github.com/compactsim/compactsim/sim/results/confusion"
 )
 
 // seeded is a cell under a seed, of one session that costs usd with so many misses.
@@ -10,7 +12,7 @@ func seeded(seed string, usd float64, misses int) Cell {
 	row := costing("x", "a", usd)
 	row.Figures[Misses], row.Figures[PeakContext], row.Firings = float64(misses), float64(misses), map[string]int{"layer": misses}
 	row.Figures[LeftCalls], row.Figures[MostUsed] = 1, float64(10*misses)
-	row.Breaks[0] = 30 // calls without a break
+	row.Breaks = confusion.Counts{{N: 30}} // calls without a break
 	return Cell{Cell: "x w=1 seed=" + seed, Strategy: "x", Params: map[string]string{"seed": seed, "w": "1"}, Rows: []*Row{row}}
 }
 
@@ -59,7 +61,7 @@ func TestReplicated(t *testing.T) {
 	if all := &c.Total; all.N(PeakContext) != 2 || all.N(MostUsed) != 20 {
 		t.Errorf("the largest context is %d and the most used %d %%, want 2 and 20", all.N(PeakContext), all.N(MostUsed))
 	}
-	near("what the break detector says", float64(c.Total.Breaks[0]), 30)
+	near("what the break detector says", float64(c.Total.Breaks[0].N), 30)
 	misses, _ := LookupMetric("misses")
 	mean, _ = c.Value(misses)
 	near("misses", mean, 4./3)

@@ -200,7 +200,7 @@ type Row struct {
 	Organisation string
 	Loop         Loop
 	Figures      Figures
-	Breaks       [confusion.NumCounts]uint32 // what the client's break detector says
+	Breaks       confusion.Counts // what the client's break detector says
 	// Firings counts how often a layer acted, by its name.
 	Firings map[string]int
 	// Reasons counts failures and refusals of layers, as "layer: reason".
@@ -294,9 +294,7 @@ func (r *Row) Add(o *Row) {
 	for i, id := range maxima {
 		r.Figures[id] = most[i]
 	}
-	for i, n := range o.Breaks {
-		r.Breaks[i] += n
-	}
+	r.Breaks = r.Breaks.Plus(o.Breaks)
 	addCounts(&r.Firings, o.Firings)
 	addCounts(&r.Reasons, o.Reasons)
 }

@@ -30,7 +30,7 @@ func (r *Row) line(cell string) *jsonlines.Values {
 		Texts: []string{textCell: cell, textStrategy: r.Strategy, textSession: r.Session, textLoop: loopNames[r.Loop],
 			textOrganisation: r.Organisation},
 		Figures: r.Figures[:],
-		Counts:  r.Breaks[:],
+		Counts:  r.Breaks.Matrix()[:],
 		Tallies: []map[string]int{tallyFirings: r.Firings, tallyReasons: r.Reasons},
 	}
 }
@@ -38,7 +38,7 @@ func (r *Row) line(cell string) *jsonlines.Values {
 // take takes over what was read into a line of r.
 func (r *Row) take(l *jsonlines.Values) {
 	r.Strategy, r.Session, r.Organisation = l.Texts[textStrategy], l.Texts[textSession], l.Texts[textOrganisation]
-	r.Loop = Loop(slices.Index(loopNames, l.Texts[textLoop]))
+	r.Loop, r.Breaks = Loop(slices.Index(loopNames, l.Texts[textLoop])), (*confusion.Matrix)(l.Counts).Counts()
 	r.Firings, r.Reasons = l.Tallies[tallyFirings], l.Tallies[tallyReasons]
 }
 
