@@ -210,7 +210,7 @@ func (f *file) message(line int, r *record) error {
 		f.Lacks(1, line, "a message has no id, so its copy counts again")
 	}
 	if len(steps) == 0 && r.ID == "" && r.Type != "gemini" {
-		return nil // nothing of it is sent, and nothing can name it
+		return nil // the line sends nothing, and no other line can name it
 	}
 	f.at = f.Add(f.at, steps)
 	f.latest[f.at] = mark{r.Type, r.Timestamp, r.Tokens}

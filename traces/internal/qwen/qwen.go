@@ -208,7 +208,7 @@ func (f *file) parse(ln assembly.Line) error {
 		steps[i].At, steps[i].Line = at, int32(ln.Number)
 	}
 	if len(steps) == 0 && l.UUID == "" && l.Parent == "" {
-		return nil // nothing of it is sent, and nothing can name it
+		return nil // the line sends nothing, and no other line can name it
 	}
 	parent, ok := f.index[l.Parent]
 	if !ok || l.UUID == l.Parent {
