@@ -74,7 +74,7 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 			scenario.Bound = scenario.Bound || numCalls(s.corpus.Sessions) <= maxBounded
 		}
 		advised := *s.plan
-		advised.Summarize = nil // advice uses the stub: nobody agreed to pay for it
+		advised.Summarize = nil                                // advice uses the stub: nobody agreed to pay for it
 		advice, err := advised.Advise(cmd.Context(), s.corpus) // ahead of the run, whose rows stay in memory
 		if err != nil {
 			return nil, fmt.Errorf("advice for the page: %w", err)
