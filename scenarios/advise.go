@@ -135,8 +135,9 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 	}
 	p.library = needs.NewLibrary(ctx, corpus)
 	made := byAgent(sessions)
+	step := p.steps(made)
 	for _, name := range slices.Sorted(maps.Keys(made)) {
-		one, err := p.adviseAgent(ctx, agents.Of(name), made[name])
+		one, err := p.adviseAgent(ctx, agents.Of(name), made[name], step)
 		if err != nil {
 			return nil, fmt.Errorf("advice for %s: %w", name, err)
 		}
@@ -170,7 +171,7 @@ func (p *Plan) adviceKey(corpus *traces.Corpus) (traces.Store, string) {
 	return keep, fmt.Sprintf("advice %x", h.Sum(nil))
 }
 
-func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []*traces.Session) (*AgentAdvice, error) {
+func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []*traces.Session, step func()) (*AgentAdvice, error) {
 	one := &AgentAdvice{Agent: agent.Name, Title: agent.Title}
 	for _, s := range sessions {
 		if !uncounted(s) {
@@ -224,6 +225,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		if err != nil {
 			return nil, err
 		}
+		step()
 		if found == nil {
 			continue
 		}

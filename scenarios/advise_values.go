@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // candidate is a value of a setting.
@@ -57,6 +58,26 @@ func offered(settings []traces.Setting, newest string, tools []string) [][]candi
 		list = append(list, by[g])
 	}
 	return list
+}
+
+// steps returns what advice calls when a choice of settings is simulated; it tells Done how many of all choices are.
+func (p *Plan) steps(made map[string][]*traces.Session) func() {
+	finished, all := 0, 0
+	for name, sessions := range made {
+		if len(sessions) >= foldBlocks {
+			all += len(offered(agents.Of(name).Settings, "", nil))
+		}
+	}
+	tell := func() {
+		if p.Done != nil {
+			p.Done(min(finished, all), all)
+		}
+	}
+	tell()
+	return func() {
+		finished++
+		tell()
+	}
 }
 
 // later reports whether a version of the client does not honour a setting yet.

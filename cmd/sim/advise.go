@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -85,6 +87,11 @@ func (f *traceFlags) advice(
 	if err != nil {
 		return nil, err
 	}
+	var s simulating
+	plan.Done = s.done
+	defer f.read.watch(cmd, func(time.Duration) string {
+		return fmt.Sprintf("simulating settings: %d of %d choices", s.finished.Load(), s.total.Load())
+	})()
 	return plan.Advise(cmd.Context(), corpus)
 }
 

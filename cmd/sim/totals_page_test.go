@@ -78,25 +78,33 @@ func TestWhyTotalsDiffer(t *testing.T) {
 		lines        []string
 		others, ours float64
 		said         string
+		fork         string // session that repeats the lines in a file of its own, "" for none
 	}{
 		{"one answer in several lines", "2026-04-01", []string{
 			answerLine(1, "2026-04-01", "m1", "r1", usage), answerLine(2, "2026-04-01", "m1", "r1", usage),
-		}, cost, cost, ""},
+		}, cost, cost, "", ""},
 		{"lines without a request id", "2026-04-01", []string{
 			answerLine(1, "2026-04-01", "m1", "", usage), answerLine(2, "2026-04-01", "m1", "", usage),
-		}, 2 * cost, cost, ""},
+		}, 2 * cost, cost, "", ""},
 		{"sub-agents in `progress` lines", "2026-04-01", []string{
 			answerLine(1, "2026-04-01", "m1", "r1", usage), progress,
-		}, cost, 2 * cost, "This one has $0.08 for 1 call of sub-agents in the files of their parents"},
+		}, cost, 2 * cost, "This one has $0.08 for 1 call of sub-agents in the files of their parents", ""},
 		{"prices by date", "2026-03-01", []string{
 			answerLine(1, "2026-03-01", "m1", "r1", `"input_tokens":300000,"output_tokens":1000`),
-		}, 1.5 + 0.025, 3 + 0.0375, ""},
+		}, 1.5 + 0.025, 3 + 0.0375, "", ""},
 		{"fast mode", "2026-04-01", []string{
 			answerLine(1, "2026-04-01", "m1", "r1", usage+`,"speed":"fast"`),
-		}, cost, 6 * cost, ""},
+		}, cost, 6 * cost, "", ""},
 		{"searches of the web", "2026-04-01", []string{
 			answerLine(1, "2026-04-01", "m1", "r1", usage+`,"server_tool_use":{"web_search_requests":10}`),
-		}, cost, cost + 0.10, "This one has $0.10 for searches of the web"},
+		}, cost, cost + 0.10, "This one has $0.10 for searches of the web", ""},
+		{"calls that no line shows", "2026-04-01", []string{
+			answerLine(1, "2026-04-01", "m1", "r1", usage),
+			`{"type":"cost-state","sessionId":"S","startTime":7,"modelUsage":{"claude-opus-4-6":{"inputTokens":30000,"outputTokens":3000,"cacheReadInputTokens":0,"cacheCreationInputTokens":0}}}`,
+		}, cost, 3 * cost, "that no line of an answer shows", ""},
+		{"forks and resumed sessions", "2026-04-01", []string{
+			answerLine(1, "2026-04-01", "m1", "r1", usage),
+		}, cost, cost, "1 call repeated by resumed sessions counted once", "T"},
 	} {
 		t.Run(test.row, func(t *testing.T) {
 			if !strings.Contains(string(page), "| "+test.row+" |") {
@@ -106,6 +114,10 @@ func TestWhyTotalsDiffer(t *testing.T) {
 				t.Errorf("a counter by lines tells $%.6f, want $%.6f", got, test.others)
 			}
 			dir := t.TempDir()
+			if test.fork != "" {
+				again := strings.ReplaceAll(promptLine(test.day)+"\n"+strings.Join(test.lines, "\n")+"\n", `"sessionId":"S"`, `"sessionId":"`+test.fork+`"`)
+				write(t, filepath.Join(dir, test.fork+".jsonl"), []byte(again))
+			}
 			write(t, filepath.Join(dir, "S.jsonl"), []byte(promptLine(test.day)+"\n"+strings.Join(test.lines, "\n")+"\n"))
 			var out, errs bytes.Buffer
 			if code := execute(context.Background(), []string{"audit", "--by", "day", dir}, strings.NewReader(""), &out, &errs); code != exitOK {
