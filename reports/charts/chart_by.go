@@ -40,11 +40,14 @@ func breakdownChart(b *audit.Breakdown) (*document.Chart, error) {
 	p.X.Title, p.X.Grid = "cost (USD)", true
 	series := make([]document.Series, len(parts))
 	for k, name := range parts {
+		if len(b.By) > 1 {
+			name = b.Label(1, name)
+		}
 		series[k] = document.Series{Name: name, Data: "cost", Mark: document.MarkBox, Style: document.Style{Color: missParts()[k].Style.Color}}
 	}
 	texts := document.Series{Mark: document.MarkText, Aid: true}
 	for i, bar := range bars {
-		y, at := p.Y.Place(i, len(bars), document.Shortened(document.Printable(bar), maxNameRunes)), 0.0
+		y, at := p.Y.Place(i, len(bars), document.Shortened(document.Printable(b.Label(0, bar)), maxNameRunes)), 0.0
 		for k, name := range parts {
 			if v := usd[bar][name]; v > 0 {
 				series[k].Box(at, y-0.3, at+v, y+0.3, "")

@@ -30,6 +30,21 @@ func TestBreakdownBars(t *testing.T) {
 	}
 }
 
+// People read causes in words, as bars and in the legend.
+func TestBreakdownNamesCauses(t *testing.T) {
+	for _, by := range [][]string{{"cause", "cause"}, {"cause"}} {
+		b := &audit.Breakdown{By: by, Groups: []audit.Group{{Names: []string{"pause_over_5m", "pause_over_5m"}, Sum: audit.Sum{USD: 1}}}}
+		c, err := BreakdownDrawings(b)[0].chart()
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = "a pause over 5 minutes"
+		if p := &c.Panels[0]; p.Y.Ticks[0].Label != want || len(by) > 1 && p.Series[0].Name != want {
+			t.Errorf("by %v: bar %q, part %q; want %q", by, p.Y.Ticks[0].Label, p.Series[0].Name, want)
+		}
+	}
+}
+
 // Things share a bar's length with nothing else: what they do not account for is told below, and so is what a picture has no room for.
 func TestBreakdownHasRoom(t *testing.T) {
 	b := &audit.Breakdown{By: []string{"tool"}, Weighs: true}

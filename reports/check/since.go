@@ -151,7 +151,10 @@ func SinceDocument(date string, list []*Since, remarks []string) *document.Docum
 	for _, s := range list {
 		d.Sections = append(d.Sections, s.section())
 	}
-	d.Notes = []string{"PER CALL divides the change of the bill of a call as sim check does: work is what these tasks would have cost " +
+	if !slices.ContainsFunc(list, func(s *Since) bool { return s.Change != nil }) {
+		return d // nothing was compared, and no word needs to be explained
+	}
+	d.Notes = []string{"The change of the bill is divided as in sim check: work is what these tasks would have cost " +
 		"more with the client as it was; prices are other prices and models; facts is what the client does otherwise, predicted on the " +
 		"sessions since; cache is what the server billed beyond what is predicted. SAID is what a simulation of the sessions before says of " +
 		"the value that was set, SAVED what the sessions since are predicted to cost less than with what was before, with 95 % intervals."}

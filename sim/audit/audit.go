@@ -138,7 +138,7 @@ func (a *auditor) lost(s *traces.Session, threads [][]calls.Call, list []studies
 			continue
 		}
 		if next := &threads[t][min(x.Round, len(threads[t])-1)]; !next.Out {
-			a.evidence.lost.add(callPlace(next), x.Saved, -x.NetUSD(), fmt.Sprintf("%d calls followed", x.Later))
+			a.evidence.lost.add(callPlace(next), x.Saved, -x.NetUSD(), document.Count(x.Later, "call")+" followed")
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,12 +88,21 @@ func (b *Breakdown) called(name, value string) string {
 	switch {
 	case name == "session" && b.short[value] != "":
 		return b.short[value]
-	case name == "cause" && value != noMiss:
-		if words := calls.Cause(value).Text(); words != " ()" { // the line of a sum names no cause
-			return words
-		}
+	case name == "cause" && calls.Cause(value).Phrase() != "": // calls without a miss and lines of sums name no cause
+		return calls.Cause(value).Text()
 	}
 	return tail(value, maxName)
+}
+
+// Label returns a value of the name at a level, from 0 on, in a few words, for the bars of a chart.
+func (b *Breakdown) Label(level int, value string) string {
+	if words := calls.Cause(value).Short(); b.By[level] == "cause" && words != "" {
+		return words
+	}
+	if b.By[level] == "session" {
+		return cmp.Or(b.short[value], value)
+	}
+	return value
 }
 
 type groupColumn = document.ColumnOf[Group]

@@ -63,6 +63,26 @@ func TestEveryNameAddsUp(t *testing.T) {
 	}
 }
 
+// The lines of sums have a name of their own in a table of causes, which names causes in words.
+func TestSumsAreNoCauses(t *testing.T) {
+	k := newScene("causes")
+	k.call(0, prompt.Usage{Write5m: 50_000})
+	k.call(10*minute, prompt.Usage{Write5m: 50_000})
+	k.call(61*minute, prompt.Usage{Write5m: 50_000})
+	b := breakdown(t, []*traces.Session{k.s}, []string{"cause"}, Options{Prices: auditPrices(t)}, time.Time{})
+	for top, wants := range [][]string{{"\nexpiry (a pause over 5 minutes", "\nall "}, {"\n2 others ", "\nall "}} {
+		var out strings.Builder
+		if err := b.Document(DocumentOptions{Top: top}).Write(&out, "table"); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %q in\n%s", want, &out)
+			}
+		}
+	}
+}
+
 // Windows of five hours by hand: calls at 12:00, 16:50 and 17:10 of a day, and one six hours later. The first two are
 // in the window from 12:00, 17:10 begins one at 17:00, which 23:10 does not meet. At 23:40 the last window has cost
 // $0.3125 in half an hour, so that it is heading for $0.625 an hour over 4 h 20 m more.

@@ -49,7 +49,7 @@ func (r *Report) Document(o DocumentOptions) *document.Document {
 	}
 	if o.Advice != "" {
 		d.Sections = append(d.Sections, document.Section{Title: "What to set", Blocks: []document.Block{
-			document.Text{Text: "By simulation: " + o.Advice + ". For more: sim advise."},
+			document.Text{Text: "By simulation: " + o.Advice + ". For more: sim advise PATH."},
 		}})
 	}
 	return d

@@ -264,7 +264,7 @@ func (p *page) changes() []document.Section {
 			since = "version " + since
 		}
 		t.Rows = append(t.Rows, []any{what, since, c.Low + " … " + c.High, c.figure(c.Before), c.figure(c.After),
-			document.Percent(c.Chance), c.See})
+			document.Percent(c.Chance), c.See + " PATH"})
 	}
 	return section("What changed", t)
 }

@@ -86,7 +86,7 @@ func (e *evidence) others(top int) []Finding {
 			fmt.Sprintf("Reading what contexts hold beyond %d,000 tokens", largeContext/1000), top),
 		e.unread.finding("never_read", "Written to the cache and never read", top),
 	}
-	list[0].Notes = []string{"simulated: no log shows most summary calls. sim audit --compactions --strategy recorded shows each"}
+	list[0].Notes = []string{"simulated: no log shows most summary calls. sim audit --compactions --strategy recorded PATH shows each"}
 	list[2].Notes = []string{"COST is what writing cost beyond plain input; other conversations, which no log shows, may have read the " +
 		"tools and the system prompt"}
 	return list
