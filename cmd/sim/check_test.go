@@ -95,6 +95,10 @@ func TestCheckFailsClosed(t *testing.T) {
 	if hidden = strings.Join(strings.Fields(hidden), " "); !strings.Contains(hidden, "causes are inferred") || strings.Contains(hidden, "sim explain") {
 		t.Errorf("anonymized: %s", hidden)
 	}
+	writeCheck(t, "made.yaml", "scenario: {strategies: [none], sessions: {generate: {profile: chat, sessions: 1}}}\nrules:\n  - {metric: cost_usd, max: 1000}\n")
+	if _, out, _ := exec(t, "check", "made.yaml"); !strings.Contains(out, "no recording was checked") {
+		t.Errorf("generated: %s", out)
+	}
 	dear := broken(t, names, "dear", func(s *brokenText, _ counts) { s.model(dearModel) })
 	code, out, _ := exec(t, append([]string{"check"}, dear...)...)
 	_, meant, found := strings.Cut(strings.Join(strings.Fields(out), " "), "for all of this, if it is meant: sim ")
