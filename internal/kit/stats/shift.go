@@ -24,19 +24,20 @@ type Shift struct {
 }
 
 const (
-	leastSide    = 3    // units on each side of a change
-	shuffles     = 1999 // of the units, at most
-	enoughAlike  = 20   // shuffles with as large a change, behind which no more are needed (Besag and Clifford 1991)
-	redraws      = 400  // for the interval of the place
-	changedSeed  = 7    // of the random order
-	intervalTail = 0.025
-	same         = 1e-9 // part by which sizes differ through rounding alone
+	leastSide     = 3    // units on each side of a change
+	leastShuffles = 1999 // of the units; more where smaller chances are asked for
+	enoughAlike   = 20   // shuffles with as large a change, behind which no more are needed (Besag and Clifford 1991)
+	redraws       = 400  // for the interval of the place
+	changedSeed   = 7    // of the random order
+	intervalTail  = 0.025
+	same          = 1e-9 // part by which sizes differ through rounding alone
 )
 
 // Shift finds where the ratio of the series changed most, by the largest standardised cumulative sum of deviations from the ratio
-// of all units (Page 1955), and the chance of as large a change when the units come in random order. The interval of the place comes from
-// units redrawn on both sides of the place. It is false where no change may begin with enough units on both sides.
-func (s *Series) Shift() (Shift, bool) {
+// of all units (Page 1955), and the chance of as large a change when the units come in random order, which can be as small as half of
+// the chance that is asked for. The interval of the place comes from units redrawn on both sides of the place. It is false where no
+// change may begin with enough units on both sides.
+func (s *Series) Shift(chance float64) (Shift, bool) {
 	n := len(s.Over)
 	order := make([]int, n)
 	weights := make([]int, n)
@@ -49,9 +50,10 @@ func (s *Series) Shift() (Shift, bool) {
 	}
 	draw := rand.New(rand.NewPCG(changedSeed, uint64(n)))
 	tried, alike := 0, 0
+	shuffles := max(leastShuffles, int(math.Ceil(2/chance)))
 	for tried < shuffles && alike < enoughAlike {
 		draw.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
-		if _, m := s.best(order, weights, -1); m >= most {
+		if _, m := s.best(order, weights, -1); m > most*(1-same) {
 			alike++
 		}
 		tried++
@@ -114,12 +116,12 @@ func (s *Series) best(order, weights []int, known int) (at int, most float64) {
 	}
 	at = -1
 	var sum, so float64
-	units, next := 0, 0
+	next := 0
 	for i, k := range order {
 		for next < len(s.Starts) && s.Starts[next] < i {
 			next++
 		}
-		if next < len(s.Starts) && s.Starts[next] == i && i >= leastSide && len(order)-i >= leastSide && units > 0 {
+		if next < len(s.Starts) && s.Starts[next] == i && i >= leastSide && len(order)-i >= leastSide {
 			if share := so / under; share > 0 && share < 1 {
 				if size := sum * sum / (spread * share * (1 - share)); size > most*(1+same) || i == known && size > most*(1-same) {
 					at, most = i, size
@@ -129,7 +131,6 @@ func (s *Series) best(order, weights []int, known int) (at int, most float64) {
 		w := float64(weights[k])
 		sum += w * (s.Over[k] - mean*s.Under[k])
 		so += w * s.Under[k]
-		units++
 	}
 	return at, most
 }
@@ -148,7 +149,7 @@ func (s *Series) ratio(from, to int) float64 {
 
 // Shifts finds the changes of a series whose chance is at most so large, in order: the largest, then changes on both of its sides.
 func (s *Series) Shifts(chance float64) []Shift {
-	shift, ok := s.Shift()
+	shift, ok := s.Shift(chance)
 	if !ok || shift.Chance > chance {
 		return nil
 	}

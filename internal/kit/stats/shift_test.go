@@ -23,7 +23,7 @@ func series(n int, seed uint64, ratio func(i int) float64) *Series {
 // A ratio that doubles at unit 30 of 60 is found there; one that doubles and falls back is two changes.
 func TestShift(t *testing.T) {
 	s := series(60, 1, func(i int) float64 { return 1 + float64(i/30) })
-	x, ok := s.Shift()
+	x, ok := s.Shift(0.05)
 	if !ok || x.At != 30 || x.Low > 30 || x.High < 30 || x.High-x.Low > 4 || x.Before > 1.1 || x.After < 1.9 || x.Chance > 0.001 {
 		t.Errorf("%+v", x)
 	}
@@ -33,21 +33,38 @@ func TestShift(t *testing.T) {
 	}
 }
 
+// The chance asked for may be smaller than one in the shuffles that are usual: a clear change is found all the same.
+func TestShiftSmallChance(t *testing.T) {
+	s := series(60, 1, func(i int) float64 { return 1 + float64(i/30) })
+	if list := s.Shifts(1e-4); len(list) != 1 || list[0].Chance > 1e-4 {
+		t.Errorf("%+v, want one change", list)
+	}
+}
+
+// Of the 20 ways in which three of six units come first, two have as large a change, these three and the other three first: a chance
+// of 0.1, although sums in another order are rounded otherwise.
+func TestShiftTies(t *testing.T) {
+	s := &Series{Over: []float64{0.1, 0.2, 0.3, 0.7, 0.8, 1}, Under: []float64{1, 1, 1, 1, 1, 1}, Starts: []int{3}}
+	if x, ok := s.Shift(0.01); !ok || x.Chance < 0.05 || x.Chance > 0.2 {
+		t.Errorf("%+v", x)
+	}
+}
+
 // A change begins only where one may: at the start of a day, say, or of a version.
 func TestShiftStarts(t *testing.T) {
 	s := series(60, 3, func(i int) float64 { return 1 + float64(i/30) })
 	s.Starts = []int{10, 28, 50}
-	if x, ok := s.Shift(); !ok || x.At != 28 {
+	if x, ok := s.Shift(0.05); !ok || x.At != 28 {
 		t.Errorf("%+v, want 28", x)
 	}
 	for _, starts := range [][]int{nil, {1, 2, 58}} { // fewer than three units on a side
 		s.Starts = starts
-		if x, ok := s.Shift(); ok {
+		if x, ok := s.Shift(0.05); ok {
 			t.Errorf("starts %v: %+v", starts, x)
 		}
 	}
 	for name, s := range map[string]*Series{"nothing": {}, "constant": {Over: make([]float64, 9), Under: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}, Starts: []int{4}}} {
-		if x, ok := s.Shift(); ok {
+		if x, ok := s.Shift(0.05); ok {
 			t.Errorf("%s: %+v", name, x)
 		}
 	}
@@ -57,7 +74,7 @@ func TestShiftStarts(t *testing.T) {
 func TestShiftByChance(t *testing.T) {
 	found := 0
 	for seed := range uint64(200) {
-		if x, ok := series(20, 100+seed, func(int) float64 { return 1 }).Shift(); ok && x.Chance <= 0.05 {
+		if x, ok := series(20, 100+seed, func(int) float64 { return 1 }).Shift(0.05); ok && x.Chance <= 0.05 {
 			found++
 		}
 	}
