@@ -34,10 +34,10 @@ type Change struct {
 
 // unit is what a session did on a day.
 type unit struct {
-	agent, version, day string
-	first               int64                 // time of the first call, unix ns
-	sums                [numRatios][2]float64 // of the behaviours: what is divided, and by what
-	tools               map[string]float64    // tokens of results, by tool
+	session, agent, version, day string
+	first                        int64                 // time of the first call, unix ns
+	sums                         [numRatios][2]float64 // of the behaviours: what is divided, and by what
+	tools                        map[string]float64    // tokens of results, by tool
 }
 
 // drift collects what may change over time.
@@ -110,7 +110,7 @@ func (d *drift) unit(s *traces.Session, day string) *unit {
 	key := [2]string{s.ID, day}
 	u := d.units[key]
 	if u == nil {
-		u = &unit{agent: s.Agent, version: s.Version(), day: day, first: math.MaxInt64, tools: map[string]float64{}}
+		u = &unit{session: s.ID, agent: s.Agent, version: s.Version(), day: day, first: math.MaxInt64, tools: map[string]float64{}}
 		if d.units == nil {
 			d.units = map[[2]string]*unit{}
 		}
@@ -204,7 +204,7 @@ func largestTools(units []*unit) (list []behaviour) {
 func changes(agent string, units []*unit, what *behaviour, by string, chance float64) (list []Change) {
 	key := func(u *unit) string { return u.day }
 	order := func(a, b *unit) int {
-		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.day, b.day))
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.session, b.session))
 	}
 	if by == byVersion {
 		key = func(u *unit) string { return u.version }

@@ -26,10 +26,12 @@ type Head struct {
 
 // opening is the first request of a session, on a line of a request log.
 type opening struct {
-	session *traces.Session
-	call    *calls.Call
-	head    map[string]any // sessions with the same head share it
-	whole   int            // bytes of the request
+	session, model string
+	at             int64          // unix ns
+	input          int64          // tokens
+	fresh          float64        // what a token costs more than one that is read, USD
+	head           map[string]any // sessions with the same head share it
+	whole          int            // bytes of the request
 }
 
 // Heads compares the first request of each session of a request log with the first request of the session before that went to
@@ -47,9 +49,8 @@ func Heads(corpus *traces.Corpus, prices calls.Prices) ([]Head, error) {
 			continue
 		}
 		p, head := o.parting(before)
-		input := o.call.Recorded.Usage.Input()
-		shared := p.tokens(input)
-		behind := (&Parting{Ahead: head, Whole: p.Whole}).tokens(input) - shared
+		shared := p.tokens(o.input)
+		behind := (&Parting{Ahead: head, Whole: p.Whole}).tokens(o.input) - shared
 		k := slices.IndexFunc(heads, func(h Head) bool { return h.Path == p.Path })
 		if k < 0 {
 			k, heads = len(heads), append(heads, Head{Path: p.Path, Least: p.At, Most: p.At})
@@ -57,7 +58,7 @@ func Heads(corpus *traces.Corpus, prices calls.Prices) ([]Head, error) {
 		h := &heads[k]
 		h.Sessions, h.Shared, h.Behind = h.Sessions+1, h.Shared+shared, h.Behind+behind
 		h.Least, h.Most = min(h.Least, p.At), max(h.Most, p.At)
-		h.USD += float64(behind) * max(0, o.call.Fresh()-o.call.PerToken[results.ClassRead])
+		h.USD += float64(behind) * o.fresh
 	}
 	slices.SortStableFunc(heads, func(a, b Head) int { return cmp.Or(cmp.Compare(b.USD, a.USD), cmp.Compare(a.Path, b.Path)) })
 	return heads, nil
@@ -66,7 +67,7 @@ func Heads(corpus *traces.Corpus, prices calls.Prices) ([]Head, error) {
 // previous returns the opening before that went to the same model, nil for none.
 func previous(list []opening, i int) *opening {
 	for k := i - 1; k >= 0; k-- {
-		if list[k].call.Model.Name == list[i].call.Model.Name {
+		if list[k].model == list[i].model {
 			return &list[k]
 		}
 	}
@@ -91,16 +92,19 @@ func PartHead(corpus *traces.Corpus, prices calls.Prices, session string) (*Part
 	if err != nil {
 		return nil, "", err
 	}
-	for i := range list {
-		if before := previous(list, i); list[i].session.ID == session && before != nil {
-			p, _ := list[i].parting(before)
-			if p.Path == "" {
-				return nil, before.session.ID, nil
-			}
-			return &p, before.session.ID, nil
-		}
+	i := slices.IndexFunc(list, func(o opening) bool { return o.session == session })
+	if i < 0 {
+		return nil, "", nil
 	}
-	return nil, "", nil
+	before := previous(list, i)
+	if before == nil {
+		return nil, "", nil
+	}
+	p, _ := list[i].parting(before)
+	if p.Path == "" {
+		return nil, before.session, nil
+	}
+	return &p, before.session, nil
 }
 
 // headOf returns the members of a body that stand ahead of the conversation, with the instructions that open it.
@@ -130,7 +134,7 @@ func headOf(body map[string]any) map[string]any {
 
 // openings returns the first requests of the sessions of request logs that have bodies, by time.
 func openings(corpus *traces.Corpus, prices calls.Prices) (list []opening, err error) {
-	wanted := map[string]map[int][]*traces.Session{}
+	wanted := map[string]map[int][]opening{}
 	for _, s := range corpus.Sessions {
 		if s.Agent != traces.AgentRequests {
 			continue
@@ -144,9 +148,11 @@ func openings(corpus *traces.Corpus, prices calls.Prices) (list []opening, err e
 		if r := &s.Threads[0].Rounds[0]; int(r.File) < len(s.Files) {
 			file := s.Files[r.File]
 			if wanted[file] == nil {
-				wanted[file] = map[int][]*traces.Session{}
+				wanted[file] = map[int][]opening{}
 			}
-			wanted[file][int(r.Line)] = append(wanted[file][int(r.Line)], s)
+			c := &calls.Of(s, prices).Threads[0][0]
+			wanted[file][int(r.Line)] = append(wanted[file][int(r.Line)], opening{session: s.ID, model: c.Model.Name, at: c.At,
+				input: c.Recorded.Usage.Input(), fresh: max(0, c.Fresh()-c.PerToken[results.ClassRead])})
 		}
 	}
 	same := map[prompt.Digest]map[string]any{}
@@ -159,8 +165,9 @@ func openings(corpus *traces.Corpus, prices calls.Prices) (list []opening, err e
 					if same[digest] == nil {
 						same[digest] = head
 					}
-					for _, s := range of {
-						list = append(list, opening{s, &calls.Of(s, prices).Threads[0][0], same[digest], bytesOf(body)})
+					for _, o := range of {
+						o.head, o.whole = same[digest], bytesOf(body)
+						list = append(list, o)
 					}
 				}
 				delete(lines, n)
@@ -169,7 +176,7 @@ func openings(corpus *traces.Corpus, prices calls.Prices) (list []opening, err e
 		})
 	}
 	slices.SortFunc(list, func(a, b opening) int {
-		return cmp.Or(cmp.Compare(a.call.At, b.call.At), cmp.Compare(a.session.ID, b.session.ID))
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.session, b.session))
 	})
 	return list, nil
 }
