@@ -94,10 +94,9 @@ func (tr *Trigger) Value(r *Reading) (int64, bool) {
 	if tr.Fixed > 0 {
 		least(tr.Fixed)
 	}
-	switch {
-	case tr.InputReserve != nil && r.MaxInput > 0:
+	if tr.InputReserve != nil && r.MaxInput > 0 {
 		least(r.MaxInput - min(*tr.InputReserve, r.MaxOutput))
-	default:
+	} else {
 		if tr.Fraction > 0 {
 			least(int64(tr.Fraction * float64(r.Window)))
 		}

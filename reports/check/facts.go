@@ -264,13 +264,15 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 	if c.few = min(len(b.Part), len(n.Part)) < leastAlike; validate.Set(name) && max(lowN-highB, lowB-highN) > leastStep*max(highB, highN) {
 		return c
 	}
-	switch x, y := ratios(&b), ratios(&n); {
-	case validate.Set(name): // these few can cost something, and all other facts are told alone
-		facts = lifetimes
-	case min(stats.HigherRanks(x, y), stats.HigherRanks(y, x)) < f.Level/float64(2*facts): // whatever the largest sessions do
-		return c
+	share := f.Level / lifetimes // of chance: these few can cost something, and all other facts are told alone
+	if !validate.Set(name) {
+		share = f.Level / float64(2*facts) // for each of two tests
+		x, y := ratios(&b), ratios(&n)
+		if 2*min(stats.HigherRanks(x, y), stats.HigherRanks(y, x)) < share { // whatever the largest sessions do
+			return c
+		}
 	}
-	e, err := stats.Estimator{Level: 1 - f.Level/float64(facts), Seed: 1, Resamples: apartResamples}.Apart(context.Background(), b, n, 1)
+	e, err := stats.Estimator{Level: 1 - share, Seed: 1, Resamples: apartResamples}.Apart(context.Background(), b, n, 1)
 	return c.unless(err != nil || e.Verdict <= stats.Chance)
 }
 
