@@ -35,6 +35,12 @@ func (d *told) note(b *strategies.Boundary) {
 	}
 }
 
+// watch is the break detector of a session's client, and what the detector has said.
+type watch struct {
+	breaks.Detector
+	said confusion.Matrix
+}
+
 // snapshot notes what the client sends with the call of a flight.
 func (l *Loop) snapshot(t *thread, c *call, i int32) {
 	if !l.config.Breaks {
@@ -78,7 +84,7 @@ func (l *Loop) detect(t *thread, f *flight) {
 		d.Deleted = t.serverDeleted // to the server it is another conversation, whose count begins anew
 	}
 	v := s.detector.See(d)
-	b := &s.said
+	b := &s.detector.said
 	if f.layer >= 0 {
 		b[confusion.Beside+int(v.Reason)]++
 		return

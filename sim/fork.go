@@ -134,7 +134,8 @@ func (s *replay) copyFrom(o *replay, l *Loop) {
 	s.arena, s.models.list, s.firings = arena, append(list[:0], o.models.list...), append(firings[:0], o.firings...)
 	s.paybacks, s.reasons = append(paybacks[:0], o.paybacks...), maps.Clone(o.reasons)
 	s.sights, s.limits = append(sights[:0], o.sights...), append(limits[:0], o.limits...)
-	detector.Become(&o.detector)
+	detector.Become(&o.detector.Detector)
+	detector.said = o.detector.said
 	s.detector, s.user = detector, &l.users[s.place]
 	s.server = l.serverOf(s.session, s.assembly.Provider)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
-	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
@@ -66,7 +65,6 @@ type replay struct {
 	children  []int32 // threads by parent and parent round
 	models    models
 	row       results.Row
-	said      confusion.Matrix // by the break detector of the client
 	latch     client.Latch
 	overage   bool              // the user has passed the plan's quota
 	effects   effects           // of the scenario's events
@@ -82,7 +80,7 @@ type replay struct {
 	sights    []sight           // of clients' windows, where a run stands for several strategies
 	limits    []int64           // of those clients, by strategy
 	cut       bool              // a conversation of the session ended early
-	detector  breaks.Detector
+	detector  watch
 	needs     *needs.Index // nil where nothing is measured
 	keeps     needs.Survival
 	lean      float64     // how far its agent leans to reading again what it has lost, log odds
@@ -133,6 +131,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.detector.Rules = l.config.Rules
 	_, s.detector.Values = l.config.Observer.(breakObserver)
 	s.detector.Reset()
+	s.detector.said = confusion.Matrix{}
 	if s.needs = nil; l.config.Needs != nil {
 		s.needs = l.config.Needs(session)
 	}
@@ -154,7 +153,6 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.organisation,
 		Figures: results.Figures{results.Sessions: 1}}
-	s.said = confusion.Matrix{}
 	if !s.replays {
 		s.row.Loop = results.LoopOpen
 		if s.needs != nil && l.config.Agent.Refetch != RefetchNever {
@@ -362,7 +360,7 @@ func (s *replay) finish(l *Loop) {
 	}
 	s.carry(l)
 	s.row.Figures[results.UnpricedCalls] = float64(s.models.unpriced)
-	s.row.Breaks = s.said.Counts()
+	s.row.Breaks = s.detector.said.Counts()
 	s.tellEffects()
 	for key, n := range s.reasons {
 		if s.row.Reasons == nil {

@@ -11,8 +11,7 @@ import (
 // Request is a call of a log in which every call stands by itself and shows, or
 // may show, all that was sent.
 type Request struct {
-	Source            *File
-	Line              int32
+	Place
 	Nth               int // in the order of the files and their lines
 	ID, Model         string
 	Session           string // that names it, as far as is known with its project and the version of its client

@@ -230,7 +230,7 @@ func (f *file) call(sp *span, v assembly.Values) *assembly.Request {
 		}
 	}
 	r := &assembly.Request{
-		Source: f.File, Line: int32(sp.line), ID: cmp.Or(v.Text("response"), v.Text("span")), Model: assembly.Served(v.Text("model"), terms[:]...),
+		Place: assembly.Place{Source: f.File, Line: int32(sp.line)}, ID: cmp.Or(v.Text("response"), v.Text("span")), Model: assembly.Served(v.Text("model"), terms[:]...),
 		Project: f.service, Version: f.version, USD: f.Cost(sp.line, usd),
 		Start: sp.start, First: sp.end, End: sp.end, Usage: counts, Compacted: v.Text("compacted") == "true",
 	}

@@ -110,7 +110,7 @@ func (f *file) add(line int, x *exchange) bool {
 	if ask == nil && answer == nil && path == "" {
 		return false
 	}
-	r := &assembly.Request{Source: f.File, Line: int32(line), ID: first(x.ID), Session: first(x.Task), Whole: true}
+	r := &assembly.Request{Place: assembly.Place{Source: f.File, Line: int32(line)}, ID: first(x.ID), Session: first(x.Task), Whole: true}
 	r.Start, r.End = f.Moment(line, []byte(first(x.Start, x.Request.time))), f.Moment(line, []byte(first(x.End, x.Late, x.Response.time)))
 	c := &call{half: r.ID, Request: r}
 	f.ask(c, assembly.Inner(ask, &f.scratch[0]))
