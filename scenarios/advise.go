@@ -128,7 +128,7 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 	if err != nil {
 		return nil, err
 	}
-	if some := slices.DeleteFunc(slices.Clone(sessions), uncounted); len(some) > 0 {
+	if some := slices.DeleteFunc(slices.Clone(sessions), Uncounted); len(some) > 0 {
 		if err := p.learn(ctx, d, some, nil); err != nil {
 			return nil, err
 		}
@@ -174,7 +174,7 @@ func (p *Plan) adviceKey(corpus *traces.Corpus) (traces.Store, string) {
 func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []*traces.Session, step func()) (*AgentAdvice, error) {
 	one := &AgentAdvice{Agent: agent.Name, Title: agent.Title}
 	for _, s := range sessions {
-		if !uncounted(s) {
+		if !Uncounted(s) {
 			continue
 		}
 		whole, err := s.Load()
@@ -184,7 +184,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		bill := sim.Billed(whole, p.Prices, time.Time{})
 		one.Uncounted, one.UncountedUSD = one.Uncounted+1, one.UncountedUSD+bill.CostUSD()
 	}
-	sessions = slices.DeleteFunc(sessions, uncounted)
+	sessions = slices.DeleteFunc(sessions, Uncounted)
 	slices.SortStableFunc(sessions, func(a, b *traces.Session) int { return cmp.Compare(a.Start, b.Start) })
 	if one.Sessions = len(sessions); len(sessions) == 0 {
 		return one, nil
@@ -271,8 +271,8 @@ func bare(s *traces.Session) (n int) {
 	return n
 }
 
-// uncounted reports whether the log of a session has no token counts: every call has input.
-func uncounted(s *traces.Session) bool {
+// Uncounted reports whether the log of a session has no token counts: every call has input.
+func Uncounted(s *traces.Session) bool {
 	u := s.Usage()
 	return u.Input() == 0
 }

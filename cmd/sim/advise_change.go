@@ -37,7 +37,7 @@ func (f *adviseFlags) changed(cmd *cobra.Command, args []string, prices *costmod
 		}
 		var read results.Workload
 		f.read.remark(cmd, &read, corpus)
-		remarks, untimed := read.Remarks, 0
+		remarks, untimed, uncounted := read.Remarks, 0, 0
 		sides := map[string]*[2][]*traces.Session{}
 		var order []string
 		for _, s := range corpus.Sessions {
@@ -46,6 +46,9 @@ func (f *adviseFlags) changed(cmd *cobra.Command, args []string, prices *costmod
 				continue
 			case s.Start == 0:
 				untimed++
+				continue
+			case scenarios.Uncounted(s):
+				uncounted++
 				continue
 			}
 			if sides[s.Agent] == nil {
@@ -60,6 +63,9 @@ func (f *adviseFlags) changed(cmd *cobra.Command, args []string, prices *costmod
 		}
 		if untimed > 0 {
 			remarks = append(remarks, document.Count(untimed, "session")+" without a time: on neither side")
+		}
+		if uncounted > 0 {
+			remarks = append(remarks, document.Count(uncounted, "session")+" without counts of input: on neither side")
 		}
 		var list []*check.Since
 		for _, agent := range order {

@@ -131,7 +131,7 @@ func TestHostileTexts(t *testing.T) {
 			lines = append(lines, verb+" --format "+format)
 		}
 	}
-	lines = append(lines, "run --per-session --format csv IN", "check --format json CHECK IN", "calibrate IN")
+	lines = append(lines, "run --per-session --format csv IN", "check --format json CHECK IN", "calibrate IN", "audit --by project,model --format openmetrics IN")
 	for _, line := range lines {
 		var args []string
 		for _, arg := range strings.Fields(line) {

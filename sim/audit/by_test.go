@@ -206,14 +206,14 @@ func TestBreakdownIsWritten(t *testing.T) {
 // Dashboards read a line for each group and metric, with the names as labels, escaped.
 func TestMetrics(t *testing.T) {
 	k := newScene("metrics")
-	k.s.Project = `C:\"src"`
+	k.s.Project = `C:\"src"` + "\x1b[31m"
 	k.call(0, prompt.Usage{Write5m: 1000, Output: 10})
 	b := breakdown(t, []*traces.Session{k.s}, []string{"project", "model"}, Options{Prices: auditPrices(t)}, time.Time{})
 	var out strings.Builder
 	if err := b.WriteMetrics(&out); err != nil {
 		t.Fatal(err)
 	}
-	labels := `project="C:\\\"src\"",model="` + opus + `"`
+	labels := `project="C:\\\"src\"\\u001b[31m",model="` + opus + `"`
 	for _, want := range []string{
 		"# TYPE sim_cost_usd gauge\n# UNIT sim_cost_usd usd\n", "sim_cost_usd{" + labels + "} 0.0065", "sim_tokens{" + labels + `,class="cache_write_5m"} 1000` + "\n",
 		"sim_calls{" + labels + "} 1\n",

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
 )
 
 // WriteMetrics writes the groups as gauges in the text format of OpenMetrics 1.0, which the textfile collector of Prometheus's
@@ -22,7 +25,7 @@ func (b *Breakdown) WriteMetrics(w io.Writer) error {
 			values(g, func(label string, v float64) {
 				labels := make([]string, 0, len(b.By)+1)
 				for k, by := range b.By {
-					labels = append(labels, by+`="`+labelText.Replace(g.Names[k])+`"`)
+					labels = append(labels, by+`="`+labelText.Replace(visible(g.Names[k]))+`"`)
 				}
 				if label != "" {
 					labels = append(labels, `class="`+label+`"`)
@@ -51,8 +54,21 @@ func (b *Breakdown) WriteMetrics(w io.Writer) error {
 		})
 	}
 	out.WriteString("# EOF\n")
-	_, err := out.WriteTo(w)
+	_, err := w.Write(document.Inert(out.Bytes()))
 	return err
+}
+
+// visible writes characters that a terminal would obey as their numbers, so that two names remain two.
+func visible(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if r == '\n' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // labelText escapes what may not stand in the value of a label.
