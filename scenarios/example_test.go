@@ -42,7 +42,7 @@ func Example() {
 	none := run.Reference("none")
 	difference, _ := run.VsRecorded(none)
 	fmt.Printf("%s: %+.0f %% in cost, %d misses\n", none.Cell, 100*difference.Relative, none.Total.N(results.Misses))
-	// Output: none: +64 % in cost, 10 misses
+	// Output: none: +52 % in cost, 10 misses
 }
 
 // Bill the calls of a program that keeps no log, and ask what they would have cost with a cache marker.

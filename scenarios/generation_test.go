@@ -21,11 +21,11 @@ import (
 // to be another client's.
 func TestOwnIsOfEachClient(t *testing.T) {
 	for version, want := range map[string]struct{ preset, note string }{
-		"2.1.10":  {"claude-code/2.1", "claude-code/2.1 for 1 session"},
-		"2.1.40":  {"claude-code/2026-03", "claude-code/2026-03 for 1 session"},
+		"2.1.10":  {"claude-code/2.1.17", "claude-code/2.1.17 for 1 session"},
+		"2.1.40":  {"claude-code/2.1.62", "claude-code/2.1.62 for 1 session"},
 		"2.1.150": {"claude-code/2.1.91", "claude-code/2.1.91 for 1 session"},
-		"2.1.23":  {"claude-code/2026-03", "1 session under the generation nearest to a version whose own is not known"},
-		"2.1.300": {"claude-code/2026-11", "claude-code/2026-11 for 1 session"},
+		"0.1.9":   {"claude-code/1", "1 session under the generation nearest to a version whose own is not known"},
+		"2.1.300": {"claude-code/2.1.280", "claude-code/2.1.280 for 1 session"},
 	} {
 		corpus := samples(t, "long-refactor")
 		for _, s := range corpus.Sessions {

@@ -69,7 +69,7 @@ func TestLabSessions(t *testing.T) {
 		"claude-code/b1":           {[]string{"compact", "side"}, []int{6, 7, 8, 9, 10, 11, 12}, 6, "claude-code/1.0.128", 45}, // outputs are derived where the log has the stream's start
 		"claude-code/cut":          {nil, nil, 0, "claude-code/2026-11", 9},                                                    // the client's estimate for streams that were cut
 		"claude-code/delta":        {nil, nil, 0, "claude-code/2026-11", 0},
-		"claude-code/micro-2.0.77": {[]string{"side"}, nil, 0, "claude-code/2.1", 196},
+		"claude-code/micro-2.0.77": {[]string{"side"}, nil, 0, "claude-code/2.1.17", 196},
 		"claude-code/over":         {nil, nil, 0, "claude-code/2026-11", 0},
 		"claude-code/restore46":    {nil, []int{10, 13}, 10, "claude-code/2026-11", 0},
 		"claude-code/resume":       {nil, nil, 0, "claude-code/2026-11", 0},
@@ -138,5 +138,26 @@ func TestLabSessions(t *testing.T) {
 				t.Errorf("own compacts at %d, want %d", first, tc.own)
 			}
 		})
+	}
+}
+
+// The model does not bill more than one per cent beyond what Claude Code 2.1.277 and later were billed, calls that no line shows
+// included: of the recordings of the experiment the one that compacted most often, and one with sub-agents (2.1.332, 2026-11-28).
+func TestModelledBillOfSums(t *testing.T) {
+	for _, name := range []string{"claude-recall-P45", "claude-helpers-A"} {
+		corpus, err := agents.Read(t.Context(), traces.Options{}, filepath.Join("..", ".ci", "experiment", "recordings", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer corpus.Close()
+		p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1, Strategies: []string{results.StrategyRecorded}}
+		run, err := p.Run(t.Context(), corpus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		billed, modelled := run.Reference(results.StrategyBilled).Total.CostUSD(), run.Reference(results.StrategyRecorded).Total.CostUSD()
+		if billed == 0 || modelled > 1.01*billed || modelled < 0.97*billed {
+			t.Errorf("%s: the model bills $%.2f of $%.2f", name, modelled, billed)
+		}
 	}
 }

@@ -77,7 +77,7 @@ func TestNamesOfRecordedPrefixes(t *testing.T) {
 		prefix, version string
 		read            int64
 	}{
-		{"shared", "2.1.20", 56_100}, {"own", "2.1.25", 0}, {"by_version", "2.1.25", 56_100}, {"by_version", "2.1.20", 0},
+		{"shared", "2.1.20", 56_100}, {"own", "2.1.86", 0}, {"by_version", "2.1.86", 56_100}, {"by_version", "2.1.85", 0},
 	} {
 		b := newSession("s").turns(10, 0, 4000)
 		b.s.Versions = []string{tc.version}

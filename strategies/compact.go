@@ -142,13 +142,14 @@ type smallModelParams struct {
 }
 
 // tooLongParams say how a summary call that does not fit is repeated with its
-// oldest API rounds dropped.
+// oldest API rounds dropped, or its newest left as they are.
 type tooLongParams struct {
 	Retries     int     `yaml:"retries" doc:"repetitions with the oldest rounds dropped; 0 gives up at once" min:"0" off:"0"`
 	GapReadable bool    `yaml:"gap_readable" doc:"the error says by how much: drop that; off, drop a share of the rounds" needs:"retries"`
 	Share       float64 `yaml:"share" doc:"share of the rounds dropped when the gap is not known, at least one, 0…1" above:"0" max:"1" needs:"retries"`
 	Marker      int32   `yaml:"marker" doc:"tokens of the block that says what was truncated, before a leading response" unit:"tokens" min:"0" needs:"retries"`
 	StripMarker bool    `yaml:"strip_marker" doc:"take the previous marker off before grouping; off, it is the oldest group" needs:"retries"`
+	Older       bool    `yaml:"older" doc:"nothing is dropped: the call is repeated over the older rounds, half as many each time, and the newer ones stay; two thirds first where the gap is below 5,000 tokens, and where it is not readable three quarters, half and three tenths of all, then one" needs:"retries"`
 }
 
 // SummaryText are the sizes of what a client writes around a summary.

@@ -16,7 +16,8 @@ type summaryCall struct {
 	end       int            // where what comes back is put: after the messages that stay
 	way       int            // index into CompactParams.Call
 	repeats   int            // repetitions of the way under way
-	retries   int            // repetitions with the oldest rounds dropped
+	retries   int            // repetitions with the oldest rounds dropped, or the newest left out
+	rounds    int            // API rounds of the first call, where later ones leave out the newest
 	fallbacks int            // changes to another way
 	made      int            // calls made
 	verified  bool           // the call under way checks the summary against what it replaces
@@ -120,6 +121,12 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 	case r.Failed != prompt.FailTooLong && s.repeats < l.repeats():
 		s.repeats++
 		return l.ask(t)
+	case r.Failed == prompt.FailTooLong && l.params.TooLong.Older:
+		if s.retries >= l.params.TooLong.Retries || !l.leaveNewer(t, r.Excess) {
+			return l.fail(t, r.Failed)
+		}
+		s.retries++
+		return l.ask(t)
 	case s.way+1 < len(l.params.Call):
 		s.way++
 		s.repeats = 0
@@ -199,6 +206,40 @@ func (l *compact) dropOldest(t *Turn, excess int64) bool {
 	}
 	s.from = from
 	if s.from >= s.turn {
+		s.turn = 0
+	}
+	return true
+}
+
+// leaveNewer lets a repeated call end earlier, so that the newer rounds stay as they are, and reports whether it has fewer rounds
+// then. Claude Code 2.1.332 goes from 30 rounds to 15, 7, 3 and 1 where the error tells a gap of 5,000 tokens or more, to 20, 10, 5, 2
+// and 1 at a gap of 500, and to 22, 15, 9 and 1 where it tells none (2026-11-27).
+func (l *compact) leaveNewer(t *Turn, excess int64) bool {
+	const largeGap = 5000
+	s, p := &l.call, &l.params.TooLong
+	n := countRounds(t.Context, s.from, s.to)
+	if s.retries == 0 {
+		s.rounds = n
+	}
+	next := n / 2
+	switch {
+	case !p.GapReadable || excess <= 0:
+		next = 1
+		if shares := [...]int{75, 50, 30}; s.retries < len(shares) {
+			next = max(1, s.rounds*shares[s.retries]/100)
+		}
+	case excess < largeGap && s.retries == 0:
+		next = n * 2 / 3
+	}
+	if next < 1 || next >= n {
+		return false
+	}
+	at := s.from
+	for range next {
+		at = nextRound(t.Context, at)
+	}
+	s.to, s.high = at, at
+	if s.turn >= at {
 		s.turn = 0
 	}
 	return true

@@ -136,7 +136,7 @@ func promptAt(c *prompt.Context, body, at, to int) int {
 		if c.At(i).Kind != prompt.KindPrompt {
 			continue
 		}
-		start := startOfMessage(c, i, body)
+		start := legalCut(c, i, body)
 		if start >= at {
 			return start
 		}

@@ -148,3 +148,43 @@ func TestCutAtAPrompt(t *testing.T) {
 		}
 	}
 }
+
+// A call that is too long is repeated over the older part: of 30 rounds by half at a gap of 5,000 tokens and more, by two thirds first at
+// a smaller one, and in steps of its own where the error tells none. What is newer stays behind the summary (Claude Code 2.1.332).
+func TestTooLongOverTheOlderPart(t *testing.T) {
+	for name, tc := range map[string]struct {
+		readable string
+		excess   int64
+		want     []int
+	}{
+		"a large gap": {"true", 5000, []int{30, 15, 7, 3, 1}},
+		"a small gap": {"true", 500, []int{30, 20, 10, 5, 2, 1}},
+		"no gap":      {"false", 500, []int{30, 22, 15, 9, 1}},
+	} {
+		l, k := layer(t, plain+", prompt_too_long: {retries: 8, older: true, gap_readable: "+tc.readable+"}}"), rounds(30, 900)
+		before := k.Context.Len()
+		in := begin(t, l, k)
+		got := []int{countRounds(k.Context, int(in.From), int(in.To))}
+		for len(got) < len(tc.want) {
+			in, _ = answer(l, k, prompt.FailTooLong, tc.excess)
+			got = append(got, countRounds(k.Context, int(in.From), int(in.To)))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: calls over %v rounds, want %v", name, got, tc.want)
+		}
+		sent := int(in.To - in.From)
+		if _, out := answer(l, k, "", 0); out.Verdict != Done || k.Context.Len() != before-sent+1 {
+			t.Errorf("%s: %+v, %d entries behind, want those of 29 rounds and a summary: %d", name, out, k.Context.Len(), before-sent+1)
+		}
+		// Where no call fits, the compaction fails.
+		l, k = layer(t, plain+", prompt_too_long: {retries: 8, older: true, gap_readable: "+tc.readable+"}}"), rounds(30, 900)
+		begin(t, l, k)
+		out := Outcome{Verdict: Pending}
+		for out.Verdict == Pending {
+			_, out = answer(l, k, prompt.FailTooLong, tc.excess)
+		}
+		if out.Verdict != Failed {
+			t.Errorf("%s: %+v", name, out)
+		}
+	}
+}

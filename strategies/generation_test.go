@@ -21,20 +21,19 @@ func TestOwnGeneration(t *testing.T) {
 		variant              string
 	}{
 		{"claude-code", "1.0.62", "claude-code/1", true, ""},
-		{"claude-code", "2.0.76", "claude-code/2.1", true, ""},
-		{"claude-code", "2.1.20", "claude-code/2.1", true, ""},
-		{"claude-code", "2.1.21", "claude-code/2.1", false, ""},
-		{"claude-code", "2.1.24", "claude-code/2026-03", false, ""},
-		{"claude-code", "2.1.25", "claude-code/2026-03", true, ""},
+		{"claude-code", "2.0.76", "claude-code/2.1.17", true, ""},
+		{"claude-code", "2.1.20", "claude-code/2.1.17", true, ""},
+		{"claude-code", "2.1.21", "claude-code/2.1.62", true, ""},
 		{"claude-code", "1.0.128", "claude-code/1.0.128", true, ""},
-		{"claude-code", "2.1.68", "claude-code/2026-03", true, ""},
+		{"claude-code", "2.1.68", "claude-code/2.1.62", true, ""},
 		{"claude-code", "2.1.69", "claude-code/2.1.80", true, ""},
 		{"claude-code", "2.1.86", "claude-code/2.1.91", true, ""},
 		{"claude-code", "2.1.152", "claude-code/2.1.91", true, ""},
 		{"claude-code", "2.1.153", "claude-code/2026-08", true, ""},
 		{"claude-code", "2.1.219", "claude-code/2026-08", true, ""},
-		{"claude-code", "2.1.277", "claude-code/2026-11", true, ""},
-		{"claude-code", "2.1.290-beta.1", "claude-code/2026-11", true, ""}, // documents have another, which own leaves alone
+		{"claude-code", "2.1.277", "claude-code/2.1.280", true, ""},
+		{"claude-code", "2.1.290-beta.1", "claude-code/2.1.280", true, ""}, // documents have another, which own leaves alone
+		{"claude-code", "2.1.304", "claude-code/2026-11", true, ""},
 		{"claude-code", "", "claude-code/2026-11", true, ""},
 		{"claude-code", "9.9.9", "claude-code/2026-11", true, ""}, // which nobody ran
 		{"codex", "0.142.0", "codex/2026-08", true, ""},
@@ -51,7 +50,7 @@ func TestOwnGeneration(t *testing.T) {
 		{"cline", "3.0.62", "cline/2026-08", true, ""},
 		{"kimi-code", "", "kimi-code", true, ""},
 		{"qwen-code", "0.24.4", "qwen-code", true, ""},
-		{"somebody", "2.1.17", "claude-code/2.1", true, ""},
+		{"somebody", "2.1.17", "claude-code/2.1.17", true, ""},
 	} {
 		got := own.For(tc.agent, tc.version, tc.variant)
 		if got.Name != tc.want || got.Generation.Holds(tc.version) != tc.holds {
@@ -95,16 +94,16 @@ func TestOwnThresholds(t *testing.T) {
 // leave the presets alone.
 func TestOwnChanges(t *testing.T) {
 	r := builtin(t)
-	if err := r.AddPreset([]byte("name: x\nown: true\nlayers: [{session-memory: {breaker: 7}}]"), "x.yaml"); err != nil {
+	if err := r.AddPreset([]byte("name: x\nown: true\nlayers: [{microcompact: {keep_last: 7}}]"), "x.yaml"); err != nil {
 		t.Fatal(err)
 	}
 	x, _ := r.Strategy("x")
 	for _, s := range []*Strategy{x.For("claude-code", "2.1.40", ""), x.For("claude-code", "2.1.17", "")} {
-		if p := s.Params(SessionMemoryName).(sessionMemoryParams); p.Breaker != 7 {
-			t.Errorf("%s: breaker %d", s.Name, p.Breaker)
+		if p := s.Params(MicrocompactName).(microcompactParams); p.KeepLast != 7 {
+			t.Errorf("%s: keeps %d", s.Name, p.KeepLast)
 		}
 	}
-	if s, _ := r.Strategy("claude-code/2026-03"); s.Params(SessionMemoryName).(sessionMemoryParams).Breaker != 3 {
+	if s, _ := r.Strategy("claude-code/2.1.17"); s.Params(MicrocompactName).(microcompactParams).KeepLast != 3 {
 		t.Error("the preset has changed")
 	}
 	for text, want := range map[string]string{

@@ -115,10 +115,16 @@ func (l *recorded) call(t *Turn, e *traces.Event) Outcome {
 	if own {
 		clip = agentlist.Of(t.Agent).SummaryClip
 	}
+	to := t.Context.Len()
+	if omits := agentlist.Of(t.Agent).SummaryOmits; omits != nil && omits(t.Version) && !own && !e.Manual {
+		if at := lastTurns(t.Context, from, to, 1); at > from {
+			to = at
+		}
+	}
 	return t.Call(prompt.Intent{
-		Source: "compact", Own: own, SkipCacheWrite: !own, From: int32(from), Clip: clip,
+		Source: "compact", Own: own, SkipCacheWrite: !own, From: int32(from), To: int32(to), Clip: clip,
 		Head: l.params.Head, Instruction: l.params.Instruction, Known: &l.answer, Ordinal: uint8(l.done),
-		Summarised: int32(tokensBetween(t.Context, from, t.Context.Len())),
+		Summarised: int32(tokensBetween(t.Context, from, to)),
 	})
 }
 

@@ -203,3 +203,22 @@ func TestEqualLimits(t *testing.T) {
 		layer(t, text)
 	}
 }
+
+// From 2.1.153 on the summary call of an automatic compaction is not sent the newest round: the last response and the results of its
+// calls. One by hand is sent all, and so were those of earlier versions (2026-11-27).
+func TestNewestRoundIsNotSent(t *testing.T) {
+	for _, tc := range []struct {
+		version string
+		manual  bool
+		omitted int32
+	}{
+		{"2.1.152", false, 0}, {"2.1.153", false, 2}, {"2.1.332", false, 2}, {"2.1.332", true, 0},
+	} {
+		k := rounds(3, 900)
+		k.Agent, k.Version, k.Events = traces.AgentClaudeCode, tc.version, []traces.Event{{Kind: traces.EventCompact, Manual: tc.manual}}
+		in := begin(t, layer(t, "recorded: {}"), k)
+		if got := int32(k.Context.Len()) - in.To; got != tc.omitted {
+			t.Errorf("%s, by hand %v: %d entries are not sent, want %d", tc.version, tc.manual, got, tc.omitted)
+		}
+	}
+}

@@ -79,6 +79,8 @@ type Agent struct {
 	// SummaryShares reports whether the summary call of a version and variant continues the
 	// conversation's own prefix and so reads it from the cache.
 	SummaryShares func(version, variant string) bool
+	// SummaryOmits reports whether the summary call of an automatic compaction of a version is not sent the newest round; nil for none.
+	SummaryOmits func(version string) bool
 	// SummaryClip is how many bytes of each tool result the summary call of the client reads;
 	// 0 for all.
 	SummaryClip int32

@@ -218,7 +218,7 @@ func unreadFiles(c *traces.Corpus) []traces.Problem {
 	}
 	list = slices.DeleteFunc(list, func(p traces.Problem) bool { return !p.Unread })
 	slices.SortStableFunc(list, func(p, q traces.Problem) int { return cmp.Compare(p.File, q.File) })
-	return list
+	return slices.CompactFunc(list, func(p, q traces.Problem) bool { return p.String() == q.String() }) // sessions of one file have the same
 }
 
 // Uncounted returns how many calls have token counts that are missing, cannot be read or

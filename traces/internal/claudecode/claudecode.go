@@ -29,6 +29,7 @@ func Describe() *traces.Agent {
 		Cache:      func(string) traces.Cache { return traces.CacheMarked },
 		Settings:   settings(),
 		CompactsAt: compactsAt, SummaryShares: summaryShares,
+		SummaryOmits: func(release string) bool { return version.AtLeast(release, 2, 1, 153) }, // 2.1.152 does not (2026-11-27)
 	}
 }
 
@@ -67,10 +68,9 @@ func compactsAt(release string, window, maxOutput int64) int64 {
 	return window - min(maxOutput, outputCap) - reserve
 }
 
-// summaryShares reports whether a version forks the conversation to summarise
-// it: from 2.1.25 on, the first whose recordings show the thresholds of a
-// generation that forks. That versions and generations agree is assumed.
-func summaryShares(release, _ string) bool { return version.AtLeast(release, 2, 1, 25) }
+// summaryShares reports whether a version forks the conversation to summarise it: from 2.1.86 on, as runs of 2.1.85 and 2.1.86 show
+// (2026-11-27).
+func summaryShares(release, _ string) bool { return version.AtLeast(release, 2, 1, 86) }
 
 // ReadInputs reads transcripts that were found already; see assembly.Reader.
 func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {

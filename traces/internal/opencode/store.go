@@ -53,13 +53,14 @@ func source(ctx context.Context, in traces.Input) (io.ReadCloser, error) {
 	if head, err := in.Head(len(sqlite.Magic)); err != nil || string(head) != sqlite.Magic {
 		return in.Open()
 	}
-	var all bytes.Buffer
-	err := eachStored(ctx, in, func(text []byte) error {
-		all.Write(text)
-		all.WriteString(between)
-		return nil
-	})
-	return io.NopCloser(&all), err
+	r, w := io.Pipe() // all of a large store would not fit into memory
+	go func() {
+		w.CloseWithError(eachStored(ctx, in, func(text []byte) error {
+			_, err := w.Write(append(text, between...))
+			return err
+		}))
+	}()
+	return r, nil
 }
 
 // eachStored hands the export of each session of a store that has messages to do, which keeps nothing.
