@@ -221,7 +221,9 @@ func messageOf(v []byte, f *assembly.File) (*message, error) {
 	case role != "user" && role != "assistant":
 		return nil, fmt.Errorf("role %.40q is neither user nor assistant", role)
 	case !strings.HasPrefix(m.Info.ID, "msg_"): // removed with the secrets of an export
-		m.Info.ID = ""
+		if m.Info.ID = ""; m.Info.Time.Created != 0 { // its times, to a thousandth of a second, tell it from others
+			return m, f.Once("message", fmt.Sprint(m.Info.Role, " of ", m.Info.Time.Created, " to ", m.Info.Time.Completed))
+		}
 	}
 	return m, f.Once("message", m.Info.ID)
 }

@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -290,5 +291,18 @@ func TestCountsLost(t *testing.T) {
 				t.Errorf("%s%s: %d calls not counted, want %d; %d bad lines, want %d; problems %v", tt.new, extra, q.Uncounted, tt.uncounted, c.BadLines, tt.bad, c.Sessions[0].Problems)
 			}
 		}
+	}
+}
+
+// A message that is here twice counts once where ids were taken out of an export, too: its times tell it from others.
+func TestTwiceWithoutID(t *testing.T) {
+	ids := regexp.MustCompile(`"id":"msg_[^"]*"`)
+	text := ids.ReplaceAllString(agenttest.Sample(Agent, "s", 1), `"id":"REDACTED"`)
+	list := strings.SplitAfter(text, "\n")
+	want := agenttest.Total(agenttest.Read(t, Describe(), map[string]string{"a.json": text}))
+	at := slices.IndexFunc(list, func(l string) bool { return strings.Contains(l, `"role":"assistant"`) })
+	c := agenttest.Read(t, Describe(), map[string]string{"a.json": strings.Join(slices.Insert(list, at, list[at]), "")})
+	if got := agenttest.Total(c); got != want || c.BadLines != 1 {
+		t.Errorf("%+v, want %+v; %d bad lines", got, want, c.BadLines)
 	}
 }
