@@ -51,5 +51,5 @@ func Said(ctx context.Context, p *Plan, sessions []*traces.Session, fact string,
 	return t.estimate(list[0].figure, list[1].figure).Again(), true, nil
 }
 
-// Units returns what may be drawn in the place of sessions, in the order of their start: blocks of time, projects and people.
+// Units returns what may be drawn in the place of sessions: blocks of time, projects and people.
 func Units(sessions []*traces.Session) []stats.Units { return unitsOf(sessions) }

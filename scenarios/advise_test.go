@@ -375,3 +375,18 @@ func TestFetchesAnHour(t *testing.T) {
 		t.Errorf("%g hours, want 0.5", got)
 	}
 }
+
+// Blocks of time follow the starts of sessions, whatever their order: of twenty, the first two by start are the first block.
+func TestBlocksOfTime(t *testing.T) {
+	sessions := make([]*traces.Session, 20)
+	for i := range sessions {
+		sessions[i] = &traces.Session{Start: int64(7*i%20 + 1)}
+	}
+	for i, at := range unitsOf(sessions)[0].Of {
+		for j, other := range unitsOf(sessions)[0].Of {
+			if (at == other) != ((sessions[i].Start-1)/2 == (sessions[j].Start-1)/2) {
+				t.Fatalf("sessions that start at %d and %d are in blocks %d and %d", sessions[i].Start, sessions[j].Start, at, other)
+			}
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/stats"
@@ -200,14 +201,19 @@ const (
 	unitPerson  = "person"
 )
 
-// unitsOf returns what may be sampled in the place of sessions, in the order of their start: blocks of time, the
-// sessions of a project, and of a person.
+// unitsOf returns what may be sampled in the place of sessions, in any order: blocks of sessions that follow each other in time, the
+// sessions of a project, and the sessions of a person.
 func unitsOf(sessions []*traces.Session) []stats.Units {
-	projects, people := make([]string, len(sessions)), make([]string, len(sessions))
+	n := len(sessions)
+	blocks, projects, people, order := make([]string, n), make([]string, n), make([]string, n), make([]int, n)
 	for i, s := range sessions {
-		projects[i], people[i] = s.Project, s.Person()
+		projects[i], people[i], order[i] = s.Project, s.Person(), i
 	}
-	return []stats.Units{stats.Consecutive(unitBlock, timeBlocks, len(sessions)), stats.UnitsBy(unitProject, projects), stats.UnitsBy(unitPerson, people)}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sessions[a].Start, sessions[b].Start) })
+	for rank, i := range order {
+		blocks[i] = strconv.Itoa(rank * timeBlocks / n)
+	}
+	return []stats.Units{stats.UnitsBy(unitBlock, blocks), stats.UnitsBy(unitProject, projects), stats.UnitsBy(unitPerson, people)}
 }
 
 // estimate compares two settings, by the units that are least sure.

@@ -27,15 +27,6 @@ func UnitsBy(name string, keys []string) Units {
 	return u
 }
 
-// Consecutive returns the units of n blocks of sessions that follow each other, of a number of sessions.
-func Consecutive(name string, n, sessions int) Units {
-	u := Units{name, make([]int, sessions)}
-	for i := range u.Of {
-		u.Of[i] = i * n / sessions
-	}
-	return u
-}
-
 // count returns how many units there are.
 func (u *Units) count() int {
 	n := 0
