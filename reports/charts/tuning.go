@@ -71,7 +71,7 @@ func heldOutText(t *studies.Tuning) string {
 		low, high = high, low
 	}
 	text := fmt.Sprintf("%s %s against recorded on sessions not used to choose (95 %%: %s … %s", name, shown(g.Share), low, high)
-	if g.Units != "" {
+	if g.Units == "project" || g.Units == "person" {
 		text += ", drawn by " + g.Units
 	}
 	text += ")"
