@@ -27,9 +27,12 @@ func (a *Advice) Line() string {
 	return strings.Join(none, "; ")
 }
 
+// hopes reports whether a change that is not advised is likely to save.
+func (x *AgentAdvice) hopes() bool { return len(x.Open) > 0 && x.Open[0].likely() }
+
 // none says why no change is advised.
 func (x *AgentAdvice) none() string {
-	if len(x.Open) > 0 && x.Open[0].likely() {
+	if x.hopes() {
 		c := &x.Open[0]
 		return fmt.Sprintf("nothing saves for sure; %s (%s) likely does, %s on unseen sessions", c.Does, c.Setting, share(c))
 	}
@@ -212,7 +215,10 @@ func (x *AgentAdvice) section(as string) document.Section {
 	say := func(format string, args ...any) {
 		s.Blocks = append(s.Blocks, document.Text{Text: fmt.Sprintf(format, args...)})
 	}
-	if len(x.Changes) == 0 {
+	switch {
+	case len(x.Changes) == 0 && x.hopes():
+		say("Nothing saves for sure.") // what is likely is told below
+	case len(x.Changes) == 0:
 		say("%s", document.Sentence(x.none()))
 	}
 	if x.known() && len(agents.Of(x.Agent).Settings) == 0 {

@@ -349,6 +349,11 @@ func TestLikelyChanges(t *testing.T) {
 	if got := a.Line(); !strings.Contains(got, "nothing saves for sure; set x (x) likely does") {
 		t.Errorf("the line is %q", got)
 	}
+	var out strings.Builder
+	if err := a.Document(nil, AsDollars).Write(&out, "table"); err != nil || strings.Count(out.String(), "set x") != 1 ||
+		!strings.Contains(out.String(), "Nothing saves for sure.\n") {
+		t.Errorf("%v: the likely change is told once in\n%s", err, &out)
+	}
 }
 
 // What a change makes the agent fetch again, by hand: 30 calls more in 10 hours are 3 an hour, 10 are one, 2 are one in 5 hours; one

@@ -242,7 +242,7 @@ func TestSessionsOfOneCall(t *testing.T) {
 	for _, row := range append(cell.Rows, &cell.Total) {
 		row.Figures[results.PredictedUSD], row.Figures[results.PredictedOfUSD] = 0, 0
 	}
-	says(t, against(t, f, was, now), "no conversation here has a second call, and sessions of base.json have one")
+	says(t, against(t, f, was, now), "no conversation here has a second call with counts of its tokens, and sessions of base.json have one")
 }
 
 // A baseline that a run began is no comparison, and one that a broken run replaces does not hide what was broken.

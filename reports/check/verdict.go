@@ -86,7 +86,7 @@ func (v *verdict) prepare(b *Baseline) {
 	name := v.rule.Metric.Name
 	var ok bool
 	if v.now, ok = v.slice.values(v.rule.Metric); !ok && v.rule.Name == results.NameOverPredicted && v.slice.unpriced() == 0 {
-		const none = "no conversation here has a second call"
+		const none = "no conversation here has a second call with counts of its tokens"
 		if b != nil && v.slice.sessions() >= leastLone && len(b.parts(v.result.Cell, &v.rule.Metric, v.rule.Group, v.result.Group)) > 0 {
 			v.refuse(none+", and sessions of %s have one: nothing is read from the cache again", v.shared.file.Baseline)
 			return
