@@ -119,7 +119,7 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 			return nil, errors.Join(errs...)
 		}
 	}
-	keep, key := p.adviceKey(corpus)
+	keep, key := adviceKey(p, corpus)
 	a := &Advice{}
 	if key != "" && keep.Get(key, a) {
 		return a, nil
@@ -135,7 +135,7 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 	}
 	p.library = needs.NewLibrary(ctx, corpus)
 	made := byAgent(sessions)
-	step := p.steps(made)
+	step := steps(p, made)
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		one, err := p.adviseAgent(ctx, agents.Of(name), made[name], step)
 		if err != nil {
@@ -154,7 +154,7 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 
 // adviceKey returns a store that keeps advice about sessions whose recordings have not changed since, and the key of all that
 // the advice depends on; "" where a session is in no store, or a design or a profile is given.
-func (p *Plan) adviceKey(corpus *traces.Corpus) (traces.Store, string) {
+func adviceKey(p *Plan, corpus *traces.Corpus) (traces.Store, string) {
 	keep, _ := corpus.Kept()
 	if keep == nil || p.Design != nil || p.Profiles != nil || p.Summarize != nil || p.parts != nil {
 		return nil, ""
@@ -320,7 +320,7 @@ func (c *Change) rank() float64 {
 // minAdvised is the least saving worth reporting, USD: half a cent.
 const minAdvised = 0.005
 
-// What a change must save on unseen sessions, as a share, and in how many of 100 draws of them, to be told as likely
+// What a change must save on unseen sessions, as a share, and in how many of 100 draws of sessions, to be told as likely
 // where chance is not ruled out.
 const (
 	likelyShare = 0.05

@@ -61,7 +61,7 @@ func offered(settings []traces.Setting, newest string, tools []string) [][]candi
 }
 
 // steps returns what advice calls when a choice of settings is simulated; it tells Done how many of all choices are.
-func (p *Plan) steps(made map[string][]*traces.Session) func() {
+func steps(p *Plan, made map[string][]*traces.Session) func() {
 	finished, all := 0, 0
 	for name, sessions := range made {
 		if len(sessions) >= foldBlocks {
