@@ -146,10 +146,7 @@ func (l *Loop) fetch(t *thread) extra {
 	}
 	for i := range t.missing {
 		n := &t.missing[i]
-		block := n.Fetch
-		if block < 0 {
-			block = n.Found
-		}
+		block := n.Source()
 		if block < 0 || t.judge.Holds(block) || slices.Contains(t.fetched, block) {
 			continue
 		}

@@ -255,3 +255,14 @@ func defaultCompact() CompactParams {
 		},
 	}
 }
+
+// around adds the client's own words to a summary message.
+func (s *SummaryText) around(b prompt.Block, by startedBy) prompt.Block {
+	text := s.Header + s.Pointer
+	if by != startedByHand {
+		text += s.Continuation
+	}
+	b.Tokens += text
+	b.Bytes += text * bytesPerToken
+	return b
+}

@@ -441,14 +441,3 @@ func (p *CompactParams) summary(a *prompt.Answer, by startedBy) prompt.Block {
 	}
 	return p.Summary.around(b, by)
 }
-
-// around adds the client's own words to a summary message.
-func (s *SummaryText) around(b prompt.Block, by startedBy) prompt.Block {
-	text := s.Header + s.Pointer
-	if by != startedByHand {
-		text += s.Continuation
-	}
-	b.Tokens += text
-	b.Bytes += text * bytesPerToken
-	return b
-}

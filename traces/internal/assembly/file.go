@@ -9,7 +9,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -414,20 +413,6 @@ func (f *File) ReadDocument(ctx context.Context, opts traces.Options, in traces.
 	return nil
 }
 
-// Time returns a time stamp in unix nanoseconds, 0 when no transcript could
-// have it.
-func Time(b []byte) int64 {
-	t, err := time.Parse(time.RFC3339Nano, string(b))
-	if err != nil {
-		return 0
-	}
-	return sane(t)
-}
-
-// Millis returns a time in unix milliseconds as nanoseconds, 0 when no
-// transcript could have it.
-func Millis(ms int64) int64 { return sane(time.UnixMilli(ms).UTC()) }
-
 // maxUSD is the largest plausible cost of one call.
 const maxUSD = 1e5
 
@@ -439,13 +424,4 @@ func (f *File) Cost(line int, usd float64) float64 {
 	}
 	f.Problems.Add(f.Name, line, "cost %g is out of range; it is left out", usd)
 	return 0
-}
-
-// sane accepts the years a recording can come from, so that differences stay
-// far from the limits of int64.
-func sane(t time.Time) int64 {
-	if y := t.Year(); y < 2020 || y > 2100 {
-		return 0
-	}
-	return t.UnixNano()
 }
