@@ -89,6 +89,9 @@ func dimensionsOf(names []string) (list []Dimension, err error) {
 		if all[i].Weighs {
 			n++
 		}
+		if slices.ContainsFunc(list, func(d Dimension) bool { return d.Name == name }) {
+			return nil, fmt.Errorf("%s: %s is given twice", strings.Join(names, ","), name)
+		}
 		list = append(list, all[i])
 	}
 	if n > 1 {

@@ -168,9 +168,10 @@ func TestThingsWeighWhereTheyStand(t *testing.T) {
 	}
 }
 
-// Names that are none, and two that weigh, are refused with what to write.
+// Names that are none or come twice, and two that weigh, are refused with what to write.
 func TestNamesAreChecked(t *testing.T) {
-	for text, names := range map[string][]string{"did you mean \"day\"?": {"dya"}, "at most one name may weigh": {"tool", "mcp"}} {
+	for text, names := range map[string][]string{"did you mean \"day\"?": {"dya"}, "at most one name may weigh": {"tool", "mcp"},
+		"day is given twice": {"day", "model", "day"}} {
 		if _, err := Break(nil, names, Options{Prices: auditPrices(t)}, time.Time{}); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v: %v, want %q", names, err, text)
 		}
