@@ -71,15 +71,19 @@ func trust(e *studies.Explanation, asked bool) string {
 	if e.ModelHiddenUSD > 0.005 {
 		text += fmt.Sprintf(", including %s for calls that are in no log", document.USD(e.ModelHiddenUSD, 2))
 	}
+	ends := ""
+	if e.TurnEnds.Calls > 0 {
+		ends = fmt.Sprintf(", %s of that for %s at the end of turns, not listed here", document.USD(e.TurnEnds.CostUSD, 2),
+			document.Count(e.TurnEnds.Calls, "call"))
+	}
+	if !asked {
+		text += ends
+	}
 	if e.BilledUSD > 0 {
 		text += "; model error " + document.SignedPercent((e.ModelUSD-e.ModelHiddenUSD)/e.BilledUSD-1)
 	}
 	if asked {
-		text += fmt.Sprintf("; %s would have cost %s, simulated", e.Strategy, document.USD(total, 2))
-	}
-	if ends := &e.TurnEnds; ends.Calls > 0 {
-		text += fmt.Sprintf("; %s of that for %s at the end of turns, not listed here",
-			document.USD(ends.CostUSD, 2), document.Count(ends.Calls, "call"))
+		text += fmt.Sprintf("; %s would have cost %s, simulated", e.Strategy, document.USD(total, 2)) + ends
 	}
 	return text
 }
