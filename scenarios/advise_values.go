@@ -104,7 +104,7 @@ func (p *Plan) total(ctx context.Context, sessions []*traces.Session, set []cand
 	return &sum, taken, nil
 }
 
-// measured returns the rows that total sums up, and every call.
+// measured returns the row of each session that total sums up, and all calls.
 func (p *Plan) measured(ctx context.Context, sessions []*traces.Session, set []candidate) ([]results.Row, *tally, error) {
 	taken, out := newTally(sessions), make([]results.Row, len(sessions))
 	sets, alike := map[string][]string{}, map[string][]int{} // sessions by what is assigned in them

@@ -9,8 +9,8 @@ import (
 // A disk is what a thread's messages have shown of the files that it works on. It outlives the messages: a compaction
 // reads files as they are then. The zero value knows no file.
 type disk struct {
-	files []diskFile // those that were changed by their last change
-	next  int32      // first entry of the context that was not looked at, by its identity
+	files []diskFile // in the order of the first access; a file that is changed moves to the end
+	next  int32      // identity of the first entry of the context that was not looked at
 }
 
 // diskFile is a file as it is now.

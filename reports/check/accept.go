@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/validate"
 )
 
-// Acceptance is what is meant to be as it is now, and how to say so.
+// Acceptance lists changes that are intended, and the command that accepts changes.
 type Acceptance struct {
 	Names   []string // facts and metrics that break nothing in this run, and that the next baseline forgets of earlier ones
 	Command string   // runs the check again, with its paths; "" for sim check
@@ -22,7 +22,7 @@ func agentFact(agent string) string { return "agent " + agent }
 // updating is the command that writes the baseline.
 func (a *Acceptance) updating() string { return cmp.Or(a.Command, "sim check") + " --update" }
 
-// accepting says how to make what is there now what later runs are held against.
+// accepting returns the command that accepts facts and metrics as they are now: later runs are held against these.
 func (a *Acceptance) accepting(names ...string) string {
 	text := "if it is meant: " + a.updating()
 	for _, name := range names {
@@ -34,7 +34,7 @@ func (a *Acceptance) accepting(names ...string) string {
 // Anew is what is accepted to begin a baseline anew: nothing of earlier runs is kept or compared with.
 const Anew = "baseline"
 
-// anew says how to make the current figures the baseline, those beyond a bar too.
+// anew returns the command that makes all current figures the baseline, also figures beyond their bars.
 func (a *Acceptance) anew() string { return a.accepting(Anew) + " begins it anew" }
 
 // Renews reports whether the baseline is to begin anew.

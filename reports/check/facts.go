@@ -50,7 +50,7 @@ type fact struct {
 	name          string
 	before, after float64
 	never         bool               // the baseline has none; before is what it reached without one
-	few           bool               // of other sessions, one side has a single one, which may differ by chance
+	few           bool               // one side has a single session with the fact, which may differ by chance
 	own           map[string]float64 // before, of sessions that the baseline has too
 }
 
@@ -89,7 +89,7 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 		was = b.Past
 	}
 	by := map[string]float64{}
-	var more, of float64 // what the facts cost that cost more, by no saving made up for, and what all is predicted to cost, USD
+	var more, of float64 // USD: what facts cost more, which no saving of another fact makes up for; and what all sessions are predicted to cost
 	for i := range now {
 		of += now[i].predicted()
 	}

@@ -83,8 +83,8 @@ func (r *Report) historyTable() *document.Table {
 	return t
 }
 
-// What has risen since the first run so far that a note tells it, though no run was beyond its bar: bill over prediction, and
-// prices.
+// The factors of bill over prediction and of prices since the first run from which on a note tells the rise, though no run was
+// beyond its bar.
 const crept, creptPrice = 1.05, 1.1
 
 // fewCalls is the share of the calls of the smallest run of a window below which a note tells how few there are.
@@ -105,8 +105,8 @@ func (b *Baseline) firstRun(meant *Acceptance) *RunFigures {
 	return &first
 }
 
-// tellSlow notes what no comparison with the window shows: figures that crept up run by run since the first of all, and far
-// fewer calls than any run has.
+// tellSlow notes what no comparison with the window shows: figures that rose run by run since the first run of all, and far
+// fewer calls than any run of the window has.
 func (r *Report) tellSlow(f *File, b *Baseline) {
 	now, first, full := r.History[len(r.History)-1], b.firstRun(&f.Accept), len(r.History) > f.Window
 	tell := func(what, accept, unit string, was, own, most float64) {

@@ -125,7 +125,7 @@ func (r *Report) count(status Status) int {
 // Begins says that the run made the baseline which it is held against.
 func (r *Report) Begins(baseline string) { r.began = baseline }
 
-// Replaces takes what was broken against the baseline that the run replaces as suspects: the new one would hide it.
+// Replaces adds what was broken against the replaced baseline as suspects: the new baseline would hide it.
 func (r *Report) Replaces(was *Report) {
 	for _, s := range was.Results {
 		if s.Status == Breach && s.Bar != nil && s.Baseline != nil {

@@ -26,7 +26,7 @@ type Side struct {
 	Calls    int `json:"calls"`
 }
 
-// KeptFact is what clients do otherwise since the change, what that was said to save, and what it saves.
+// KeptFact is a fact of clients that differs since the change, with what simulations say that it saves, and what it saves.
 type KeptFact struct {
 	Fact   string  `json:"fact"`
 	Before float64 `json:"before"` // a share, or tokens

@@ -38,8 +38,8 @@ func Part(before, after []byte) (Parting, bool) {
 	return partIn(a, b, func(list []any, first int) []any { return list[:min(len(list), first)] })
 }
 
-// partIn returns where one body parts from another that came before it. Of the later messages those that may be compared with so many
-// earlier ones count.
+// partIn returns where body b parts from body a, which came before it. compared returns the messages of b that are compared with a
+// number of messages of a.
 func partIn(a, b map[string]any, compared func(later []any, earlier int) []any) (Parting, bool) {
 	var w weigher
 	for _, name := range inOrder {

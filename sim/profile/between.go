@@ -152,7 +152,7 @@ func (t Tallies) Named(name, agent, epoch string) Lift {
 	prompts, others := rate(none.Prompts), rate(none.Others)
 	n := float64(l.Calls)
 	l.Expected = prompts.Value*float64(all.Prompts[1]) + others.Value*float64(all.Others[1])
-	// The interval of a ratio from those of its parts (Donner and Zou 2012); the one below is a weighted sum.
+	// The interval of a ratio follows from the intervals of its parts (Donner and Zou 2012); the denominator is a weighted sum.
 	a, b := wilson(float64(l.Fell), n), sum(float64(all.Prompts[1])/n, prompts, float64(all.Others[1])/n, others)
 	l.Value, l.Low, l.High = ratio(a, b)
 	one := l.Expected / n

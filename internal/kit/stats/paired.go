@@ -41,7 +41,7 @@ func (e Estimator) Paired(ctx context.Context, pairs []Pair) ([]Estimate, error)
 	return out, nil
 }
 
-// sampled estimates differences over the sessions, or what stands in their place, as they are.
+// sampled estimates differences by sampling sessions, or the units that pairs have in the place of sessions.
 func (e Estimator) sampled(ctx context.Context, pairs []Pair) ([]Estimate, error) {
 	list := make([]comparison, len(pairs))
 	parallel.Each(e.Workers, len(pairs), func(i int) { list[i] = compared(&pairs[i]) })

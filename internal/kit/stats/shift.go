@@ -96,7 +96,7 @@ func (s *Series) interval(at int, draw *rand.Rand) (low, high int) {
 }
 
 // best returns the place of the largest change of the units in an order, each counted as often as its weight, and how large it is; -1 for
-// none. Of places with changes as large, as beside a unit without weight, it is the one that is known.
+// none. Among places with equal changes, as on both sides of a unit without weight, it prefers the known place.
 func (s *Series) best(order, weights []int, known int) (at int, most float64) {
 	var over, under float64
 	for i, w := range weights {

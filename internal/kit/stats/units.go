@@ -6,8 +6,8 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 )
 
-// Units are what is sampled in the place of single sessions: the sessions of a unit come together, as
-// those of a project do, or of one person.
+// Units are groups of sessions that are sampled in the place of single sessions, such as the sessions of a
+// project or of a person, which are alike.
 type Units struct {
 	Name string // such as "project"
 	Of   []int  // the unit of each session, 0…n−1

@@ -20,8 +20,8 @@ func inOrder(list []*Request) []*history {
 	return as
 }
 
-// asLogged returns requests in the order of the log if a request is wholly older than the one before it there, as where a clock was
-// set back, nil otherwise. A log may also list what is latest first.
+// asLogged returns requests in the order of the log if a request there had ended before the preceding one began, as where a clock
+// was set back; nil otherwise. A log that lists the latest requests first has such requests too.
 func asLogged(list []*Request) []*Request {
 	logged := slices.Clone(list)
 	slices.SortStableFunc(logged, func(a, b *Request) int { return cmp.Compare(a.Nth, b.Nth) })
@@ -33,11 +33,11 @@ func asLogged(list []*Request) []*Request {
 	return nil
 }
 
-// before reports whether a request had ended when another one began.
+// before reports whether r had ended when o began.
 func (r *Request) before(o *Request) bool { return r.End != 0 && r.End < o.Start }
 
-// forward moves the times of requests that follow in the log a request which they are older than: the pause between the two is not
-// known and counts as none.
+// forward moves requests that are older than the request before them in the log to its end, and all later requests by as much: how
+// long the pause was is not known.
 func forward(logged []*Request) {
 	moved := int64(0)
 	for i, r := range logged {

@@ -78,11 +78,11 @@ const (
 	outputs     = "output of commands"
 	outputChars = "2.1.261"
 	tooShort    = "less is hardly more than the preview of a result that is stored"
-	cut         = "what the agent reads again of a result that was cut is as often as it reads again what compactions lost"
+	cut         = "how often the agent reads a cut result again is assumed to be how often it reads again what compactions removed"
 )
 
-// storing are the assignments under which recorded results are stored by the limit of a setting alone: all others were
-// cut by their own limits already when they were recorded. other is the kind of tool that has no setting here.
+// storing returns the assignments that cut recorded results by the limit of one setting alone. Results of all other tools
+// had been cut by their limits when they were recorded. other is the kind of tool that the setting is not about.
 func storing(other string) []string {
 	list := []string{"tool-storage.enabled=true", "tool-storage.per_message=0"}
 	for _, kind := range []string{"default", "grep", other} {
