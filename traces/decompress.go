@@ -81,7 +81,7 @@ func (in Input) open(size int) (io.ReadCloser, error) {
 }
 
 // ErrBomb is wrapped by the error of a file that unpacks to much more than any recording does.
-var ErrBomb = errors.New("it is taken for a compression bomb and is not read; unpack it to have it read")
+var ErrBomb = errors.New("it is taken for a bomb and is not read; unpack it to have it read")
 
 // A bomb unpacks to at least so many bytes, and to so many times its size: recordings are up to 70 times their size.
 const (
