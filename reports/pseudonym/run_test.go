@@ -74,7 +74,7 @@ func plant(v reflect.Value, make func() string) {
 		v.SetInt(1)
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		v.SetUint(1)
 	case reflect.Float64:
 		v.SetFloat(1)
