@@ -15,7 +15,9 @@ import (
 // allNames returns the names of all dimensions, each alone and behind a day.
 func allNames() (list [][]string) {
 	for _, d := range Dimensions() {
-		list = append(list, []string{d.Name}, []string{"day", d.Name})
+		if list = append(list, []string{d.Name}); d.Name != "day" {
+			list = append(list, []string{"day", d.Name})
+		}
 	}
 	return list
 }
