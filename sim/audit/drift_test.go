@@ -87,17 +87,14 @@ func TestNoChanges(t *testing.T) {
 
 // Of more than 400 sessions those of a day are one unit, and the change is where it was.
 func TestChangesOfManySessions(t *testing.T) {
-	var sessions []*traces.Session
-	for _, s := range days(450, func(k *scene, day int) {
+	sessions := days(450, func(k *scene, day int) {
 		k.s.Start -= int64(day-day/15) * 24 * 60 * minute
 		u := prompt.Usage{Read: 20_000, Write1h: 100}
 		if day >= 300 { // the 21st day
 			u = prompt.Usage{Read: 20_000, Write5m: 100}
 		}
 		k.call(minute, u)
-	}) {
-		sessions = append(sessions, s)
-	}
+	})
 	for i, s := range sessions { // fifteen a day
 		s.Threads[0].Rounds[0].At -= int64(i-i/15) * 24 * 60 * minute
 	}

@@ -158,8 +158,7 @@ func ended(id string) bool {
 	if err != nil {
 		return true // Windows has none of this number
 	}
-	defer p.Release()
-	err = p.Signal(syscall.Signal(0))
+	err = errors.Join(p.Signal(syscall.Signal(0)), p.Release())
 	return errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH)
 }
 
