@@ -143,3 +143,54 @@ func TestWhyTotalsDiffer(t *testing.T) {
 		})
 	}
 }
+
+// billedByDay returns the days of a log of Claude Code and what sim audit says of the log.
+func billedByDay(t *testing.T, lines []string, flags ...string) (days map[string]float64, text string) {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "S.jsonl"), []byte(strings.Join(lines, "\n")+"\n"))
+	audit := func(flags ...string) []byte {
+		var out, errs bytes.Buffer
+		if code := execute(context.Background(), append([]string{"audit", dir}, flags...), strings.NewReader(""), &out, &errs); code != exitOK {
+			t.Fatalf("exit %d: %s", code, errs.String())
+		}
+		return out.Bytes()
+	}
+	days = map[string]float64{}
+	for _, day := range decoded[[]struct {
+		Day string
+		USD float64 `json:"cost_usd"`
+	}](t, audit(append(flags, "--by", "day", "--format", "json")...)) {
+		days[day.Day] += day.USD
+	}
+	return days, strings.Join(strings.Fields(string(audit(flags...))), " ")
+}
+
+// A call at noon of UTC on April 1 is at one o'clock in the night of April 2 in Auckland: the day is the day of --tz, and the sum the same.
+func TestTheDayIsOfAZone(t *testing.T) {
+	lines := []string{promptLine("2026-04-01"), answerLine(1, "2026-04-01", "m1", "r1", `"input_tokens":10000,"output_tokens":1000`)}
+	for zone, want := range map[string]string{"UTC": "2026-04-01", "Pacific/Auckland": "2026-04-02"} {
+		days, _ := billedByDay(t, lines, "--tz", zone)
+		if len(days) != 1 || math.Abs(days[want]-0.075) > 1e-9 {
+			t.Errorf("in %s: %v, want $0.075 on %s", zone, days, want)
+		}
+	}
+}
+
+// Claude Code 2.1.50 logs the count of the first line of an answer, here 1. The next call has 2,600 tokens more than the call before: the
+// answer and what was said to it. A counter by lines takes the 1; here the answer is estimated, and the table says by how much.
+func TestCutOutputs(t *testing.T) {
+	first := answerLine(1, "2026-04-01", "m1", "r1", `"input_tokens":10000,"output_tokens":1`)
+	first = strings.NewReplacer(`"stop_reason":"end_turn"`, `"stop_reason":null`, "An answer of some words.", strings.Repeat("word ", 2000)).Replace(first)
+	lines := []string{promptLine("2026-04-01"), first,
+		strings.NewReplacer(`"u0"`, `"u2"`, `"parentUuid":null`, `"parentUuid":"u1"`, "T12:00:00", "T12:00:02").Replace(promptLine("2026-04-01")),
+		answerLine(3, "2026-04-01", "m2", "r2", `"input_tokens":12600,"output_tokens":1000`)}
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], "2.1.200", "2.1.50")
+	}
+	others := byLines(t, lines[1:2]) + byLines(t, lines[3:])
+	days, text := billedByDay(t, lines)
+	if got := days["2026-04-01"]; got <= others || got > others+2600*25e-6 || !strings.Contains(text, "estimated") {
+		t.Errorf("$%.6f where a counter by lines tells $%.6f, want more, of 2,600 tokens at most, and that this is estimated:\n%s", got, others, text)
+	}
+}
