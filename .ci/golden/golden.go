@@ -15,6 +15,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -170,7 +171,7 @@ func scaffold() (top string, err error) {
 	sim := os.Getenv("SIM")
 	bin := filepath.Join(top, "bin", "sim")
 	if sim == "" {
-		build := exec.Command("go", "build", "-trimpath", "-o", bin, "./cmd/sim")
+		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", bin, "./cmd/sim")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
@@ -180,6 +181,10 @@ func scaffold() (top string, err error) {
 		return "", err
 	} else if err := os.Symlink(sim, bin); err != nil {
 		return "", err
+	}
+	// Notes below charts have the version and are cut at the edge, so that its length shows elsewhere too.
+	if version, err := exec.Command(bin, "--version").Output(); err != nil || !strings.Contains(string(version), "(devel)") {
+		return "", fmt.Errorf("%s is %q, %v: build it with -buildvcs=false", cmp.Or(sim, bin), strings.TrimSpace(string(version)), err)
 	}
 	if shared, err := filepath.Abs("../shared"); err == nil {
 		if err := os.Symlink(shared, filepath.Join(top, "shared")); err != nil {
