@@ -20,8 +20,8 @@ type survey struct {
 	tallies profile.Tallies
 }
 
-// keptAs says what the readers keep of a line between two calls, by its name or the beginning of it; "" is the text alone, as part of
-// the prompt.
+// keptAs says what the readers keep of a line between two calls. A line is known by its name or by how the name begins; "" is for lines of
+// which only the text is kept, as part of the prompt.
 var keptAs = []struct{ name, kept string }{
 	{"user", "content"}, {"assistant", "content"}, {"response_item", "content"}, {"event_msg token_count", "usage"},
 	{"system stop_hook_summary", "end of turn"}, {"system turn_duration", "end of turn"}, {"system away_summary", "summary for a person"},

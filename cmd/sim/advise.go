@@ -38,8 +38,8 @@ uncached input token of the model with the largest bill. The limits of plans are
 
 --since-change tells whether a setting that was changed saves what was said: sessions that began
 before DATE are compared with the sessions from it on. The bill of a call is divided into work,
-prices, what the client does otherwise and the cache, and what changed is held against what a
-simulation of the sessions before says of it.`,
+prices, what the client does otherwise and the cache. What a changed setting saved stands beside
+what a simulation of the earlier sessions says that the setting saves.`,
 		Example: `  sim advise ~/.claude/projects
   sim advise --as tokens ~/.claude/projects
   sim advise --since 30d --format json ~/.codex/sessions

@@ -238,7 +238,7 @@ func leaves(n *yaml.Node, at string) map[string]string {
 	return found
 }
 
-// A page names folders by their last part, those of Windows too.
+// A page names folders by their last part, also folders of Windows.
 func TestLabelsOfFolders(t *testing.T) {
 	for folder, want := range map[string]string{"/home/u/app": "app", `C:\Users\u\app`: "app", "": ""} {
 		s := &traces.Session{ID: "s", Agent: traces.AgentClaudeCode, Project: folder}

@@ -24,7 +24,7 @@ func historyChart(r *check.Report) *document.Chart {
 		for i := range r.History {
 			h := &r.History[i]
 			v := of(h)
-			if v == 0 { // nothing is known of it
+			if v == 0 { // the run has no such figure
 				v = math.NaN()
 			}
 			s.Point(float64(-h.Run), v, "")
