@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -60,13 +61,13 @@ const (
 // behaviour is a ratio that is followed.
 type behaviour struct {
 	name, unit string
-	see        string // names of sim audit --by that show it
+	see        string // what sim audit --by takes to show the ratio
 	ratio      int    // of a unit's sums
 	tool       string // whose tokens it is, "" for another ratio
 }
 
 var behaviours = []behaviour{
-	{name: "share of cache writes for an hour", unit: "ratio", see: "day,version", ratio: keepsAnHour},
+	{name: "share of cache writes for an hour", unit: "ratio", see: "day,version --format csv", ratio: keepsAnHour},
 	{name: "size of the head (tools and system prompt)", unit: "tokens", see: "version,part", ratio: headSize},
 	{name: "cache misses per call", unit: "ratio", see: "day,cause", ratio: missRate},
 	{name: "share of calls by haiku", unit: "ratio", see: "day,model", ratio: haikuShare},
@@ -239,7 +240,7 @@ func changes(agent string, units []*unit, what *behaviour, by string, chance flo
 			continue
 		}
 		see := "sim audit --by " + what.see
-		if by == byDay {
+		if by == byDay && !strings.HasPrefix(what.see, "day") { // days show what was before, too
 			see += " --since " + key(at[x.At])
 		}
 		list = append(list, Change{

@@ -51,8 +51,8 @@ func TestChanges(t *testing.T) {
 		}
 	}
 	want := []string{
-		"share of cache writes for an hour since 2026-02-11 (2026-02-11 … 2026-02-11), 100.0 % → 0.0 %: sim audit --by day,version --since 2026-02-11",
-		"share of cache writes for an hour since 2.1.40 (2.1.40 … 2.1.40), 100.0 % → 0.0 %: sim audit --by day,version",
+		"share of cache writes for an hour since 2026-02-11 (2026-02-11 … 2026-02-11), 100.0 % → 0.0 %: sim audit --by day,version --format csv",
+		"share of cache writes for an hour since 2.1.40 (2.1.40 … 2.1.40), 100.0 % → 0.0 %: sim audit --by day,version --format csv",
 		"tokens of results of Read per call since 2026-02-11 (2026-02-11 … 2026-02-11), 209 → 2.1k: sim audit --by tool --since 2026-02-11",
 		"tokens of results of Read per call since 2.1.40 (2.1.40 … 2.1.40), 209 → 2.1k: sim audit --by tool",
 	}
