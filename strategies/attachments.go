@@ -142,7 +142,7 @@ type fileBudget struct {
 	OverEach   overEach   `yaml:"over_each" doc:"a file larger than each: cut it, name it alone, or what the version of the client does" needs:"count"`
 	Bytes      bool       `yaml:"by_bytes" doc:"a file has the tokens of its bytes at the rate of the recording's results" needs:"count"`
 	Shown      float64    `yaml:"shown" doc:"share of the files that a command alone has shown (cat FILE) which come back too, 0…1" unit:"share" min:"0" max:"1" off:"0" needs:"count"`
-	Changed    bool       `yaml:"changed_first" doc:"the files that were changed last come first, as the client orders them by their time on disk, and behind them those that were read last" needs:"count"`
+	Changed    bool       `yaml:"changed_first" doc:"the files that were changed last come first, as the client orders them by their time on disk, and then the files that were read last; what a compaction put back or named comes back behind the next one too, unless claude -p began another process" needs:"count"`
 	Total      int32      `yaml:"total" doc:"tokens of all files" unit:"tokens" min:"0" needs:"count"`
 	OverBudget overBudget `yaml:"over_budget" doc:"a file that does not fit the total: skip it and go on, or stop" needs:"count"`
 }
