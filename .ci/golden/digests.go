@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -16,17 +15,17 @@ import (
 	"strings"
 )
 
-// judge compares digests with those that are kept and prints what differs, or keeps them instead. Cases that did not
-// run keep their digests as long as there are such cases.
-func judge(now map[string]string, ran map[string]bool, update bool) (differ int, err error) {
+// judge compares digests with those that are kept and returns the names of pieces that differ, or keeps the digests instead. Cases
+// that did not run keep their digests as long as there are such cases.
+func judge(now map[string]string, ran map[string]bool, update bool) (differ []string, err error) {
 	every, err := readCases(filepath.Join(folder, "commands.txt"))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	path := filepath.Join(folder, "digests.txt")
 	text, err := os.ReadFile(path)
 	if err != nil && !(update && errors.Is(err, fs.ErrNotExist)) {
-		return 0, err
+		return nil, err
 	}
 	all := maps.Clone(now)
 	for line := range strings.Lines(string(text)) {
@@ -36,9 +35,8 @@ func judge(now map[string]string, ran map[string]bool, update bool) (differ int,
 		switch {
 		case len(fields) < 3:
 		case ran[fields[1]]:
-			if is := now[name]; is != was && !update {
-				differ++
-				fmt.Printf("%s: %s, was %s\n", name, cmp.Or(is, "gone"), was)
+			if now[name] != was {
+				differ = append(differ, name)
 			}
 			delete(now, name)
 		case slices.ContainsFunc(every, func(c testCase) bool { return c.name == fields[1] }):
@@ -46,12 +44,9 @@ func judge(now map[string]string, ran map[string]bool, update bool) (differ int,
 		}
 	}
 	if update {
-		return 0, os.WriteFile(path, written(all), 0o644)
+		return nil, os.WriteFile(path, written(all), 0o644)
 	}
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		fmt.Println(name + ": new")
-	}
-	return differ + len(now), nil
+	return append(differ, slices.Sorted(maps.Keys(now))...), nil
 }
 
 // written writes digests, a line for each, by case, then by piece.
@@ -119,6 +114,9 @@ func (p piece) split() []piece {
 	}
 	return pieces
 }
+
+// name is how digests.txt names a piece of a case.
+func (p piece) name(c testCase) string { return p.group + " " + c.name + " " + p.what }
 
 func (p piece) digest() string {
 	if p.what == "exit" && len(p.data) < 4 {

@@ -10,7 +10,9 @@
 //	rows run/samples/presets o/rows.jsonl#none 5f0c…
 //
 // A piece is of group rows, figures that no reshaping may move, or of group text:
-// tables, charts and messages, which a commit of its own may change.
+// tables, charts and messages, which a commit of its own may change. Of a piece that
+// differs golden shows the first line that does, beside what the program of the commit
+// that kept the digests says there.
 package main
 
 import (
@@ -68,7 +70,7 @@ func main() {
 	}
 	cases = slices.DeleteFunc(cases, func(c testCase) bool { return !filter.MatchString(c.group + " " + c.name) })
 	began := time.Now()
-	now, ran, err := run(cases, *keep)
+	now, ran, err := digests(cases, *keep)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -78,8 +80,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if differ > 0 {
-		log.Fatalf("%d differ", differ)
+	if len(differ) > 0 {
+		if err := show(cases, differ); err != nil {
+			log.Printf("cannot show what differs: %v", err)
+		}
+		log.Fatalf("%d differ", len(differ))
 	}
 }
 
@@ -111,17 +116,29 @@ func readCases(path string) ([]testCase, error) {
 	return cases, nil
 }
 
-// run runs cases and returns the digests of what came out, and which cases were not skipped.
-func run(cases []testCase, keep string) (now map[string]string, ran map[string]bool, err error) {
-	top, err := scaffold()
+// digests runs cases and returns the digests of what came out, and which cases were not skipped.
+func digests(cases []testCase, keep string) (now map[string]string, ran map[string]bool, err error) {
+	now, ran = map[string]string{}, map[string]bool{}
+	err = run(cases, os.Getenv("SIM"), keep, func(c testCase, pieces []piece) {
+		ran[c.name] = true
+		for _, p := range pieces {
+			now[p.name(c)] = p.digest()
+		}
+	})
+	return now, ran, err
+}
+
+// run runs cases against the program sim, or against one built here where sim is empty, and calls each, one at a time, with what
+// came out.
+func run(cases []testCase, sim, keep string, each func(testCase, []piece)) error {
+	top, err := scaffold(sim)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer func() { _ = os.RemoveAll(top) }() // the system clears what is left
-	now, ran = map[string]string{}, map[string]bool{}
 	var mu sync.Mutex
-	err = parallel.Do(context.Background(), 0, len(cases), func(i int) error {
-		c := &cases[i]
+	return parallel.Do(context.Background(), 0, len(cases), func(i int) error {
+		c := cases[i]
 		if missing(c.command) {
 			return nil
 		}
@@ -132,17 +149,15 @@ func run(cases []testCase, keep string) (now map[string]string, ran map[string]b
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
+		var parts []piece
+		for _, p := range pieces {
+			parts = append(parts, p.split()...)
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		ran[c.name] = true
-		for _, p := range pieces {
-			for _, q := range p.split() {
-				now[q.group+" "+c.name+" "+q.what] = q.digest()
-			}
-		}
+		each(c, parts)
 		return nil
 	})
-	return now, ran, err
 }
 
 var sharedPath = regexp.MustCompile(`\.\./shared/[\w-]+`)
@@ -158,7 +173,7 @@ func missing(command string) bool {
 // scaffold makes the folder that cases run in. Its path has always the same length, for
 // tables wrap by length; below it stands the program, an empty home, the small
 // inputs, the samples, and beside it what stands beside the checkout.
-func scaffold() (top string, err error) {
+func scaffold(sim string) (top string, err error) {
 	top = fmt.Sprintf("/tmp/sim-golden-%010d", os.Getpid())
 	if err := os.RemoveAll(top); err != nil {
 		return "", err
@@ -168,14 +183,10 @@ func scaffold() (top string, err error) {
 			return "", err
 		}
 	}
-	sim := os.Getenv("SIM")
 	bin := filepath.Join(top, "bin", "sim")
 	if sim == "" {
-		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", bin, "./cmd/sim")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		build.Stderr = os.Stderr
-		if err := build.Run(); err != nil {
-			return "", fmt.Errorf("go build: %w", err)
+		if err := build(".", bin); err != nil {
+			return "", err
 		}
 	} else if sim, err = filepath.Abs(sim); err != nil {
 		return "", err
@@ -195,6 +206,17 @@ func scaffold() (top string, err error) {
 		return "", err
 	}
 	return top, os.CopyFS(filepath.Join(top, "main/samples"), os.DirFS("traces/synthetic/samples"))
+}
+
+// build builds the program of a checkout.
+func build(dir, bin string) error {
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", bin, "./cmd/sim")
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go build in %s: %w", dir, err)
+	}
+	return nil
 }
 
 // run runs a case and tells what came out.
