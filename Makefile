@@ -1,8 +1,8 @@
 # make run    replay the samples that come with the program
 # make test   vet, then all tests
 # make house  the worked examples of CONTRIBUTING.md, and the rooms that a run passes: each builds the program anew
-# make race   the tests of packages that work on several cores under the race detector, but for long ones and for
-#             packages that only compute something once
+# make race   the short tests of packages that work on several cores under the race detector, but for packages that only
+#             compute something once
 # make torture damaged input, failing writes, kills and hostile servers for TORTURE seconds each, seeds printed
 # make mutants take the effect of parameters away one by one: which rows of docs/coverage.md do not notice?
 # make gremlins bounds and arithmetic of one package changed one by one (PKG=./strategies GREMLINS=flags): which change does no test notice?
@@ -49,12 +49,9 @@ quick:
 house:
 	HOUSE=1 go test -vet=off -count=1 -run 'WorkedExamples|WayOfARun' .
 
-# Long tests of figures: shorter ones take the same ways through the code. -short
-# leaves out the recorded sessions.
-LONG = Ablation|Settings|DetectableIsFound|CoverageOfGenerated|RowsFromStore|SightsOf|TuneFinds|TuneRefuses|AdviceIsWhat|VariablesChange|TokensAreThe|ModelErrorIs|EqualScenarios|Verdicts|ByHand|Claims|PresetsKeep|Schema|Transcripts|StayTheSame|SamplesAreUpToDate|FalseAlarms|TendsToNormal|AgreesWithBootstrap|Switches|Numbers|Assembly|Mixture|Events|RunsAgain|LinesForm|TokensPerByte|ToolUsesArePaired|LoggedUsage|IntervalCovers|TenThousandStrategies|TestTeX
-
+# What is long (testing.Short) takes ways through the code that shorter tests take too.
 race:
-	go test -vet=off -tags nosqlite -race -short -skip '$(LONG)' $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v -E '/(cmd/sim|costmodel|strategies|charts|jsonscan|profile|servers|synthetic)$$')
+	go test -vet=off -tags nosqlite -race -short $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v -E '/(cmd/sim|costmodel|strategies|charts|jsonscan|profile|servers|synthetic)$$')
 	go test -vet=off -tags nosqlite -race -run 'Progress|Interrupt|Goes' ./cmd/sim
 
 # The tests that have a long form run one after the other; TORTURE_SEED repeats one.

@@ -48,6 +48,9 @@ func scenarioOf(t testing.TB, p *Plan, text string) *File {
 // Every cell of an ablation differs from its base in one mechanism, and in
 // nothing else that can be switched.
 func TestAblationSwitchesOneAtATime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	p, _ := samplePlan(t)
 	a, err := scenarioOf(t, p, "strategies: [claude-code/2026-03, auto-compact/small-model]").Ablate()
 	if err != nil {
@@ -112,6 +115,9 @@ func valueIn(list []string, path string) string {
 // A cell of an ablation is what the same assignment makes of the scenario, and
 // what cannot be switched by itself says why.
 func TestAblationIsAnOrdinaryScenario(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	p, corpus := samplePlan(t)
 	const text = "strategies: [auto-compact/167k]"
 	a, err := scenarioOf(t, p, text).Ablate()

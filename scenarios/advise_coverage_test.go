@@ -83,6 +83,9 @@ func (k *coverage) halves(costs [][]float64, sessions []*traces.Session, times i
 // spread by 0.15. What the chosen value saves on others lies in the interval in at least 85 of 100 splits, and so does
 // what it saves on average, which is known here.
 func TestIntervalCoversUnseenSessions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{16, 60} {
 		for _, mean := range []float64{0.02, 0.25} {
@@ -121,6 +124,9 @@ func TestIntervalCoversUnseenSessions(t *testing.T) {
 
 // With -coverage: the same on recordings. docs/advise.md has the figures.
 func TestIntervalCoversRecordings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	if *coverageOf == "" {
 		t.Skip("without -coverage")
 	}

@@ -131,6 +131,9 @@ func TestOfferedByVersionAndTool(t *testing.T) {
 // A setting for runs with -p changes the sessions that were started so, and no other: with the entries of the first alone living an
 // hour, the rows of the rest are the rows of the client without a change.
 func TestSettingsOfSomeSessions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	corpus := samples(t)
 	p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
 	sessions := withCalls(corpus)
@@ -164,6 +167,9 @@ func TestSettingsOfSomeSessions(t *testing.T) {
 
 // Every value of every setting is one that the simulation takes.
 func TestSettingsCanBeSimulated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
 	for _, name := range []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentPi, traces.AgentGemini} {
 		a := agents.Of(name)
@@ -179,6 +185,9 @@ func TestSettingsCanBeSimulated(t *testing.T) {
 
 // What is told of a change on all sessions is what a run with that setting costs less.
 func TestAdviceIsWhatARunShows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	corpus := samples(t)
 	for _, s := range samples(t).Sessions { // enough for folds
 		c := *s

@@ -47,6 +47,9 @@ func TestWindows(t *testing.T) {
 // In cost-weighted tokens the log is the bill and a change saves the share that it saves in dollars; by class
 // the log has the usage of the sessions.
 func TestTokensAreTheDollars(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	corpus := samples(t)
 	for _, s := range samples(t).Sessions { // enough for folds
 		c := *s

@@ -59,6 +59,9 @@ func TestBoundRefusesSharedCaches(t *testing.T) {
 // The front loses less the dearer a loss is, costs more, and no threshold lies beyond it. A closed
 // loop has a bound too: the open loop's.
 func TestFrontOfThresholds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, loop := range []string{"never", "fitted"} {
 		r := run(t, expand(t, boundText+"agent: {refetch: "+loop+"}\n"))
 		if r.Front == nil || len(r.Front.Points) != 1+len(lossPrices) {

@@ -120,6 +120,9 @@ func outcome(holds []bool) string {
 // holds docs/claims.md against the outcome. It compares figures that were worked out by hand with
 // the simulation's.
 func TestClaims(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	table := &document.Table{Columns: document.Left("ID", "VERDICT", "CLAIM", "SIMULATED", "WITHOUT", "SOURCE")}
 	page := &document.Document{Sections: []document.Section{{}}}
 	all, counts := 0, map[string]int{}

@@ -46,6 +46,9 @@ func cellRows(t testing.TB, d *Design, c *traces.Corpus) [][]*results.Row {
 
 // A setting whose conditions no cell meets is named with what it needs; where one cell meets them nothing is said.
 func TestUnmetSettings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const compact = "auto-compact/167k"
 	for _, tc := range []struct {
 		strategies, set, needs string
@@ -114,6 +117,9 @@ func TestGenerationsMeetConditions(t *testing.T) {
 
 // What a scenario says around strategies reaches the simulation: other rows than without it.
 func TestSettingsReachTheRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const hinted = "strategies: [{name: x, layers: [{server-hint: {}}]}]\n"
 	for text, with := range map[string]string{
 		"strategies: [none]\nclient: {window: 20000}\n": "overflow: end\n",
@@ -157,6 +163,9 @@ var settable = []string{
 // What a setting needs, it needs: without those that are said to change nothing the rows are the same, whatever else
 // is set.
 func TestUnmetSettingsChangeNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	corpora, tried := []*traces.Corpus{samples(t, "short-fix"), asCodex(samples(t, "short-fix"))}, 0
 	rapid.Check(t, func(r *rapid.T) {
 		if tried++; tried > 40 && !t.Failed() {

@@ -203,6 +203,9 @@ func encode(t *testing.T, r *results.Run) string {
 
 // Ways to say the same thing give the same rows, to the byte.
 func TestEqualScenarios(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for name, pair := range map[string][2]string{
 		"an axis of one value is that value": {
 			"strategies: [{preset: auto-compact/167k, set: {full-compact.trigger: {measure: tokens, fixed: [90000]}}}]\nserver: {lookback: [18]}",
@@ -292,6 +295,9 @@ func TestDatesOfPrices(t *testing.T) {
 // The resolved scenario says everything: run again it makes the same rows and
 // resolves to itself.
 func TestResolvedRunsAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for name, text := range map[string]string{
 		"default": "schema: 1",
 		"sweep": `

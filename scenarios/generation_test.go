@@ -20,6 +20,9 @@ import (
 // which stands for which. long-refactor is of 2.1.29, and is given another version
 // to be another client's.
 func TestOwnIsOfEachClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for version, want := range map[string]struct{ preset, note string }{
 		"2.1.10":  {"claude-code/2.1.17", "claude-code/2.1.17 for 1 session"},
 		"2.1.40":  {"claude-code/2.1.62", "claude-code/2.1.62 for 1 session"},

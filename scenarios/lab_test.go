@@ -56,6 +56,9 @@ func labTruth(t *testing.T, file string, without ...string) (sum [4]int64) {
 // first comes before the same call; behind it the server's counts do not follow the context, so that later ones are not comparable. Calls
 // beside the conversation are made there, and end later than the server's, which answered at once.
 func TestLabSessions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	root := filepath.Join("..", "..", "shared", "lab", "sessions")
 	if _, err := os.Stat(root); err != nil {
 		t.Skip("no sessions of the lab beside the module:", err)
@@ -148,6 +151,9 @@ func TestLabSessions(t *testing.T) {
 // The model does not bill more than one per cent beyond what Claude Code 2.1.277 and later were billed, calls that no line shows
 // included: of the recordings of the experiment the one that compacted most often, and one with sub-agents (2.1.332, 2026-11-28).
 func TestModelledBillOfSums(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, name := range []string{"claude-recall-P45", "claude-helpers-A"} {
 		corpus, err := agents.Read(t.Context(), traces.Options{}, filepath.Join("..", ".ci", "experiment", "recordings", name))
 		if err != nil {

@@ -307,6 +307,9 @@ func TestInterruptedWorkers(t *testing.T) {
 // The model error compares the sessions as they were: a setting that asks what would have been
 // does not change it, nor does the order of a sweep.
 func TestModelErrorIsOfTheSessionsAsTheyWere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	registry, err := strategies.Builtin()
 	if err != nil {
 		t.Fatal(err)

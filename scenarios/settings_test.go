@@ -61,6 +61,9 @@ func envLayer(t *testing.T, text, layer, path string) string {
 
 // What variables make of the layers of a strategy.
 func TestVariablesChangeLayers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const layers = `
 strategies:
   - name: x
@@ -230,6 +233,9 @@ events:
 // Events and variables resolve to a scenario that runs again to the same rows,
 // and events change the rows.
 func TestClientRunsAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const text = "strategies: [none]\nevents: [{at: {every: 7}, do: effort}, {at: {tokens: 30000}, do: model, value: claude-sonnet-4-5}]\n"
 	d := expand(t, text)
 	resolved, err := d.Resolved()

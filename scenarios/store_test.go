@@ -36,6 +36,9 @@ func stored(t *testing.T, c *traces.Corpus) (*traces.Corpus, *store.Store) {
 // memory, alone and in cohorts that share a cache: 36 sessions of some 250 calls are more than a part.
 func TestRowsFromStore(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	type outcome struct {
 		rows   string
 		calls  []results.CellCalls
@@ -102,6 +105,9 @@ func (s *sightsFound) Get(key string, into any) bool {
 // date, a session, or the id that a session has beside others.
 func TestSightsOfTheLastRun(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	c, kept := stored(t, madeCorpus(t, 17))
 	aliases, err := threeCells(t).Prices.WithAliases(map[string]string{c.Sessions[0].Models[0]: "claude-haiku-4-5"})
 	if err != nil {

@@ -69,6 +69,9 @@ strategies:
 // With a budget for all, the best is the cheapest of a plain sweep; with a third of the budget it
 // is the cheapest of as many settings, within two per cent of the best.
 func TestTuneFindsTheBestOfASweep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	corpus := madeCorpus(t, 10)
 	all, err := tune(t, sweptThresholds, Search{Budget: 100}, corpus)
 	if err != nil {
@@ -94,6 +97,9 @@ func TestTuneFindsTheBestOfASweep(t *testing.T) {
 
 // A budget for all settings tries all settings of each strategy, however many settings another strategy has.
 func TestTuneTriesAllOfUnequalStrategies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	out, err := tune(t, sweptThresholds+"  - auto-compact/155k\n", Search{Budget: 32}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +111,9 @@ func TestTuneTriesAllOfUnequalStrategies(t *testing.T) {
 
 // What a search cannot do is said before it begins.
 func TestTuneRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	two := sweptThresholds + "  - auto-compact/155k\n"
 	for _, c := range []struct {
 		s    Search

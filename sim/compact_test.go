@@ -197,6 +197,9 @@ func TestFirstOfSkipsTheRest(t *testing.T) {
 // invariant: pairs intact, no empty request, tokens conserved. So they do when
 // summary calls fail at random and when the window is small.
 func TestPresetsKeepInvariants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	corpus, err := agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
 	if err != nil {
 		t.Fatal(err)

@@ -166,6 +166,9 @@ func TestProjectFilesNotMemoised(t *testing.T) {
 // Whatever the client and whatever happens, the invariants hold and the head
 // weighs what was recorded.
 func TestAnyAssemblyKeepsTheInvariants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		one := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(rt, label) }
 		a := client.DefaultAssembly()

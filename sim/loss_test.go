@@ -57,6 +57,9 @@ func TestExpectedLoss(t *testing.T) {
 // and 20 % lie within 4 standard errors of the expected cost. A loss leaves what stands ahead of
 // the messages.
 func TestDrawnLossesHaveTheirExpectation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	c := testConfig(t, "none")
 	c.Profile = lossy(0, 0.3, 0.2)
 	row, _ := run(t, c, lossSession())

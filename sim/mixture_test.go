@@ -184,6 +184,9 @@ func set(m map[string]any, path string, value any) {
 // tokens are conserved, no layer breaks its contract, every recorded call is
 // made, and a cohort of such sessions gives the same rows twice.
 func TestAnyMixtureOfLayersKeepsTheInvariants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	registry, err := strategies.Builtin()
 	if err != nil {
 		t.Fatal(err)

@@ -79,6 +79,9 @@ func TestMeasuringChangesNothing(t *testing.T) {
 // Of odd sessions is measured what can be, with its n; where nothing is, recall has no value, and never 100 %. A need
 // that is measured is there word for word while nothing is taken out, and gone where all results are cleared.
 func TestOddSessions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	result := func(text, command string) func(*needstest.Talk) {
 		return func(talk *needstest.Talk) {
 			talk.Call("Bash", `{"command":"first"}`, text)

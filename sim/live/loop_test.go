@@ -78,6 +78,9 @@ func (a *asked) Do(_ context.Context, r *Request) (*Reply, error) {
 // The simulation of the samples has its summaries written by a server; a replay
 // gives the same rows.
 func TestSamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	corpus, err := agents.ReadFS(t.Context(), traces.Options{}, synthetic.Samples())
 	if err != nil {
 		t.Fatal(err)

@@ -239,6 +239,9 @@ func TestReadWithoutAnObject(t *testing.T) {
 
 // Sessions without a text to look at, binary results and minified code of 10 MB give what they can.
 func TestOddInput(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	var none needstest.Talk
 	none.Person("hello")
 	none.Says("hi")

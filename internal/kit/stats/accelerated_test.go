@@ -88,6 +88,9 @@ func TestAcceleratedOfSkewed(t *testing.T) {
 // each: what the documentation of sim compare gives for 6 sessions of a normal
 // distribution and 12 of a lognormal one. Plain percentiles hold it in 85 and 81 %.
 func TestCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, tc := range []struct {
 		n, want int // per cent
 		skewed  bool

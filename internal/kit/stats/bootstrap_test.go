@@ -102,6 +102,9 @@ func TestBootstrapDeterminism(t *testing.T) {
 
 // With many pairs the bootstrap of a sum tends to the normal interval.
 func TestBootstrapTendsToNormal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 2000
 	column := make([]float64, n)
 	var sum float64

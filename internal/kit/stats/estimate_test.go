@@ -33,6 +33,9 @@ const fewer = 400
 // holds the true saving in 90 to 97 % of samples, and where the true saving is none a verdict comes
 // out in at most 5 %, up to three standard errors.
 func TestCoverageOfGeneratedSessions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const samples = 400
 	sampling := 3 * math.Sqrt(0.05*0.95/samples)
 	for _, n := range []int{8, 20, 60} {
@@ -69,6 +72,9 @@ func TestCoverageOfGeneratedSessions(t *testing.T) {
 // A difference as large as the detectable one is found in four of five samples, also where it is
 // one of several that are judged together, all but one of which are nothing.
 func TestDetectableIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const samples = 400
 	for _, tc := range []struct{ n, others int }{{10, 0}, {30, 0}, {30, 4}} {
 		draw := func(seed uint64, by float64) Estimate {
@@ -157,6 +163,9 @@ func TestBlurred(t *testing.T) {
 // Ratios of other sessions on both sides: equal ones are told apart in about one of twenty
 // samples, and one session says nothing.
 func TestApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const samples = 400
 	alarms, found := 0, 0
 	for seed := range uint64(samples) {
