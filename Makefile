@@ -111,7 +111,7 @@ cross:
 	@for p in $(PLATFORMS); do \
 	  echo "$$p"; \
 	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o /dev/null ./cmd/sim || exit 1; \
-	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go vet $(SYSTEM) || exit 1; \
+	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go vet $(BUILDFLAGS) $(SYSTEM) || exit 1; \
 	done
 
 man:
