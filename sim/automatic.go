@@ -48,7 +48,7 @@ func (t *thread) serving(index int32, model string) prompt.Serving {
 	s := t.replay
 	p := s.profile
 	if s.abroad != nil {
-		return s.abroad.ServingOf(s.session.Agent, model)
+		return s.abroad.ServingOf(servers.Caller{Agent: s.session.Agent}, model)
 	}
 	switch {
 	case p != nil && p.Codex.Switches.Served:
@@ -57,7 +57,7 @@ func (t *thread) serving(index int32, model string) prompt.Serving {
 	default:
 		return prompt.Serving{}
 	}
-	best := servers.ServingOf(s.session.Agent, model)
+	best := servers.ServingOf(servers.CallerOf(s.session, t.current()), model)
 	if fitted, ok := p.Codex.ServingFor(s.session.Agent, model, s.version); ok {
 		fitted.FromStart, fitted.Forgets = best.FromStart, best.Forgets
 		best = fitted

@@ -68,7 +68,7 @@ func TestThreadTellsHowItIsServed(t *testing.T) {
 	if got[1] != 17792 {
 		t.Errorf("the second call reads %d, want 17,792 as its model is known to", got[1])
 	}
-	if want := servers.ServingOf("codex", "gpt-5.4").Floor(18300+2*1200, 0); got[3] != want {
+	if want := servers.ServingOf(servers.Caller{Agent: "codex"}, "gpt-5.4").Floor(18300+2*1200, 0); got[3] != want {
 		t.Errorf("behind two of its own calls it reads %d, want %d: they count as much as what is known", got[3], want)
 	}
 	for i := 4; i < 6; i++ {
@@ -95,7 +95,7 @@ func TestOtherAgentsAreServedAsTheirModel(t *testing.T) {
 	p := codexProfile()
 	p.Codex.First = []profile.FirstRead{{Session: "another", Model: "deepseek-v4-flash", Read: 7000}}
 	p.Codex.Served = []profile.Served{{Agent: traces.AgentCodex, Model: "deepseek-v4-flash", Version: "1", Step: 512}}
-	s := codexSession("deepseek-v4-flash", "1", 3, 640, servers.ServingOf("codex", "deepseek-v4-flash"))
+	s := codexSession("deepseek-v4-flash", "1", 3, 640, servers.ServingOf(servers.Caller{Agent: "codex"}, "deepseek-v4-flash"))
 	s.Agent = traces.AgentPi
 	s.Threads[0].Rounds[2].Wait = 2 * 3600 * second
 	got := codexReads(t, s, p)
@@ -108,7 +108,7 @@ func TestOtherAgentsAreServedAsTheirModel(t *testing.T) {
 // retention what the first call is recorded to have read is still there; without
 // the rules nothing is.
 func TestHeadIsWarm(t *testing.T) {
-	s := codexSession("gpt-5.6-sol", "0.144.2", 3, 9984, servers.ServingOf("codex", "gpt-5.6-sol"))
+	s := codexSession("gpt-5.6-sol", "0.144.2", 3, 9984, servers.ServingOf(servers.Caller{Agent: "codex"}, "gpt-5.6-sol"))
 	s.Threads[0].Rounds[2].Wait = 2 * 3600 * second
 	p := codexProfile()
 	p.Codex.First = []profile.FirstRead{{Session: "another", Model: "gpt-5.6-sol", Read: 7000}}
@@ -123,18 +123,18 @@ func TestHeadIsWarm(t *testing.T) {
 
 // What a search of the provider adds to a call is not read by the next one.
 func TestWebSearchIsNotCached(t *testing.T) {
-	s := codexSession("gpt-5.5", "0.142.5", 3, 2432, servers.ServingOf("codex", "gpt-5.5"))
+	s := codexSession("gpt-5.5", "0.142.5", 3, 2432, servers.ServingOf(servers.Caller{Agent: "codex"}, "gpt-5.5"))
 	s.Tools = append(s.Tools, webSearch)
 	r := &s.Threads[0].Rounds[1]
 	s.Blocks[r.Input.From].Kind = prompt.KindUnseen // instead of the tool's result
 	s.Blocks[r.Reply.To-1].Tool = uint16(len(s.Tools) - 1)
 	c := codexProfile()
 	got := codexReads(t, s, c)
-	if want := servers.ServingOf("codex", "gpt-5.5").Floor(18300+200, 0); got[2] != want {
+	if want := servers.ServingOf(servers.Caller{Agent: "codex"}, "gpt-5.5").Floor(18300+200, 0); got[2] != want {
 		t.Errorf("the call behind the search reads %d, want %d", got[2], want)
 	}
 	c.Codex.Switches.Search = false
-	if got := codexReads(t, s, c); got[2] != servers.ServingOf("codex", "gpt-5.5").Floor(18300+1200, 0) {
+	if got := codexReads(t, s, c); got[2] != servers.ServingOf(servers.Caller{Agent: "codex"}, "gpt-5.5").Floor(18300+1200, 0) {
 		t.Errorf("the call behind the search reads %d without the rule", got[2])
 	}
 }
@@ -143,7 +143,7 @@ func TestWebSearchIsNotCached(t *testing.T) {
 // provider found changes its place: the next call reads what stands ahead of that place, and
 // without the rule through it.
 func TestWhatASearchFoundMoves(t *testing.T) {
-	s := codexSession("gpt-5.5", "0.142.5", 4, 2432, servers.ServingOf("codex", "gpt-5.5"))
+	s := codexSession("gpt-5.5", "0.142.5", 4, 2432, servers.ServingOf(servers.Caller{Agent: "codex"}, "gpt-5.5"))
 	s.Tools = append(s.Tools, webSearch)
 	th := &s.Threads[0]
 	r := &th.Rounds[1]
@@ -152,7 +152,7 @@ func TestWhatASearchFoundMoves(t *testing.T) {
 	said.Tool = uint16(len(s.Tools) - 1)
 	th.Events = append(th.Events, traces.Event{Kind: traces.EventForget, Round: 3, Cleared: []int32{r.Reply.To - 1}, Saved: said.Tokens})
 	c := codexProfile()
-	way := servers.ServingOf("codex", "gpt-5.5")
+	way := servers.ServingOf(servers.Caller{Agent: "codex"}, "gpt-5.5")
 	if got, want := codexReads(t, s, c)[3], way.Floor(18300+200, 0); got != want {
 		t.Errorf("the last call reads %d, want %d", got, want)
 	}
@@ -165,7 +165,7 @@ func TestWhatASearchFoundMoves(t *testing.T) {
 // A call of Codex is expected to lose its rate × the part that a loss takes of what
 // it reads: gpt-5.5 costs $5 a million of input and $0.50 to read.
 func TestExpectedLossOfCodex(t *testing.T) {
-	s := codexSession("gpt-5.5", "0.142.5", 2, 0, servers.ServingOf("codex", "gpt-5.5"))
+	s := codexSession("gpt-5.5", "0.142.5", 2, 0, servers.ServingOf(servers.Caller{Agent: "codex"}, "gpt-5.5"))
 	p := codexProfile()
 	rows := []profile.GapShare{{Seconds: 86400, Kept: 0.75, Estimate: profile.Estimate{Value: 0.2}}}
 	p.Losses.Automatic = profile.Places{Prompt: rows, ToolResult: rows}
@@ -199,7 +199,7 @@ func TestExpectedLossOfCodex(t *testing.T) {
 func TestAsManyReadsAsThePriorCountsFor(t *testing.T) {
 	s := codexSession("gpt-5.2", "0.118.0", 6, 2432, prompt.Serving{Step: 512, Offset: 384})
 	got := codexReads(t, s, codexProfile())
-	known := servers.ServingOf("codex", "gpt-5.2")
+	known := servers.ServingOf(servers.Caller{Agent: "codex"}, "gpt-5.2")
 	if want := known.Floor(18300+2*1200, 0); got[3] != want {
 		t.Errorf("behind two of its own calls it reads %d, want %d", got[3], want)
 	}

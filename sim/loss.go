@@ -5,6 +5,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/servers"
+	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
@@ -26,7 +28,7 @@ func (l *Loop) lossRate(t *thread, model string) float64 {
 	share, kept := p.Losses.Rate(&c)
 	t.automatic.kept = kept
 	if asked || t.agent() || !agents.ClaudeCode(s.session) {
-		return min(1, share*s.lossTimes(p, model))
+		return min(1, share*s.lossTimes(p, t.current(), model))
 	}
 	return min(1, share*s.ownTimes(p))
 }
@@ -40,21 +42,27 @@ func (s *replay) ownTimes(p *profile.Profile) float64 {
 }
 
 // lossTimes returns what calls of the session lose in proportion to the shares of the profile, which are Claude Code's own.
-func (s *replay) lossTimes(p *profile.Profile, model string) float64 {
+func (s *replay) lossTimes(p *profile.Profile, r *traces.Round, model string) float64 {
 	if agents.ClaudeCode(s.session) {
 		return 1
 	}
-	if s.scaled != model {
-		at := s.shown(model)
-		s.scaled, s.scale = model, p.TimesLost(&at).Times
+	if of := (scaled{model, r.Gateway}); s.scaled != of {
+		at := s.shown(r, model)
+		s.scaled, s.scale = of, p.TimesLost(&at).Times
 	}
 	return s.scale
 }
 
-// shown says what of other sessions tells about one of this session's calls of a model.
-func (s *replay) shown(model string) profile.Shown {
+// scaled is what a session's losses depend on.
+type scaled struct {
+	model   string
+	gateway uint16
+}
+
+// shown says what of other sessions tells about one of this session's calls, of a model.
+func (s *replay) shown(r *traces.Round, model string) profile.Shown {
 	return profile.Shown{
-		Agent: s.session.Agent, Provider: promptcache.ProviderOf(model), Model: profile.Name(model), Series: profile.Series(s.version),
+		Agent: s.session.Agent, Provider: promptcache.ProviderOf(model), Gateway: profile.Name(servers.CallerOf(s.session, r).Gateway), Model: profile.Name(model), Series: profile.Series(s.version),
 		Session: profile.Key(prompt.DigestString(s.session.ID)), Marked: !s.automatic,
 	}
 }

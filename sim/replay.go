@@ -58,7 +58,7 @@ type replay struct {
 	perByte   float64          // tokens of a byte of its results; 0 for unknown
 	listing   int32            // the listing of all skills when the conversation opens, tokens
 	dense     float64          // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
-	scaled    string           // the model that scale is of
+	scaled    scaled           // what scale is of
 	scale     float64          // of the losses
 	own       float64          // of the losses of the session's person; 0 before it is asked for
 	arena     prompt.Arena
@@ -105,7 +105,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.named = agents.ClaudeCode(session)
 	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
 	s.effects = effects{}
-	s.scaled, s.scale, s.own = "", 1, 0
+	s.scaled, s.scale, s.own = scaled{}, 1, 0
 	s.server = l.serverOf(session, s.assembly.Provider)
 	s.automatic, s.unwritten = l.config.cache(session) == traces.CacheAutomatic, l.config.unwritten(session)
 	s.written, s.halfDay = l.config.written(session), halfDay(session)

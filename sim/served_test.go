@@ -11,7 +11,7 @@ import (
 // Google reports its blocks by a ratio that drifts: after a read of 0.95 for each of its own tokens the next is predicted with that
 // ratio. Requests are 18,300 tokens and grow by 1,200: two blocks of 8,192 at 0.95 are 15,564, at 0.965 15,810.
 func TestGooglesRatioIsThatOfTheLastRead(t *testing.T) {
-	way := servers.ServingOf("pi", "gemini-3-flash")
+	way := servers.ServingOf(servers.Caller{Agent: "pi"}, "gemini-3-flash")
 	way.Ratio = 0.95
 	s := codexSession("gemini-3-flash", "", 4, 0, way)
 	s.Agent = traces.AgentPi
@@ -48,7 +48,8 @@ func TestLifetimeFromTheStart(t *testing.T) {
 }
 
 // At a person's prompt models through gpt-5.5 read what is ahead of the reasoning of the turn before: with reasoning in the first
-// response 18,300 tokens, or 18,176 in steps of 128, and without the rule all 19,500 and 200 of the response, 19,456 less 64.
+// response 18,300 tokens, or 18,176 in steps of 128 and 72 before the end, and without the rule all 19,500 and 200 of the response,
+// 19,584. Amid the turn it reads the response too: of 18,500 tokens 18,304.
 func TestReasoningEndsThePrefixAtAPrompt(t *testing.T) {
 	session := func() *traces.Session {
 		s := codexSession("gpt-5.4", "", 3, 0, prompt.Serving{Step: 128})
@@ -59,12 +60,12 @@ func TestReasoningEndsThePrefixAtAPrompt(t *testing.T) {
 		return s
 	}
 	p := codexProfile()
-	if got := codexReads(t, session(), p); got[2] != 19_456 {
-		t.Errorf("without the rule %d are read, want 19,456", got[2])
+	if got := codexReads(t, session(), p); got[2] != 19_584 {
+		t.Errorf("without the rule %d are read, want 19,584", got[2])
 	}
 	p.Codex.Switches.Reasoning = true
-	if got := codexReads(t, session(), p); got[1] != 18_176 || got[2] != 18_176 {
-		t.Errorf("reads %d, want 18,176 amid the turn and at the prompt", got)
+	if got := codexReads(t, session(), p); got[1] != 18_304 || got[2] != 18_176 {
+		t.Errorf("reads %d, want 18,304 amid the turn and 18,176 at the prompt", got)
 	}
 	s := session()
 	s.Models[0] = "gpt-5.6-sol"
@@ -80,7 +81,7 @@ func TestGridsAreThoseOfEachModel(t *testing.T) {
 	s := codexSession("gpt-5.2", "", 10, 0, openai)
 	s.Models = append(s.Models, "gemini-3-flash")
 	s.Agent = traces.AgentPi
-	google := servers.ServingOf("pi", "gemini-3-flash")
+	google := servers.ServingOf(servers.Caller{Agent: "pi"}, "gemini-3-flash")
 	for i := 4; i < 7; i++ {
 		r := &s.Threads[0].Rounds[i]
 		r.Model, r.Usage.Uncached, r.Usage.Read = 1, r.Usage.Input(), 0

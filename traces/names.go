@@ -10,8 +10,10 @@ type NameKind string
 const (
 	NameSkill  NameKind = "skill"
 	NamePlugin NameKind = "plugin"
-	NameHook   NameKind = "hook"   // of a block: the hook whose output it is
-	NameMemory NameKind = "memory" // of a block: the file of instructions that it holds
+	// NameGateway is for whom a client asked for a model, as its log has it, such as "github-copilot".
+	NameGateway NameKind = "gateway"
+	NameHook    NameKind = "hook"   // of a block: the hook whose output it is
+	NameMemory  NameKind = "memory" // of a block: the file of instructions that it holds
 )
 
 // Of returns the name under which Session.Tools has a name of the kind; "" for none.

@@ -59,6 +59,9 @@ type Session struct {
 	away *away // nil if the body is in memory
 }
 
+// GatewayCopilot is GitHub Copilot, as clients that call models through it name it.
+const GatewayCopilot = "github-copilot"
+
 // VariantLocal is a client that has summaries written by the model, where others of its version have the provider compact.
 const VariantLocal = "local"
 
@@ -219,8 +222,9 @@ type Round struct {
 	// Parted says that Verdict is no word of the server's: the requests in the log show it. It is where they part,
 	// from 1: the message, or the byte of the system prompt. 0 where the server said it.
 	Parted int32
-	// Skill and Plugin are the names in Session.Tools under which the client says that the call was made; 0 for none.
-	Skill, Plugin uint16
+	// Skill and Plugin are the names in Session.Tools under which the client says that the call was made, and Gateway is the
+	// name of whom it asked for the model: the provider, or who passes calls on to it. 0 for none.
+	Skill, Plugin, Gateway uint16
 }
 
 // Counted reports whether the log has the input of the call by itself.

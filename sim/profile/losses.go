@@ -135,6 +135,7 @@ func (p *Places) lost() (n float64) {
 type Shown struct {
 	Agent    string `yaml:"agent"`
 	Provider string `yaml:"provider,omitempty"` // of the model, "" for one that is not known
+	Gateway  string `yaml:"gateway,omitempty"`  // who passes the calls on to the provider, "" for nobody
 	Model    string `yaml:"model,omitempty"`
 	Series   string `yaml:"series,omitempty"` // of the client's versions
 	Session  string `yaml:"session"`          // Key of its id: a session tells nothing about itself
@@ -184,7 +185,7 @@ const (
 )
 
 // Pooled is what calls lose in proportion to the shares of a profile, and the number of sessions
-// that it rests on: the sessions of the agent at the provider, and one for all other sessions.
+// that it rests on: the sessions through the same gateway to the provider, and one for all other sessions.
 type Pooled struct {
 	Times    float64
 	Sessions int
@@ -192,20 +193,21 @@ type Pooled struct {
 
 // level is what a session is pooled with.
 type level struct {
-	marked                         bool
-	depth                          int
-	provider, agent, model, series string
+	marked                                  bool
+	depth                                   int
+	provider, gateway, model, agent, series string
 }
 
-// agentLevel is the index of an agent at a provider among the levels of a session.
-const agentLevel = 2
+// gatewayLevel is the index of what one gateway passes on to a provider among the levels of a session.
+const gatewayLevel = 2
 
-// levels returns the levels of a session, from its kind of cache to its own series of clients.
+// levels returns the levels of a session, from its kind of cache to its own series of clients. What is lost is the server's doing,
+// whoever calls: with each person left out, recorded sessions are closer than by levels of agents.
 func (s *Shown) levels() (list [5]level) {
 	at := level{marked: s.Marked}
 	for i, set := range [...]func(){
-		func() {}, func() { at.provider = s.Provider }, func() { at.agent = s.Agent },
-		func() { at.model = s.Model }, func() { at.series = s.Series },
+		func() {}, func() { at.provider = s.Provider }, func() { at.gateway = s.Gateway },
+		func() { at.model = s.Model }, func() { at.agent, at.series = s.Agent, s.Series },
 	} {
 		set()
 		at.depth, list[i] = i, at
@@ -250,7 +252,7 @@ func (l *Losses) pool() *pool {
 	}
 	fitted := Shown{Provider: "anthropic", Agent: "claude-code", Marked: true}
 	levels, n := fitted.levels(), l.Marked.lost()
-	add(levels[:agentLevel+1], due{n, n, 0})
+	add(levels[:gatewayLevel+1], due{n, n, 0})
 	for i := range l.Sessions {
 		s := &l.Sessions[i]
 		if s.Opened > 0 {
@@ -281,9 +283,9 @@ func (l *Losses) dueOf(s *Shown) due {
 	return due{losses, losses * float64(s.Missing) / tokens, 1}
 }
 
-// TimesLost returns what a session loses in proportion to the shares, as other sessions show it: the sessions of its series of
-// clients lean on its model's, these on the agent's at the provider, these on the provider's, and these on
-// all of the kind of cache. The counts of s are ignored.
+// TimesLost returns what a session loses in proportion to the shares, as other sessions show it: the sessions of its agent and
+// series of clients lean on the model's, whoever calls, these on all that the gateway passes on to the provider, these on the
+// provider's, and these on all of the kind of cache. The counts of s are ignored.
 func (p *Profile) TimesLost(s *Shown) Pooled {
 	pooled := Pooled{1, 1}
 	if p.pooled == nil {
@@ -296,7 +298,7 @@ func (p *Profile) TimesLost(s *Shown) Pooled {
 			d = due{d.losses - own.losses, d.times - own.times, d.sessions - 1}
 		}
 		pooled.Times = (leaning*pooled.Times + d.times) / (leaning + d.losses)
-		if i == agentLevel {
+		if i == gatewayLevel {
 			pooled.Sessions += d.sessions
 		}
 	}

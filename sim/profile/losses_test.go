@@ -86,7 +86,8 @@ func TestTimesLost(t *testing.T) {
 	}{
 		{Shown{Agent: "a", Provider: "x", Model: "m", Series: "1.3", Session: "2"}, 4.984375, 2},
 		{Shown{Agent: "a", Provider: "x", Model: "n", Series: "1.2", Session: "2"}, 4.9375, 2},
-		{Shown{Agent: "b", Provider: "x", Session: "2"}, 4.75, 1},
+		{Shown{Agent: "b", Provider: "x", Model: "m", Series: "1.2", Session: "2"}, 4.984375, 2}, // a loss is the server's doing, whoever calls
+		{Shown{Agent: "a", Provider: "x", Gateway: "g", Model: "m", Series: "1.2", Session: "2"}, 4.75, 1},
 		{Shown{Agent: "b", Provider: "y", Session: "2"}, 4, 1},
 		{Shown{Agent: "a", Provider: "x", Session: "2", Marked: true}, 1, 1},              // another kind of cache
 		{Shown{Agent: "a", Provider: "x", Model: "m", Series: "1.2", Session: "1"}, 1, 1}, // it tells nothing about itself
@@ -109,7 +110,7 @@ func TestClaudeCodeIsOfItsProvider(t *testing.T) {
 	p := &Profile{Losses: Losses{Marked: Places{ToolResult: []GapShare{share(3600, 0.01, 0)}}}}
 	p.Losses.Marked.ToolResult[0].N = 2000
 	p.LearnLosses([]Shown{{Agent: "pi", Provider: "anthropic", Session: "1", Marked: true, Later: 100, LaterTokens: 1e6, Missing: 80_000}})
-	at := Shown{Agent: "copilot-cli", Provider: "anthropic", Session: "2", Marked: true}
+	at := Shown{Agent: "copilot-cli", Provider: "anthropic", Gateway: "github-copilot", Session: "2", Marked: true}
 	if got := p.TimesLost(&at); math.Abs(got.Times-1.2529) > 1e-3 || got.Sessions != 1 {
 		t.Errorf("%+v, want 1.2529 times by none of its own", got)
 	}

@@ -74,9 +74,10 @@ func (o *Openings) Add(s *traces.Session) {
 // last one, with nothing between, that answer tools or, where caches need markers, a person
 // too. It has no calls where there are none. And it returns what its first call found.
 func ShownBy(s *traces.Session) Shown {
-	model := s.Models[s.Threads[0].Rounds[0].Model]
+	first := &s.Threads[0].Rounds[0]
+	model := s.Models[first.Model]
 	o := Shown{
-		Agent: s.Agent, Provider: promptcache.ProviderOf(model), Model: Name(model), Series: Series(s.Version()),
+		Agent: s.Agent, Provider: promptcache.ProviderOf(model), Gateway: Name(servers.CallerOf(s, first).Gateway), Model: Name(model), Series: Series(s.Version()),
 		Session: Key(prompt.DigestString(s.ID)), Marked: !agents.Automatic(s),
 	}
 	if t := &s.Threads[0]; s.Agent != traces.AgentCodex && t.Kind == traces.ThreadMain && !t.MidContext && t.Rounds[0].Counted() {
@@ -84,10 +85,10 @@ func ShownBy(s *traces.Session) Shown {
 	}
 	for i := range s.Threads {
 		t := &s.Threads[i]
-		way := servers.ServingOf(s.Agent, model)
+		var way prompt.Serving
 		for r := 1; r < len(t.Rounds); r++ {
-			if t.Rounds[r].Model != t.Rounds[r-1].Model {
-				way = servers.ServingOf(s.Agent, s.Models[t.Rounds[r].Model])
+			if rd := &t.Rounds[r]; r == 1 || rd.Model != t.Rounds[r-1].Model {
+				way = servers.ServingOf(servers.CallerOf(s, rd), s.Models[rd.Model])
 			}
 			o.See(seenOf(t, r, o.Marked, way))
 			if ratio, ok := way.RatioOf(t.Rounds[r].Usage.Read); ok {

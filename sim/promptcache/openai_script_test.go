@@ -160,4 +160,6 @@ func BenchmarkOpenAI(b *testing.B) {
 }
 
 // codexServing is how Codex's requests for a model were served.
-func codexServing(model string) prompt.Serving { return servers.ServingOf("codex", model) }
+func codexServing(model string) prompt.Serving {
+	return servers.ServingOf(servers.Caller{Agent: "codex"}, model)
+}

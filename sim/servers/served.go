@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // MaxGrids is the largest number of grids of all servers together.
@@ -48,10 +49,26 @@ func version(model string) (family string, at [2]int) {
 	return family, at
 }
 
+// Caller is who asks a server: an agent, and who passes its calls on.
+type Caller struct {
+	Agent   string
+	Gateway string // as logs name it; "" for none, or where that is not known
+}
+
+// CallerOf returns who asked for a model in a round. A provider under a name of its own, such as openai-codex, is no gateway.
+func CallerOf(s *traces.Session, r *traces.Round) Caller {
+	c := Caller{s.Agent, s.Named(traces.NameGateway, r.Gateway)}
+	if own := promptcache.ProviderOf(s.Models[r.Model]); own != "" && strings.HasPrefix(c.Gateway, own) {
+		c.Gateway = ""
+	}
+	return c
+}
+
 // Grid is where the reads of a cache without markers end.
 type Grid struct {
-	Agent  string `yaml:"agent"` // "" for any
-	Models `yaml:",inline"`
+	Agent   string `yaml:"agent"`   // "" for any
+	Gateway string `yaml:"gateway"` // "" for any, and for none
+	Models  `yaml:",inline"`
 	// Learned says that no thread begins with the grid: its own reads have to show it.
 	Learned bool `yaml:"learned"`
 	// The rest is as in prompt.Serving.
@@ -61,6 +78,11 @@ type Grid struct {
 	Below   int32   `yaml:"below" min:"0"`
 	Ratio   float64 `yaml:"ratio" min:"0" max:"2"`
 	Replies bool    `yaml:"replies"`
+}
+
+// serves reports whether the grid is for a caller's requests.
+func (g *Grid) serves(c Caller) bool {
+	return (g.Agent == "" || g.Agent == c.Agent) && (g.Gateway == "" || g.Gateway == c.Gateway)
 }
 
 // serving returns the grid without a lifetime.
@@ -109,24 +131,24 @@ var reference = sync.OnceValue(func() map[string]*Server {
 	return by
 })
 
-// ServingOf returns how an agent's requests for a model were served in recordings, by the files of
+// ServingOf returns how a caller's requests for a model were served in recordings, by the files of
 // servers: multiples of 128 tokens for a provider that none describes.
-func ServingOf(agent, model string) prompt.Serving {
+func ServingOf(c Caller, model string) prompt.Serving {
 	s := reference()[promptcache.ProviderOf(model)]
 	if s == nil {
 		return prompt.Serving{Step: documented}
 	}
-	return s.served(agent, model)
+	return s.served(c, model)
 }
 
 // Recorded returns how requests for a model were served in recordings, whoever calls.
-func Recorded(model string) prompt.Serving { return ServingOf("", model) }
+func Recorded(model string) prompt.Serving { return ServingOf(Caller{}, model) }
 
 // served returns the first grid that fits, and the first lifetime.
-func (s *Server) served(agent, model string) prompt.Serving {
+func (s *Server) served(c Caller, model string) prompt.Serving {
 	way := prompt.Serving{Step: documented}
 	for i := range s.Grids {
-		if g := &s.Grids[i]; !g.Learned && (g.Agent == "" || g.Agent == agent) && g.Match(model) {
+		if g := &s.Grids[i]; !g.Learned && g.serves(c) && g.Match(model) {
 			way = g.serving()
 			break
 		}

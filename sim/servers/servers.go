@@ -116,16 +116,16 @@ func (s *Server) Marked(c promptcache.Config) promptcache.Config {
 func (s *Server) Automatic(c promptcache.OpenAIConfig) promptcache.OpenAIConfig {
 	c.MinTokens, c.Retention = s.Minimum, int64(s.Lifetime)
 	c.OverflowPerCall = max(c.OverflowPerCall, s.Overflow)
-	c.Serving = func(model string) prompt.Serving { return s.ServingOf("", model) }
+	c.Serving = func(model string) prompt.Serving { return s.ServingOf(Caller{}, model) }
 	c.BillWrites = func(string) bool { return s.Writes }
 	return c
 }
 
-// ServingOf returns how the server, which has no markers, serves an agent's requests for a model.
-func (s *Server) ServingOf(agent, model string) prompt.Serving {
+// ServingOf returns how the server, which has no markers, serves a caller's requests for a model.
+func (s *Server) ServingOf(c Caller, model string) prompt.Serving {
 	way := prompt.Serving{Step: s.Step, Replies: s.Replies}
 	if s.Recorded {
-		way = ServingOf(agent, model)
+		way = ServingOf(c, model)
 	}
 	if s.Lifetime > 0 {
 		way.Retention, way.FromStart = int64(s.Lifetime), false

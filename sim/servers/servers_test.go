@@ -78,7 +78,7 @@ func TestServings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		way := s.ServingOf("codex", cmp.Or(tt.model, "gpt-5.5"))
+		way := s.ServingOf(Caller{Agent: "codex"}, cmp.Or(tt.model, "gpt-5.5"))
 		if got := way.Floor(10_000, int64(s.Minimum)); got != tt.read || way.Retention != tt.seconds*1e9 {
 			t.Errorf("%s reads %d of 10,000 tokens for %d s, want %d for %d", name, got, way.Retention/1e9, tt.read, tt.seconds)
 		}

@@ -129,7 +129,7 @@ func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
 		if i < len(seen) && seen[i].same(first) {
 			last = seen[i].version
 		}
-		life := float64(servers.ServingOf(first.agent, first.model).Retention) / 1e9
+		life := float64(servers.ServingOf(servers.Caller{Agent: first.agent}, first.model).Retention) / 1e9
 		rows = append(rows, profile.Served{
 			Agent: first.agent, Model: first.model, Version: first.version,
 			Step: serving.Step, Offset: serving.Offset, Lag: serving.Lag, Replies: serving.Replies,

@@ -119,6 +119,7 @@ func (u *Usage) Same(o *Usage) bool {
 // Call is one API call.
 type Call struct {
 	ID, Model, Version string
+	Gateway            string // whom the client asked for the model, where it logs that
 	Place
 	Usage
 	Parted   int32 // as traces.Round has it

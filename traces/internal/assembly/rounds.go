@@ -32,9 +32,11 @@ type Step struct {
 	Source *File  // nil for the thread's file
 	ID     string // of a reply; of a count, what identifies its call if the reply has no id
 	Model  string // of the call that a count ends
-	Blocks []Block
-	Usage  Usage // of a count, or of the call that made a summary: Bad where it was made and not counted
-	Final  bool  // the counted output is final
+	// Gateway is whom a client asked for Model, where it logs that.
+	Gateway string
+	Blocks  []Block
+	Usage   Usage // of a count, or of the call that made a summary: Bad where it was made and not counted
+	Final   bool  // the counted output is final
 	// Summaries are Call's counts of summaries.
 	Summaries []Usage
 	// Verdict is what the log says, or shows, of a call's prefix.
@@ -186,7 +188,7 @@ func (t *Rounds) startNext() {
 func (t *Rounds) count(s *Step) {
 	r := t.open
 	r.Usage, r.Final, r.Model, r.Version, r.Project, r.Source = s.Usage, s.Final, s.Model, t.Version, t.Project, s.Source
-	r.Verdict, r.Parted, r.Summaries = s.Verdict, s.Parted, s.Summaries
+	r.Gateway, r.Verdict, r.Parted, r.Summaries = s.Gateway, s.Verdict, s.Parted, s.Summaries
 	if r.Line == 0 {
 		r.Line = s.Line
 	}

@@ -86,7 +86,8 @@ type message struct {
 	Content jsontext.Value `json:"content"` // a string, or parts
 	Time    int64          `json:"ts"`      // unix ms, when it was complete
 	Model   struct {
-		ID string `json:"id"`
+		ID      string `json:"id"`
+		Gateway string `json:"provider"`
 	} `json:"modelInfo"`
 	Metrics  *metrics       `json:"metrics"`
 	Metadata jsontext.Value `json:"metadata"` // of a message that a compaction wrote or changed
@@ -249,7 +250,7 @@ func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, s
 
 // count ends a call.
 func count(at int64, line int, m *message, u assembly.Usage) assembly.Step {
-	return assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: assembly.ModelName(m.Model.ID), Usage: u, Final: u.OK}
+	return assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: assembly.ModelName(m.Model.ID), Gateway: m.Model.Gateway, Usage: u, Final: u.OK}
 }
 
 // share gives the calls of a turn their shares of its counts.

@@ -40,7 +40,7 @@ func (ro *rollout) record(it *assembly.Step, payload []byte) error {
 	if thread != "" && thread != ro.id && !ro.copies() {
 		return nil // of an agent, in whose rollout it stands
 	}
-	re.step.Kind, re.step.Model, re.step.ID, re.step.Usage = assembly.StepCount, ro.asked.model, re.id, re.usage.usage()
+	re.step.Kind, re.step.Model, re.step.Gateway, re.step.ID, re.step.Usage = assembly.StepCount, ro.asked.model, ro.provider, re.id, re.usage.usage()
 	re.step.Final = re.step.Usage.OK
 	if ro.held = re; ro.copies() {
 		ro.settle()

@@ -302,7 +302,7 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 	if ro.baseline() || ro.recorded(name, &last) {
 		return nil
 	}
-	it.Kind, it.Model, it.Usage = assembly.StepCount, ro.asked.model, last.usage()
+	it.Kind, it.Model, it.Gateway, it.Usage = assembly.StepCount, ro.asked.model, ro.provider, last.usage()
 	if !ro.copies() {
 		it.Usage.Doubt = ro.sum(&before, &total, &last, it.Line)
 	}

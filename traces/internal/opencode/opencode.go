@@ -123,6 +123,7 @@ type message struct {
 		ID      string         `json:"id"`
 		Role    string         `json:"role"`
 		Model   string         `json:"modelID"`
+		Gateway string         `json:"providerID"`
 		Time    span           `json:"time"`
 		USD     float64        `json:"cost"`
 		Summary jsontext.Value `json:"summary"` // true, or an object
@@ -286,7 +287,7 @@ func (x *export) add(m *message, line int32) {
 	})
 	if u := m.usage(); u.OK || u.Bad {
 		r.Add(&assembly.Step{
-			Kind: assembly.StepCount, At: end, Line: line, Model: m.Info.Model, Usage: u, Final: u.OK,
+			Kind: assembly.StepCount, At: end, Line: line, Model: m.Info.Model, Gateway: m.Info.Gateway, Usage: u, Final: u.OK,
 		})
 	}
 	if len(results) > 0 {

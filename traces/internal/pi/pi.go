@@ -111,6 +111,7 @@ type message struct {
 	Role       string         `json:"role"`
 	Content    jsontext.Value `json:"content"`
 	Model      string         `json:"model"`
+	Gateway    string         `json:"provider"`
 	Timestamp  int64          `json:"timestamp"` // unix ms; for a message of the model, of the request
 	ResponseID string         `json:"responseId"`
 	StopReason string         `json:"stopReason"`
@@ -323,7 +324,7 @@ func (l *line) answer(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	return []assembly.Step{
 		{Kind: assembly.StepInput, At: begun},
 		{Kind: assembly.StepReply, At: at, First: first, ID: id, Blocks: blocks},
-		{Kind: assembly.StepCount, At: at, Model: assembly.ModelName(m.Model), Usage: u, Final: u.OK},
+		{Kind: assembly.StepCount, At: at, Model: assembly.ModelName(m.Model), Gateway: m.Gateway, Usage: u, Final: u.OK},
 	}, err
 }
 
