@@ -142,7 +142,7 @@ func (p *predictor) run(ctx context.Context, corpus *traces.Corpus, sets []strin
 
 // follow finds where the first thread compacted and fetched.
 func (a *prediction) follow(calls []results.CallRecord) {
-	pending, main, before := false, 0, 0
+	pending, at, main, before := false, 0, 0, 0
 	for _, c := range calls {
 		if c.Thread != 0 || c.Session != calls[0].Session {
 			continue
@@ -150,7 +150,7 @@ func (a *prediction) follow(calls []results.CallRecord) {
 		total := int(c.Usage.Input())
 		switch {
 		case c.Source == results.SourceCompact:
-			pending = true
+			pending, at = true, main
 			continue
 		case c.Source == results.SourceReread:
 			a.rounds = append(a.rounds, main)
@@ -160,7 +160,7 @@ func (a *prediction) follow(calls []results.CallRecord) {
 			main++
 		}
 		if pending {
-			a.places = append(a.places, compaction{main - 1, before, total})
+			a.places = append(a.places, compaction{at, before, total})
 		}
 		pending, before = false, total
 	}
