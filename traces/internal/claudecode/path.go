@@ -174,10 +174,14 @@ func (f *forks) top(p, anchor int32) int32 {
 // rewound decides by the recorded totals whether the conversation went back
 // from prompt old to the anchor before prompt young was sent, or simply
 // continued: prompts queued during a turn are siblings too. The guess closer to
-// the total of young's first call wins; without totals the tree decides.
+// the total of young's first call wins; without totals the tree decides. Where old calls again behind that call, neither
+// continues the other: two processes go on from the anchor, in turn.
 func (f *forks) rewound(anchor, old, young int32) bool {
 	nodes := f.tree.nodes
 	begin, before := f.first[young], int32(-1)
+	if f.last[old] > begin {
+		return true
+	}
 	for i := begin - 1; i >= old; i-- {
 		if nodes[i].kind == recordCompact {
 			return true

@@ -227,6 +227,25 @@ func TestBranchInheritsContext(t *testing.T) {
 	}
 }
 
+func TestBranchesInTurn(t *testing.T) {
+	// Two processes go on from m1 and call in turn. By its total alone m3 would continue m2, whose context is as large.
+	s := newScript("S")
+	s.prompt("first")
+	at := s.call("m1", 20_000, text("one"))
+	s.prompt("this")
+	left := s.call("m2", 20_900, text("two"))
+	s.head = at
+	s.prompt("that")
+	right := s.call("m3", 20_900, text("three"))
+	s.head = left
+	s.prompt("more of this")
+	s.call("m4", 21_200, text("four"))
+	s.head = right
+	s.prompt("more of that")
+	s.call("m5", 21_200, text("five"))
+	want(t, "threads", shape(sessionOf(t, s)), "main: m1 m3 m5\nbranch m2 from main/m1: m2 m4")
+}
+
 func TestOrphanResultIsKept(t *testing.T) {
 	s := newScript("S")
 	s.prompt("first")
