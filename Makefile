@@ -16,7 +16,7 @@
 # make fuzz   every fuzz target for FUZZTIME: a time, or a count of inputs (500x)
 # make cross  build for every platform, keep nothing
 # make man    manual pages in bin/man: man -M bin/man sim-run
-# make weight lines and files of Go that are not tests, by room
+# make weight lines and files of Go that are neither tests nor tools, by room
 # make dist   archives with static binaries for every platform, in dist/
 # make flink  a job of sim-beam on a standalone Flink, a worker killed midway (Java, Maven, Python)
 
@@ -51,7 +51,7 @@ house:
 
 # What is long (testing.Short) takes ways through the code that shorter tests take too.
 race:
-	go test -vet=off -tags nosqlite -race -short $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v -E '/(cmd/sim|costmodel|strategies|charts|jsonscan|profile|servers|synthetic)$$')
+	go test -vet=off -tags nosqlite -race -short $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v -E '/tools/|/(cmd/sim|costmodel|strategies|charts|jsonscan|profile|servers|synthetic)$$')
 	go test -vet=off -tags nosqlite -race -run 'Progress|Interrupt|Goes' ./cmd/sim
 
 # The tests that have a long form run one after the other; TORTURE_SEED repeats one.
@@ -77,28 +77,28 @@ browser:
 	cd tools/browser && SIM=$(CURDIR)/bin/sim go test -vet=off -count=1 .
 
 mutants:
-	go run ./.ci/mutants $(MUTANTS)
+	go run ./tools/mutants $(MUTANTS)
 
 # One worker, so that a busy machine makes no mutant time out.
 gremlins:
-	go tool -modfile=tools/go.mod gremlins unleash $(PKG) --workers 1 --timeout-coefficient 20 $(GREMLINS)
+	go tool -modfile=tools/lint/go.mod gremlins unleash $(PKG) --workers 1 --timeout-coefficient 20 $(GREMLINS)
 
 golden:
 	.ci/golden/run $(GOLDEN)
 
 experiment:
-	go run ./.ci/experiment -doc docs/validation.md $(LIMITS)
+	go run ./tools/experiment -doc docs/validation.md $(LIMITS)
 
 clients:
-	go run ./.ci/experiment -record $(CLIENT) $(RUNS)
+	go run ./tools/experiment -record $(CLIENT) $(RUNS)
 
 bench:
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -benchmem ./...
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
-	go tool -modfile=tools/go.mod golangci-lint run ./...
-	cd cmd/sim-beam && go tool -modfile=../../tools/go.mod golangci-lint run ./...
+	go tool -modfile=tools/lint/go.mod golangci-lint run ./...
+	cd cmd/sim-beam && go tool -modfile=../../tools/lint/go.mod golangci-lint run ./...
 
 fuzz:
 	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | while IFS=: read -r file _ target; do \
@@ -118,9 +118,9 @@ man:
 	MAN=$(CURDIR)/bin/man/man1 go test -vet=off -count=1 -run '^TestManPages$$' ./cmd/sim
 
 dist:
-	go run .ci/dist.go dist
+	go run ./tools/dist dist
 
 weight:
-	@git ls-files '*.go' | grep -v '_test\.go$$' | xargs wc -l | awk '$$2 ~ /\.go$$/ { room = $$2; \
+	@git ls-files '*.go' | grep -v -E '_test\.go$$|^tools/|^cmd/sim-beam/' | xargs wc -l | awk '$$2 ~ /\.go$$/ { room = $$2; \
 	  if (!sub("/[^/]*$$", "", room)) room = "."; lines[room] += $$1; files[room]++; all += $$1; n++ } \
 	  END { for (room in lines) printf "%7d %6d  %s\n", lines[room], files[room], room; printf "%7d %6d  total\n", all, n }' | sort -rn

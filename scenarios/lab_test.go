@@ -155,7 +155,7 @@ func TestModelledBillOfSums(t *testing.T) {
 		t.Skip("long")
 	}
 	for _, name := range []string{"claude-recall-P45", "claude-helpers-A"} {
-		corpus, err := agents.Read(t.Context(), traces.Options{}, filepath.Join("..", ".ci", "experiment", "recordings", name))
+		corpus, err := agents.Read(t.Context(), traces.Options{}, filepath.Join("..", "tools", "experiment", "recordings", name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func main() {
 
 func start(ctx context.Context) error {
 	var (
-		folder  = flag.String("folder", ".ci/experiment", "`folder` with recordings, bills and limits")
+		folder  = flag.String("folder", "tools/experiment", "`folder` with recordings, bills and limits")
 		doc     = flag.String("doc", "", "`document` whose tables are renewed")
 		seen    = flag.Bool("seen", false, "only print, without the pairs that are held out from those who choose rules")
 		tight   = flag.Bool("tighten", false, "set limits to what is reached")

@@ -1,7 +1,7 @@
 // Mutants proves that the tests which docs/coverage.md names for a parameter rest on it: wherever the parameter is read
 // a constant takes its place, and the row's tests must fail then. It names the rows whose tests do not notice.
 //
-//	go run ./.ci/mutants [TEXT]   only rows that hold TEXT
+//	go run ./tools/mutants [TEXT]   only rows that hold TEXT
 //
 // All parameters share one build of each package's tests.
 package main

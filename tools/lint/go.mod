@@ -1,4 +1,4 @@
-module github.com/compactsim/compactsim/tools
+module github.com/compactsim/compactsim/tools/lint
 
 go 1.26.0
 

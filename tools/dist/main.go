@@ -3,7 +3,7 @@
 // all archives. The same commit and the same Go give the same bytes. Run it in
 // the root of the repository with the folder to write into:
 //
-//	go run .ci/dist.go dist
+//	go run ./tools/dist dist
 package main
 
 import (
@@ -31,7 +31,7 @@ var texts = []string{"CHANGELOG.md", "LICENSE", "README.md"}
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) != 2 {
-		log.Fatal("usage: go run .ci/dist.go FOLDER")
+		log.Fatal("usage: go run ./tools/dist FOLDER")
 	}
 	if err := dist(os.Args[1]); err != nil {
 		log.Fatalf("dist: %v", err)

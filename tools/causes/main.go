@@ -1,7 +1,7 @@
 // Command causes counts in recordings how often calls read less than was left in the cache behind what stands between two calls,
 // and writes the counts to sim/profile/causes.yaml and the tables of docs/causes.md.
 //
-//	go run ./.ci/causes FOLDER...
+//	go run ./tools/causes FOLDER...
 //
 // Of folders other than the first it counts sessions whose id has a SHA-256 that begins with 0–7; with -unseen only the
 // rest, and it writes nothing. The same recordings give the same bytes.
@@ -261,7 +261,7 @@ func write(l *profile.Lifts) error {
 	if err != nil {
 		return err
 	}
-	const head = "# How often calls fell behind what stands between two calls, in recordings: .ci/causes counts it anew.\n"
+	const head = "# How often calls fell behind what stands between two calls, in recordings: tools/causes counts it anew.\n"
 	return os.WriteFile("sim/profile/causes.yaml", append([]byte(head), text...), 0o644)
 }
 
@@ -272,7 +272,7 @@ func writeDocs(text string) error {
 	if err != nil {
 		return err
 	}
-	const begin, end = "<!-- counted by .ci/causes -->\n", "<!-- end of counts -->\n"
+	const begin, end = "<!-- counted by tools/causes -->\n", "<!-- end of counts -->\n"
 	from, to := bytes.Index(old, []byte(begin)), bytes.Index(old, []byte(end))
 	if from < 0 || to < from {
 		return fmt.Errorf("%s lacks the marks around its tables", page)

@@ -1,7 +1,7 @@
 // Golden holds the program against digests of what it printed and wrote before: the
 // guard of a change that is not meant to change any figure.
 //
-//	go run ./.ci/golden [--update] [--keep DIR] [--only REGEX]
+//	go run ./tools/golden [--update] [--keep DIR] [--only REGEX]
 //
 // Every line of commands.txt is a case, a line of bash that runs sim in an empty home
 // and at a fixed depth of folders. What it prints and what it leaves in its folder $T
