@@ -53,6 +53,10 @@ func (l *Loop) heed(t *thread) {
 		}
 		u.hooked = 0
 	}
+	if (t.round == 1 || t.round == 2) && t.ofTeam() && t.rule(profile.RuleTeam) {
+		u.altered = true
+		l.alter(t, t.context.Messages())
+	}
 	if r.Signs.Has(traces.SignHook) && u.hooked == 0 && t.inputAt < t.context.Len() {
 		u.hooked = 1 + t.context.At(t.inputAt).ID
 	}
@@ -66,6 +70,11 @@ func (l *Loop) heed(t *thread) {
 func (t *thread) rule(r profile.Rule) bool {
 	t.unlogged.applied = t.unlogged.applied.With(r)
 	return t.replay.rules.Has(r)
+}
+
+// ofTeam reports whether the thread is the conversation of a teammate: another one opened it.
+func (t *thread) ofTeam() bool {
+	return t.trace.Kind == traces.ThreadMain && !t.trace.MidContext && t.trace.Rounds[0].Signs.Has(traces.SignTeam)
 }
 
 // shrinks reports whether the recording's context shrinks before the round and

@@ -154,6 +154,11 @@ func TestRulesChangeReads(t *testing.T) {
 			[]int64{0, 0, 18_800}, []int64{0, firstShared, 18_800}},
 		{"warm head: nothing known of it", profile.RuleWarm, late(signed().turn(0, none).turn(1, none), 1),
 			[]int64{0, 0, 18_800}, []int64{0, 0, 18_800}},
+		// The second and the third call of a teammate read the head of 16,000; a person's conversation is none.
+		{"teammate", profile.RuleTeam, signed().turn(3, none).at(0, traces.SignTeam),
+			[]int64{0, 18_300, 19_500, 20_700}, []int64{0, 16_000, 16_000, 20_700}},
+		{"teammate: another one wrote later", profile.RuleTeam, signed().turn(3, none).at(1, traces.SignTeam),
+			[]int64{0, 18_300, 19_500, 20_700}, []int64{0, 18_300, 19_500, 20_700}},
 		{"warm head: nothing expired", profile.RuleWarm, signed().turn(0, none).turn(1, none).first(),
 			[]int64{0, 18_300, 18_800}, []int64{0, 18_300, 18_800}},
 	} {

@@ -66,6 +66,24 @@ func TestRulesByEvidence(t *testing.T) {
 	}
 }
 
+// What is reported of recordings elsewhere counts where the profile has no trial of its own: a rule of teammates holds for the
+// epoch of 2.1.39, and in no other.
+func TestReportedTrials(t *testing.T) {
+	p, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range map[string]bool{"2.1.37": false, "2.1.38": true, "2.1.42": true, "2.1.70": false, "1.0.3": false} {
+		if got := p.RulesFor(version).Has(RuleTeam); got != want {
+			t.Errorf("teammates of %s: the rule holds is %v, want %v", version, got, want)
+		}
+	}
+	p.Evidence = p.Evidence.With(Evidence{RuleTeam.String(): {{From: "2.1.38", Calls: 5, Lost: 5}}})
+	if p.RulesFor("2.1.40").Has(RuleTeam) {
+		t.Error("the profile's own trials against the rule do not count")
+	}
+}
+
 // Force and Forbid overrule the evidence; what is both is off.
 func TestForcedRules(t *testing.T) {
 	p := evidence(RuleHook, Trial{From: "2.1.0", Calls: 4, Gained: 4})

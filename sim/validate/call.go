@@ -96,7 +96,7 @@ func (c *Call) Collapsed() bool {
 // changed reports whether the client sends something different in the model
 // too: another head, or other messages from a hooked tool call on.
 func (c *Call) changed() bool {
-	return c.Miss == prompt.MissHead || c.Miss == prompt.MissEdit && c.Rules.Has(profile.RuleHook)
+	return c.Miss == prompt.MissHead || c.Miss == prompt.MissEdit && (c.Rules.Has(profile.RuleHook) || c.Rules.Has(profile.RuleTeam))
 }
 
 // callOf returns a line of the table without what the model expects.
