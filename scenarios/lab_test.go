@@ -111,12 +111,24 @@ func TestLabSessions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			recordedConfig, err := p.Config(results.StrategyRecorded, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var billed prompt.Usage
 			var recorded []int
+			var usd, modelled float64
 			for _, s := range corpus.Sessions {
 				row := sim.Billed(s, p.Prices, s.StartTime())
 				u := row.Usage()
 				billed.Add(&u)
+				if s.Summed {
+					model, err := sim.NewLoop(recordedConfig).Run(s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					usd, modelled = usd+row.CostUSD(), modelled+model.CostUSD()
+				}
 				for _, e := range s.Threads[0].Events {
 					if e.Kind == traces.EventCompact {
 						recorded = append(recorded, int(e.Round))
@@ -128,6 +140,9 @@ func TestLabSessions(t *testing.T) {
 			}
 			if !slices.Equal(recorded, tc.recorded) {
 				t.Errorf("compactions at %v, want %v", recorded, tc.recorded)
+			}
+			if modelled > 1.01*usd {
+				t.Errorf("the model bills $%.4f of $%.4f", modelled, usd)
 			}
 			s := corpus.Sessions[0]
 			if got := config.Strategy.For(s.Agent, s.Version(), s.Variant).Name; got != tc.preset {

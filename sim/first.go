@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -65,7 +66,11 @@ func (t *thread) firstRead() *profile.FirstRead {
 // end of a turn is warm exactly within it). A thread that leaves another session amid a
 // turn is another process, with a head of its own.
 func (t *thread) history(p *profile.Profile) (int32, bool) {
-	r := t.current()
+	r, left := t.current(), &t.trace.Left
+	if left.Usage.Input() > 0 && left.Model && left.Gap >= 0 && left.Gap <= profile.Life(left.TTL) &&
+		profile.Compare(t.replay.version, calls.LastGitState) > 0 {
+		return t.ahead(), true
+	}
 	since := t.trace.Since
 	if since == 0 && r.At > 0 {
 		since = r.At - t.replay.session.Start

@@ -80,6 +80,7 @@ func (l *Loop) fly(t *thread, c *call) {
 	if c.layer < 0 {
 		r := t.current()
 		l.describe(t, m.name, r.Usage.Uncached-int64(r.Tail))
+		t.readHeld(q)
 		lossRate = l.lossRate(t, m.name)
 	}
 	if l.config.Draw {
@@ -99,6 +100,9 @@ func (l *Loop) fly(t *thread, c *call) {
 	l.expectLoss(t, c.model, lossRate, &out.Usage)
 	if l.config.Verify {
 		l.verify(t, c, out)
+	}
+	if c.layer >= 0 {
+		t.leaveOut(c.entries, &out.Usage)
 	}
 	first, total := l.timed(t, c, &out.Usage)
 	f.thread, f.layer, f.background, f.ticket, f.model = t.id, int32(c.layer), c.background, out.Ticket, c.model

@@ -17,10 +17,11 @@ import (
 type unlogged struct {
 	signs
 	static   int64
-	hidden   [2]habit // calls at the end of turns: before a person's words, and before a notice
-	warm     habit    // expired calls that still read a shared prefix
-	shared   int64    // its tokens
-	sharedBy uint16   // model that it was seen with
+	hidden   [2]habit     // calls at the end of turns: before a person's words, and before a notice
+	warm     habit        // expired calls that still read a shared prefix
+	shared   int64        // its tokens
+	sharedBy uint16       // model that it was seen with
+	unsent   []prompt.Ref // blocks of the newest round that the server held although no call sent them
 
 	known bool // a call has been recorded
 	left  int64

@@ -243,6 +243,34 @@ func TestGoesOnFromHistory(t *testing.T) {
 	}
 }
 
+// A session of Claude Code 2.1.268 and later that goes on with another session's context reads all of it within the life of
+// what that wrote, whatever stands between (runs of 2.1.267 and 2.1.268, 2026-11-27).
+func TestForkReadsWhatItCopied(t *testing.T) {
+	const life = 5 * minute
+	at := func(gap int64) traces.LeftBehind {
+		return traces.LeftBehind{Usage: prompt.Usage{Read: 8000}, TTL: prompt.TTL5m, Gap: gap, Model: true}
+	}
+	other := at(0)
+	other.Model = false
+	for _, tc := range []struct {
+		what, version string
+		left          traces.LeftBehind
+		goes          bool
+	}{
+		{"in time", "2.1.268", at(life), true},
+		{"an earlier version", "2.1.267", at(life), false},
+		{"too late", "2.1.268", at(life + 1), false},
+		{"nobody knows when", "2.1.268", at(-1), false},
+		{"another model", "2.1.268", other, false},
+	} {
+		_, th := onThread(traces.ThreadMain, traces.Round{})
+		th.trace.Left, th.inputAt, th.replay.version = tc.left, 2, tc.version
+		if n, goes := th.history(new(profile.Profile)); goes != tc.goes || goes && n != 8500 {
+			t.Errorf("%s: %d tokens, %v; want 8500 if %v", tc.what, n, goes, tc.goes)
+		}
+	}
+}
+
 // Results behind the marked one, 40 tokens, are not held yet, and the marker stands that far
 // inside its entry; a context that shrank is found whole until it expires.
 func TestDescribed(t *testing.T) {

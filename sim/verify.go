@@ -61,10 +61,15 @@ func (l *Loop) verify(t *thread, c *call, out *prompt.Outcome) {
 
 // verifyRead checks that what a call read was once written: it lies within the longest prefix of the request that an
 // earlier one of the cohort began with, or within its opening, which others of its version share. What the profile
-// supplies from outside the cohort (Request.Shared) lies within what is ahead of the round's input.
+// supplies from outside the cohort (Request.Shared) lies within what is ahead of the round's input, unless the recording
+// shows that the server held more.
 func (l *Loop) verifyRead(t *thread, out *prompt.Outcome) {
 	r := &l.request
-	within := max(openingOf(r.Entries), min(int64(r.Shared), int64(t.ahead())))
+	ahead := int64(t.ahead())
+	if t.replay.session.Summed {
+		ahead = r.Tokens() // readHeld
+	}
+	within := max(openingOf(r.Entries), min(int64(r.Shared), ahead))
 	i := len(r.Entries) - 1
 	for i >= 0 && !l.sent[r.Entries[i].Chain] {
 		i--

@@ -184,7 +184,7 @@ func (c *Call) Evidence() string {
 	if ok {
 		text += fmt.Sprintf(" (in recordings %d of %d such calls fell, %s expected)", l.Fell, l.Calls, expected(l.Expected))
 		anew := l.Kind == profile.KindProcess || l.Kind == profile.KindFork
-		if v := c.Session.Version(); anew && v != "" && agents.ClaudeCode(c.Session) && profile.Compare(v, lastGitState) <= 0 {
+		if v := c.Session.Version(); anew && v != "" && agents.ClaudeCode(c.Session) && profile.Compare(v, LastGitState) <= 0 {
 			text += "; a client of " + v + " has the state of git in its system prompt, which another process takes anew"
 		}
 	}
@@ -215,9 +215,9 @@ func expected(n float64) string {
 // nearState is how far a read may lie from a state of the cache that it shows, tokens.
 const nearState = 64
 
-// lastGitState is the last version of Claude Code that puts the state of git into the system prompt: a process that goes on with a
+// LastGitState is the last version of Claude Code that puts the state of git into the system prompt: a process that goes on with a
 // session after it changed reads tools and the static part alone (runs of 2.1.17 to 2.1.332 on loopback, 2026-11-27).
-const lastGitState = "2.1.267"
+const LastGitState = "2.1.267"
 
 // Floor says what the read of a call that fell shows of what was left: nothing, the head of the prompt, or an older state of the
 // thread; "" where it fits none.

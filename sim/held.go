@@ -1,0 +1,71 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// A client that sums all its calls says of what a call reads whether another call can have cached it. Where the sum has no
+// room for such a call (traces.Session.MayHide), nobody was billed for writing what a call read beyond all that was sent
+// before: the server held it already, or counted more than the request had. It is read in every simulation too, and a call
+// that does not read it, such as for a summary, does not send it.
+
+// alreadyHeld returns the tokens at the head of the round's request that were in the cache by that rule, 0 where it says nothing.
+func (t *thread) alreadyHeld() int32 {
+	s, r := t.replay, t.current()
+	if !s.session.Summed || s.hides {
+		return 0
+	}
+	before, behind := t.opening(), t.opening() // what can have been cached of the recorded request, and the same of this one
+	switch {
+	case slices.ContainsFunc(t.trace.Events, func(e traces.Event) bool { return e.Round == t.round && e.Kind == traces.EventCompact }):
+		if t.chain == 0 {
+			return 0 // the recording compacted here, and this strategy did not
+		}
+	case t.round > 0:
+		u := &t.trace.Rounds[t.round-1].Usage
+		before, behind = u.Input()+u.Output, int64(t.ahead())
+	}
+	surplus := r.Usage.Read - before
+	if surplus <= 0 || behind == 0 && t.round > 0 {
+		return 0
+	}
+	return int32(min(behind+surplus, int64(t.context.Tokens())))
+}
+
+// readHeld makes the thread's request read what the server held already, and notes which blocks that no line shows are of it.
+func (t *thread) readHeld(q *prompt.Request) {
+	n := t.alreadyHeld()
+	if n == 0 || len(q.Markers) == 0 {
+		return
+	}
+	q.Shared = max(q.Shared, n)
+	t.unlogged.unsent = t.unlogged.unsent[:0]
+	for i := t.inputAt; i < len(q.Entries); i++ {
+		if e := &q.Entries[i]; e.Kind == prompt.KindUnseen {
+			t.unlogged.unsent = append(t.unlogged.unsent, e.Block)
+		}
+	}
+}
+
+// leaveOut takes what the server held already, and a call beside the conversation does not read, out of its bill.
+func (t *thread) leaveOut(entries []prompt.Entry, u *prompt.Usage) {
+	if len(t.unlogged.unsent) == 0 {
+		return
+	}
+	for i := range slices.Backward(entries) {
+		e := &entries[i]
+		if int64(e.Cum) <= u.Read {
+			break
+		}
+		if slices.Contains(t.unlogged.unsent, e.Block) {
+			left := int64(e.Tokens)
+			for _, from := range []*int64{&u.Uncached, &u.Write5m, &u.Write1h} {
+				take := min(left, *from)
+				*from, left = *from-take, left-take
+			}
+		}
+	}
+}
