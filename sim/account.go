@@ -267,15 +267,14 @@ func unshownSource(c *traces.UnshownCall) results.Source {
 	return results.SourceOther
 }
 
-// carry adds to the row the calls that no line shows and that come about whatever the strategy: titles, streams that
-// were cut. Those on the conversation's cache are simulated where there may be some (traces.Session.MayHide).
+// carry adds to the row the calls that no line shows and that come about whatever the strategy.
 func (s *replay) carry(l *Loop) {
 	if s.cut {
 		return
 	}
 	for i := range s.session.Unshown {
 		c := &s.session.Unshown[i]
-		if c.Summary() || s.hides && !c.Cut && c.Usage.Read > 0 {
+		if !s.session.Given(c) {
 			continue
 		}
 		model := s.models.named(c.Model, 0, s.session.StartTime())

@@ -8,6 +8,7 @@
 package traces
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,6 +101,12 @@ func (s *Session) MayHide() bool {
 		}
 	}
 	return read >= s.Threads[0].Rounds[0].Usage.Input()
+}
+
+// Given reports whether a call that no line shows comes about whatever a strategy does: titles, streams that were cut. Summaries,
+// and calls on the conversation's cache where there may be some, are simulated.
+func (s *Session) Given(c *UnshownCall) bool {
+	return !c.Summary() && (c.Cut || c.Usage.Read == 0 || !s.MayHide())
 }
 
 // Version returns the first client version seen, or "".
@@ -301,7 +308,7 @@ type Quality struct {
 	AssumedTiers   int   // calls that wrote to the cache without saying for how long
 	Spread         int   // calls whose input is an estimated share of what the log has for several calls together
 	Uncounted      int   // calls with token counts that are missing or impossible, which are not in Usage, or contradict each other
-	Unshown        Unshown
+	Unshown        []Unshown
 	LostTokens     int64 // tokens that cumulative counts of the log have and no call
 	WebSearches    int   // searches of the web by the server, which cost beside the tokens
 	Synthetic      int   // lines that look like responses and are no calls
@@ -311,14 +318,22 @@ type Quality struct {
 	Problems       int   // defects met; Session.Problems keeps the first ones
 }
 
-// Unshown counts the calls of Session.Unshown: summaries, streams that were cut, and all other
+// Unshown counts the calls of Session.Unshown to a model: summaries, streams that were cut, and all other
 // calls. Calls of one model between two sums count as one.
-type Unshown struct{ Summaries, Cut, Others int }
+type Unshown struct {
+	Model                  string
+	Summaries, Cut, Others int
+}
 
-// CountUnshown counts calls that no line shows by their kinds.
-func CountUnshown(list []UnshownCall) (u Unshown) {
+// CountUnshown counts calls that no line shows by their models, in order of these, and kinds.
+func CountUnshown(list []UnshownCall) (counts []Unshown) {
 	for i := range list {
-		switch c := &list[i]; {
+		c := &list[i]
+		at, found := slices.BinarySearchFunc(counts, c.Model, func(u Unshown, model string) int { return strings.Compare(u.Model, model) })
+		if !found {
+			counts = slices.Insert(counts, at, Unshown{Model: c.Model})
+		}
+		switch u := &counts[at]; {
 		case c.Summary():
 			u.Summaries++
 		case c.Cut:
@@ -327,7 +342,7 @@ func CountUnshown(list []UnshownCall) (u Unshown) {
 			u.Others++
 		}
 	}
-	return u
+	return counts
 }
 
 // Problem is a defect in the input, with the place to look at.

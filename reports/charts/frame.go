@@ -250,26 +250,33 @@ func spreadCalls(c *traces.Corpus) (n int) {
 	return n
 }
 
-// unshown says which calls of the bill no line of a recording shows, "" for none.
+// unshown says which calls of the bill no line of a recording shows, by model, "" for none.
 func unshown(c *traces.Corpus) string {
-	var all traces.Unshown
+	byModel := map[string]traces.Unshown{}
 	for _, s := range c.Sessions {
-		u := s.Quality.Unshown
-		all.Summaries, all.Cut, all.Others = all.Summaries+u.Summaries, all.Cut+u.Cut, all.Others+u.Others
-	}
-	var parts []string
-	add := func(n int, what string) {
-		if n > 0 {
-			parts = append(parts, document.Count(n, what))
+		for _, u := range s.Quality.Unshown {
+			all := byModel[u.Model]
+			byModel[u.Model] = traces.Unshown{Summaries: all.Summaries + u.Summaries, Cut: all.Cut + u.Cut, Others: all.Others + u.Others}
 		}
 	}
-	add(all.Summaries, "summary call")
-	add(all.Cut, "cut stream")
-	add(all.Others, "other call")
+	var parts []string
+	for _, model := range slices.Sorted(maps.Keys(byModel)) {
+		u := byModel[model]
+		var kinds []string
+		add := func(n int, what string) {
+			if n > 0 {
+				kinds = append(kinds, document.Count(n, what))
+			}
+		}
+		add(u.Summaries, "summary call")
+		add(u.Cut, "cut stream")
+		add(u.Others, "other call")
+		parts = append(parts, strings.Join(kinds, " and ")+" of "+model)
+	}
 	if parts == nil {
 		return ""
 	}
-	return "the bill has " + strings.Join(parts, " and ") + " that no line shows: the clients' own sums (cost-state) have their tokens"
+	return "the bill has " + strings.Join(parts, ", and ") + " that no line shows: the clients' own sums (cost-state) have their tokens"
 }
 
 // bareCompactions returns the compactions that no call of the recording shows.

@@ -27,3 +27,18 @@ func TestUnreadFilesAreNamed(t *testing.T) {
 		t.Errorf("%q, %v; want %q", w.Remarks, w.Quality, want)
 	}
 }
+
+// Calls that no line shows stand by model, in one sentence for all sessions.
+func TestUnshownCallsByModel(t *testing.T) {
+	one := &traces.Session{Quality: traces.Quality{Unshown: []traces.Unshown{{Model: "a", Summaries: 1, Cut: 1}, {Model: "b", Others: 1}}}}
+	two := &traces.Session{Quality: traces.Quality{Unshown: []traces.Unshown{{Model: "a", Summaries: 1}}}}
+	got := unshown(&traces.Corpus{Sessions: []*traces.Session{one, two, {}}})
+	const want = "the bill has 2 summary calls and 1 cut stream of a, and 1 other call of b that no line shows: " +
+		"the clients' own sums (cost-state) have their tokens"
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := unshown(&traces.Corpus{Sessions: []*traces.Session{{}}}); got != "" {
+		t.Errorf("%q without such calls", got)
+	}
+}

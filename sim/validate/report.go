@@ -88,8 +88,14 @@ type Skipped struct {
 // Unshown has the calls that no line shows, summaries and others, of sessions whose client logs its sum.
 type Unshown struct {
 	Sessions  int     `json:"sessions"`
-	BilledUSD float64 `json:"billed_usd"` // beyond the calls of lines, by the clients' sums
-	ModelUSD  float64 `json:"model_usd"`
+	BilledUSD float64 `json:"billed_usd"` // of calls that the model has to predict, by the clients' sums
+	ModelUSD  float64 `json:"model_usd"`  // of its calls
+	GivenUSD  float64 `json:"given_usd"`  // of calls that it takes from the sums (traces.Session.Given)
+}
+
+func (u *Unshown) add(o *Unshown) {
+	u.Sessions, u.BilledUSD = u.Sessions+o.Sessions, u.BilledUSD+o.BilledUSD
+	u.ModelUSD, u.GivenUSD = u.ModelUSD+o.ModelUSD, u.GivenUSD+o.GivenUSD
 }
 
 func later(c *Call) bool { return c.Class != ClassFirst }
@@ -228,8 +234,9 @@ func (r *Report) notes() []string {
 		r.collapses(),
 	}
 	if u := r.Unshown; u != nil {
-		notes = append(notes, fmt.Sprintf("Calls that no line shows, in %s whose client logs the sum of all: %s billed, %s by the model.",
-			document.Count(u.Sessions, "session"), document.USD(u.BilledUSD, 2), document.USD(u.ModelUSD, 2)))
+		notes = append(notes, fmt.Sprintf("Calls that no line shows, in %s whose client logs the sum of all: summaries and ends of turns %s billed, %s by the model; "+
+			"titles and cut streams, taken from the sums, %s.",
+			document.Count(u.Sessions, "session"), document.USD(u.BilledUSD, 2), document.USD(u.ModelUSD, 2), document.USD(u.GivenUSD, 2)))
 	}
 	for i, k := range r.Skipped {
 		if i == maxSkippedNotes {

@@ -65,7 +65,7 @@ func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, e
 			if r.Unshown == nil {
 				r.Unshown = new(Unshown)
 			}
-			r.Unshown.Sessions, r.Unshown.BilledUSD, r.Unshown.ModelUSD = r.Unshown.Sessions+1, r.Unshown.BilledUSD+u.BilledUSD, r.Unshown.ModelUSD+u.ModelUSD
+			r.Unshown.add(u)
 		}
 	}
 	for i, why := range skipped {
@@ -103,8 +103,13 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, unsho
 	}
 	if s.Summed {
 		unshown = Unshown{Sessions: 1, ModelUSD: row.CostBy(results.SourceCompact).Total() + row.CostBy(results.SourceOther).Total()}
-		for i := range table.Apart {
-			unshown.BilledUSD += table.Apart[i].Cost.Total()
+		for i := range s.Unshown { // behind logged summaries, in the same order
+			switch usd := table.Apart[len(s.Summaries)+i].Cost.Total(); {
+			case s.Given(&s.Unshown[i]):
+				unshown.GivenUSD, unshown.ModelUSD = unshown.GivenUSD+usd, unshown.ModelUSD-usd
+			default:
+				unshown.BilledUSD += usd
+			}
 		}
 	}
 	without, lost, spread := 0, 0, 0

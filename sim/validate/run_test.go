@@ -4,14 +4,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
@@ -257,5 +260,34 @@ func BenchmarkValidate(b *testing.B) {
 		if _, err := Run(context.Background(), o, sessions); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// Of the calls that a client's sum shows and no line, the model predicts summaries. Titles and cut streams come about whatever
+// is simulated: they are in neither sum, and beside them. A million plain tokens of Opus 4.5 cost $5 (pricing page).
+func TestUnshownCallsArePredicted(t *testing.T) {
+	list := samples(t)
+	i := slices.IndexFunc(list, func(s *traces.Session) bool {
+		return slices.ContainsFunc(s.Threads[0].Events, func(e traces.Event) bool { return e.Kind == traces.EventCompact })
+	})
+	s := *list[i]
+	s.Summed = true
+	at := slices.IndexFunc(s.Threads[0].Events, func(e traces.Event) bool { return e.Kind == traces.EventCompact })
+	million := prompt.Usage{Uncached: 1e6}
+	s.Unshown = []traces.UnshownCall{
+		{Event: int32(at), Model: "claude-opus-4-5", Usage: million},
+		{Event: -1, Cut: true, Model: "claude-opus-4-5", Usage: million}, {Event: -1, Model: "claude-opus-4-5", Usage: million},
+	}
+	with, err := Run(t.Context(), Options{Config: unverified(t)}, []*traces.Session{&s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Unshown = s.Unshown[:1]
+	without, err := Run(t.Context(), Options{Config: unverified(t)}, []*traces.Session{&s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u := with.Unshown; u.Sessions != 1 || u.BilledUSD != 5 || u.GivenUSD != 10 || math.Abs(u.ModelUSD-without.Unshown.ModelUSD) > 1e-9 || u.ModelUSD <= 0 {
+		t.Errorf("%+v, want $5 billed, $10 given and what the model says without these, %+v", u, without.Unshown)
 	}
 }

@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,8 +55,14 @@ func TestCallsThatNoLineShows(t *testing.T) {
 			t.Errorf("call %d is %+v", i, c)
 		}
 	}
-	if q := got.Quality.Unshown; len(got.Unshown) != 3 || q != (traces.Unshown{Summaries: 1, Cut: 1, Others: 1}) || len(got.Problems) != 0 {
+	counts := []traces.Unshown{{Model: "claude-haiku-5-5", Others: 1}, {Model: "claude-opus-4-6", Summaries: 1, Cut: 1}}
+	if q := got.Quality.Unshown; len(got.Unshown) != 3 || !slices.Equal(q, counts) || len(got.Problems) != 0 {
 		t.Errorf("%d calls, %+v, %v", len(got.Unshown), q, got.Problems)
+	}
+	for i, given := range []bool{true, false, true} { // the summary is predicted
+		if got.Given(&got.Unshown[i]) != given {
+			t.Errorf("call %d comes about whatever a strategy does: %v, want %v", i, !given, given)
+		}
 	}
 	if got.MayHide() { // the only call with reads that is neither a summary nor cut has none
 		t.Error("the sum leaves room for calls at the end of turns")
