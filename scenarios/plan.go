@@ -105,7 +105,7 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 		if len(run.Cells) == len(seen.billed) {
 			return nil, runErr // nothing was simulated
 		}
-		interrupted(run, len(r.configs), d.Scenario.Bound, stopped)
+		markInterrupted(run, len(r.configs), d.Scenario.Bound, stopped)
 	}
 	lost.tell(run)
 	if p.lost != nil {
@@ -141,7 +141,7 @@ func (p *Plan) begin(ctx context.Context, corpus *traces.Corpus) (*running, erro
 	if r.design, err = p.design(); err != nil {
 		return nil, err
 	}
-	if r.seen, err = p.look(ctx, r.design, corpus, r.sessions); err != nil {
+	if r.seen, err = p.visit(ctx, r.design, corpus, r.sessions); err != nil {
 		return nil, err
 	}
 	if err := p.check(r.design, r.sessions, r.seen); err != nil {

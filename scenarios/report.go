@@ -199,12 +199,12 @@ func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note
 	return notes
 }
 
-// interrupted marks a run that was stopped before its end: it adds a remark that says how
+// markInterrupted marks a run that was stopped before its end: it adds a remark that says how
 // much was simulated. If the recorded cell lacks sessions, it drops them from the billed
 // cells too, so that the two stay comparable; results.Run.Footnotes says what other cells
 // lack. cells is the number of cells there should be, bound whether the bound was asked
 // for, err what stopped the run. It must run before Sum.
-func interrupted(run *results.Run, cells int, bound bool, err error) {
+func markInterrupted(run *results.Run, cells int, bound bool, err error) {
 	sessions := run.Workload.Sessions
 	done := 0
 	for i := range run.Cells {

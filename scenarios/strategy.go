@@ -62,7 +62,7 @@ func (x *expansion) entry(n *yaml.Node) *entry {
 	if !ok || e.body == nil {
 		return nil
 	}
-	if x.reserved(e); len(x.errs) > before {
+	if x.refuseReserved(e); len(x.errs) > before {
 		return nil
 	}
 	if err := x.overrides(e); err != nil {
@@ -75,8 +75,8 @@ func (x *expansion) entry(n *yaml.Node) *entry {
 	return e
 }
 
-// reserved refuses another strategy under the name of a reference.
-func (x *expansion) reserved(e *entry) {
+// refuseReserved refuses another strategy under the name of a reference.
+func (x *expansion) refuseReserved(e *entry) {
 	switch e.name {
 	case results.StrategyBilled:
 		x.errorf(e.node, "billed is what the sessions were billed, no strategy: choose another name")

@@ -73,8 +73,8 @@ func (w windows) largest(a *client.Assembly) int64 {
 	return largest
 }
 
-// look visits every session once while it is in memory, except those that another program has seen.
-func (p *Plan) look(ctx context.Context, d *Design, corpus *traces.Corpus, sessions []*traces.Session) (*survey, error) {
+// visit visits every session once while it is in memory, except those that another program has seen.
+func (p *Plan) visit(ctx context.Context, d *Design, corpus *traces.Corpus, sessions []*traces.Session) (*survey, error) {
 	x := &survey{digests: make([]prompt.Digest, len(sessions)), windows: windows{}, settings: map[string]sim.Settings{}}
 	for _, date := range d.billedAt() {
 		x.billed = append(x.billed, d.billedCell(date))

@@ -131,7 +131,7 @@ func (l *Loop) landBackground(t *thread, f *flight) {
 	b.running = false
 	layer := int(b.layer)
 	l.refresh(t)
-	l.final(t, layer, "background_result", t.hooks.background[layer].BackgroundResult(&l.turn, &b.result))
+	l.noteFinal(t, layer, "background_result", t.hooks.background[layer].BackgroundResult(&l.turn, &b.result))
 	if t.waiting == layer+1 && l.err == nil {
 		l.wake(t)
 	}

@@ -152,7 +152,7 @@ func (l *Loop) ring(t *thread, i int, at int64) {
 	}
 	l.refresh(t)
 	out := h.do.Timer(&l.turn)
-	l.took(t, h.layer, "timer", out)
+	l.noteOutcome(t, h.layer, "timer", out)
 	l.settle(t, h.layer)
 	if out.Verdict == strategies.Pending {
 		if !t.idle {

@@ -212,7 +212,7 @@ func (l *Loop) extended(t *thread, f *flight) {
 	t.rounds++
 	l.waited(t, f.start, results.WaitOther)
 	t.retried, t.barred = false, 0
-	t.look()
+	t.showJudge()
 	l.ask(t, 0)
 }
 

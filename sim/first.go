@@ -14,7 +14,7 @@ func (l *Loop) describeFirst(t *thread, model string) {
 	if p == nil || t.started || t.trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || l.config.abroad(s) {
 		return
 	}
-	at := t.replay.shown(t.current(), model)
+	at := t.replay.gatherShown(t.current(), model)
 	l.request.Shared = int32(min(int64(p.FirstShare(&at)*float64(l.request.Tokens())), t.opening()))
 }
 

@@ -181,7 +181,7 @@ func (l *Loop) land(i int32) {
 func (l *Loop) reply(t *thread, f *flight) {
 	r, s := t.current(), t.replay
 	t.takeReply()
-	t.look()
+	t.showJudge()
 	if s.count.Reasoning > 0 {
 		t.think(r)
 	}
@@ -190,17 +190,17 @@ func (l *Loop) reply(t *thread, f *flight) {
 	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted
 	t.rounds++
 	s.user.Ends[s.seat] = s.session.Start + s.now(l.clock.now)
-	l.look(t, false)
+	l.noteLevels(t, false)
 	l.learn(t, r, f.outcome.Miss)
 	l.hide(t, f)
 	for _, h := range t.hooks.after {
 		l.refresh(t)
-		l.final(t, h.layer, "after_response", h.do.AfterResponse(&l.turn))
+		l.noteFinal(t, h.layer, "after_response", h.do.AfterResponse(&l.turn))
 	}
 	if len(t.hooks.loopEnd) > 0 && t.answered() {
 		for _, h := range t.hooks.loopEnd {
 			l.refresh(t)
-			l.final(t, h.layer, "end_of_loop", h.do.EndOfLoop(&l.turn))
+			l.noteFinal(t, h.layer, "end_of_loop", h.do.EndOfLoop(&l.turn))
 		}
 	}
 	l.spawn(t, t.round)
@@ -275,7 +275,7 @@ func (l *Loop) deliver(t *thread, f *flight) {
 func (l *Loop) answer(t *thread, layer int, r *prompt.Result) {
 	l.refresh(t)
 	out := t.hooks.result[layer].IntentResult(&l.turn, r)
-	l.took(t, layer, "intent_result", out)
+	l.noteOutcome(t, layer, "intent_result", out)
 	l.settle(t, layer)
 	if out.Verdict == strategies.Pending {
 		l.launch(t, layer)

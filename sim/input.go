@@ -78,7 +78,7 @@ func (l *Loop) passes(t *thread) bool {
 	if t.replay.row.Loop != results.LoopClosed || t.current().Trigger == traces.TriggerPrompt || t.score().Person {
 		return false
 	}
-	t.look()
+	t.showJudge()
 	return l.leaveOut(t)
 }
 

@@ -189,8 +189,8 @@ func (l *Loop) see(t *thread, v *sight) (limit int64) {
 	return limit
 }
 
-// look notes the levels at a request, or after a response.
-func (l *Loop) look(t *thread, sends bool) {
+// noteLevels notes the levels at a request, or after a response.
+func (l *Loop) noteLevels(t *thread, sends bool) {
 	if !l.gauged(t) {
 		return
 	}
@@ -297,7 +297,7 @@ func (l *Loop) compactByHand(t *thread, i int) {
 	l.refresh(t)
 	l.turn.Events = byHand
 	out := h.do.BeforeRequest(&l.turn)
-	l.took(t, h.layer, "before_request", out)
+	l.noteOutcome(t, h.layer, "before_request", out)
 	l.settle(t, h.layer)
 	if out.Verdict == strategies.Pending {
 		l.launch(t, h.layer)
@@ -310,7 +310,7 @@ func (l *Loop) compactByHand(t *thread, i int) {
 // cutOff ends a conversation before its request. A sub-agent's conversation ends alone:
 // its parent goes on with the recorded results.
 func (l *Loop) cutOff(t *thread) {
-	l.look(t, false)
+	l.noteLevels(t, false)
 	t.replay.cut = true
 	l.end(t)
 }

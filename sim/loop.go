@@ -107,7 +107,7 @@ func (l *Loop) start(t *thread) {
 	given := t.context.Len()
 	for _, h := range t.hooks.starting {
 		l.refresh(t)
-		l.final(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
+		l.noteFinal(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
 	}
 	for i := given; i < t.context.Len(); i++ {
 		t.trailing += s.estimate(t.context.BlockAt(i))
@@ -123,7 +123,7 @@ func (l *Loop) start(t *thread) {
 func (l *Loop) end(t *thread) {
 	for _, h := range t.hooks.ending {
 		l.refresh(t)
-		l.final(t, h.layer, "thread_end", h.do.ThreadEnd(&l.turn))
+		l.noteFinal(t, h.layer, "thread_end", h.do.ThreadEnd(&l.turn))
 	}
 	t.ended = true
 	if p := t.trace.Parent; p >= 0 && t.agent() {
@@ -206,7 +206,7 @@ func (l *Loop) input(t *thread) {
 	l.heed(t)
 	t.retried, t.hinted, t.barred, t.gauge.blocked = false, false, 0, false
 	t.judged, t.extended = false, false
-	t.look()
+	t.showJudge()
 	l.ask(t, 0)
 }
 
@@ -253,7 +253,7 @@ func (l *Loop) ask(t *thread, from int) {
 			l.partWays(t, i)
 		}
 		out := h.do.BeforeRequest(&l.turn)
-		l.took(t, h.layer, "before_request", out)
+		l.noteOutcome(t, h.layer, "before_request", out)
 		l.settle(t, h.layer)
 		switch out.Verdict {
 		case strategies.Pending:
@@ -270,8 +270,8 @@ func (l *Loop) ask(t *thread, from int) {
 	}
 }
 
-// took notes what a hook answered: for the observer, and in the row.
-func (l *Loop) took(t *thread, layer int, hook string, out strategies.Outcome) {
+// noteOutcome notes what a hook answered: for the observer, and in the row.
+func (l *Loop) noteOutcome(t *thread, layer int, hook string, out strategies.Outcome) {
 	l.tellAnswer(t, layer, hook, out)
 	switch out.Verdict {
 	case strategies.Done:
@@ -282,9 +282,9 @@ func (l *Loop) took(t *thread, layer int, hook string, out strategies.Outcome) {
 	l.startBackgrounds(t, layer)
 }
 
-// final takes the answer of a hook that cannot wait for a call.
-func (l *Loop) final(t *thread, layer int, hook string, out strategies.Outcome) {
-	l.took(t, layer, hook, out)
+// noteFinal takes the answer of a hook that cannot wait for a call.
+func (l *Loop) noteFinal(t *thread, layer int, hook string, out strategies.Outcome) {
+	l.noteOutcome(t, layer, hook, out)
 	l.settle(t, layer)
 	if out.Verdict == strategies.Pending || out.Verdict == strategies.Waiting {
 		l.fail(t, layer, hook+" cannot wait for a call: only BeforeRequest, PromptTooLong, IntentResult and Timer can")
@@ -347,7 +347,7 @@ func (l *Loop) send(t *thread) {
 	}
 	l.leaveOut(t)
 	l.keepTTL(t, r)
-	l.look(t, true)
+	l.noteLevels(t, true)
 	l.fly(t, &call{
 		layer: -1, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),
 		marks: client.Marks{TTL: t.ttl}, tail: r.Tail, change: t.context.Sent(), model: t.model(),
@@ -378,7 +378,7 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 		l.refresh(t)
 		l.turn.Excess = excess
 		out := h.do.PromptTooLong(&l.turn)
-		l.took(t, h.layer, "prompt_too_long", out)
+		l.noteOutcome(t, h.layer, "prompt_too_long", out)
 		l.settle(t, h.layer)
 		switch out.Verdict {
 		case strategies.Pending:

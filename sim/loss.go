@@ -47,7 +47,7 @@ func (s *replay) lossTimes(p *profile.Profile, r *traces.Round, model string) fl
 		return 1
 	}
 	if of := (scaled{model, r.Gateway}); s.scaled != of {
-		at := s.shown(r, model)
+		at := s.gatherShown(r, model)
 		s.scaled, s.scale = of, p.TimesLost(&at).Times
 	}
 	return s.scale
@@ -59,8 +59,8 @@ type scaled struct {
 	gateway uint16
 }
 
-// shown says what of other sessions tells about one of this session's calls, of a model.
-func (s *replay) shown(r *traces.Round, model string) profile.Shown {
+// gatherShown says what of other sessions tells about one of this session's calls, of a model.
+func (s *replay) gatherShown(r *traces.Round, model string) profile.Shown {
 	return profile.Shown{
 		Agent: s.session.Agent, Provider: promptcache.ProviderOf(model), Gateway: profile.Name(servers.CallerOf(s.session, r).Gateway), Model: profile.Name(model), Series: profile.Series(s.version),
 		Session: profile.Key(prompt.DigestString(s.session.ID)), Marked: !s.automatic,

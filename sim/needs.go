@@ -23,8 +23,8 @@ func replays(s *strategies.Strategy) bool {
 // call in the recordings, 54, and a path.
 const fetchOutput = 80
 
-// look shows the judge what is new in the context, before a layer edits it.
-func (t *thread) look() {
+// showJudge shows the judge what is new in the context, before a layer edits it.
+func (t *thread) showJudge() {
 	if t.replay.needs != nil {
 		t.judge.Look(&t.context, t.round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]))
 	}
@@ -37,7 +37,7 @@ func (l *Loop) judgeNeeds(t *thread) {
 	}
 	t.judged = true
 	t.missing = t.missing[:0]
-	t.look()
+	t.showJudge()
 	t.judge.Call(t.round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]), t.miss)
 }
 

@@ -87,7 +87,7 @@ func (s *shownShare) scale(e prompt.Entry, b *prompt.Block) prompt.Entry {
 	case e.Kind.Assistant():
 		s.had, s.shown = 0, 0
 	case e.Kind != prompt.KindUnseen:
-		s.had, s.shown = s.had+int64(e.Tokens), s.shown+int64(shown(e, b, s.in).Tokens)
+		s.had, s.shown = s.had+int64(e.Tokens), s.shown+int64(showEntry(e, b, s.in).Tokens)
 	case s.shown < s.had:
 		e.Form, e.Tokens, e.Salt = prompt.FormRange, int32(int64(e.Tokens)*s.shown/s.had), uint16(prompt.FormRange)<<8|1
 	}
@@ -109,7 +109,7 @@ func injected(k prompt.Kind, text string, tokens int32) prompt.Block {
 // include adds an entry of the conversation to a call's context, less what the
 // call leaves out.
 func include(side *prompt.Context, e prompt.Entry, in *prompt.Intent) {
-	switch was := shown(e, side.Block(e.Block), in); {
+	switch was := showEntry(e, side.Block(e.Block), in); {
 	case was.Tokens == 0 && e.Tokens > 0:
 	case was.Form != e.Form || was.Tokens != e.Tokens:
 		side.AppendAs(e, was.Form, was.Tokens)
@@ -123,7 +123,7 @@ func include(side *prompt.Context, e prompt.Entry, in *prompt.Intent) {
 func newest(c *prompt.Context, from, to int, in *prompt.Intent) int {
 	i, left := to, in.Newest
 	for ; i > from; i-- {
-		if left -= shown(*c.At(i - 1), c.BlockAt(i-1), in).Tokens; left < 0 {
+		if left -= showEntry(*c.At(i - 1), c.BlockAt(i-1), in).Tokens; left < 0 {
 			break
 		}
 	}
@@ -133,8 +133,8 @@ func newest(c *prompt.Context, from, to int, in *prompt.Intent) int {
 	return i
 }
 
-// shown returns an entry of a block as a call shows it, without tokens if the call leaves it out.
-func shown(e prompt.Entry, b *prompt.Block, in *prompt.Intent) prompt.Entry {
+// showEntry returns an entry of a block as a call shows it, without tokens if the call leaves it out.
+func showEntry(e prompt.Entry, b *prompt.Block, in *prompt.Intent) prompt.Entry {
 	tool := e.Kind == prompt.KindToolUse || e.Kind == prompt.KindToolResult
 	switch strip := in.Strip; {
 	case strip&prompt.StripListings != 0 && b.Flags&prompt.FlagListing != 0,

@@ -277,7 +277,7 @@ func (l *Loop) hints(t *thread) bool {
 	t.replay.row.Figures[results.ServerHints]++
 	for _, h := range t.hooks.hints {
 		l.refresh(t)
-		l.final(t, h.layer, "server_hint", h.do.ServerHint(&l.turn))
+		l.noteFinal(t, h.layer, "server_hint", h.do.ServerHint(&l.turn))
 	}
 	if l.err == nil {
 		l.send(t)

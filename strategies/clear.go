@@ -173,7 +173,7 @@ func (l *clearing) gather(t *Turn) {
 	from = p.Keep.start(c, from, to)
 	to = p.Keep.cut(c, from, to, t.Reading.Window)
 	if p.Superseded {
-		l.look(t)
+		l.noteCalls(t)
 	}
 	l.pieces = l.pieces[:0]
 	results := p.KeepResults
@@ -190,8 +190,8 @@ func (l *clearing) gather(t *Turn) {
 	slices.Reverse(l.pieces)
 }
 
-// look notes the last call for each object.
-func (l *clearing) look(t *Turn) {
+// noteCalls notes the last call for each object.
+func (l *clearing) noteCalls(t *Turn) {
 	if l.latest == nil {
 		l.latest = map[int32]int{}
 	}

@@ -109,7 +109,7 @@ func (l *compact) PromptTooLong(t *Turn) Outcome {
 // own compaction left as large as it was, or larger.
 func (l *compact) AfterCompaction(t *Turn) {
 	l.refills.fresh = true
-	l.rent.bought(t)
+	l.rent.noteSize(t)
 	vain := l.vain
 	l.vain = false
 	if int64(t.Context.Tokens()) <= t.Reading.Window && !vain {

@@ -151,7 +151,7 @@ func TestRentAndPrice(t *testing.T) {
 		t.Error("a compaction is due that would save nothing")
 	}
 	r := rent{paid: 9}
-	r.bought(&k.Turn) // reminders and prompt: 2,500
+	r.noteSize(&k.Turn) // reminders and prompt: 2,500
 	k.Reading.Values[MeasureClientTokens] = 16_000 + 2_500 + 100
 	if p.due(&k.Turn, &r, wayFork); r.paid != 10 || r.behind != 2500 {
 		t.Errorf("%v paid at %v behind a compaction, want a tenth of 100 at 2,500", r.paid, r.behind)

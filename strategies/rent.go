@@ -70,8 +70,8 @@ func (p *rentParams) price(t *Turn, size, head, behind float64, way Way) float64
 	return call*size + p.Output*p.Summary + prefix*head + write*behind - prefix*size
 }
 
-// bought notes the size of the context after a compaction.
-func (r *rent) bought(t *Turn) {
+// noteSize notes the size of the context after a compaction.
+func (r *rent) noteSize(t *Turn) {
 	r.paid = 0
 	r.behind = float64(tokensBetween(t.Context, t.Context.Messages(), t.Context.Len()))
 }

@@ -197,7 +197,7 @@ type adopter interface {
 // splits reports whether a measured value lies between the levels of the strategies that act alike.
 func (a *polled) splits(k *Kin, r *Reading, measured int64) bool {
 	if !a.known || a.limits != limitsOf(r) {
-		a.look(k, r)
+		a.findLevels(k, r)
 	}
 	return measured >= a.low && measured < a.high
 }
@@ -217,8 +217,8 @@ func (k *Kin) check(layer string, r *Reading, measured int64, fired bool) {
 // limitsOf returns what of a reading decides levels.
 func limitsOf(r *Reading) [4]int64 { return [4]int64{r.Window, r.MaxInput, r.MaxOutput, r.Limit} }
 
-// look finds the levels of a layer under the limits.
-func (a *polled) look(k *Kin, r *Reading) {
+// findLevels finds the levels of a layer under the limits.
+func (a *polled) findLevels(k *Kin, r *Reading) {
 	a.known, a.limits, a.low, a.high = true, limitsOf(r), math.MaxInt64, math.MinInt64
 	for _, i := range k.Alike {
 		v, ok := k.level(a.layer, i, r)

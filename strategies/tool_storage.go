@@ -244,7 +244,7 @@ func (l *toolStorage) choose(scale float64) bool {
 		r := &l.message[i]
 		r.store = r.limit > 0 && float64(r.bytes) > float64(r.limit)*scale
 		anyStored = anyStored || r.store
-		total += float64(l.shown(r))
+		total += float64(l.bytesLeft(r))
 	}
 	for limit := float64(l.params.PerMessage) * scale; limit > 0 && total > limit; {
 		r := l.largest()
@@ -252,13 +252,13 @@ func (l *toolStorage) choose(scale float64) bool {
 			break
 		}
 		r.store, anyStored = true, true
-		total -= float64(r.bytes - l.shown(r))
+		total -= float64(r.bytes - l.bytesLeft(r))
 	}
 	return anyStored
 }
 
-// shown is what stays of a result, bytes.
-func (l *toolStorage) shown(r *freshResult) int32 {
+// bytesLeft is what stays of a result, bytes.
+func (l *toolStorage) bytesLeft(r *freshResult) int32 {
 	if r.store {
 		return min(r.bytes, l.params.Preview)
 	}

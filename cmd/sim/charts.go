@@ -120,7 +120,7 @@ func (f *chartFlags) draw(cmd *cobra.Command, drawings []charts.Drawing) error {
 		if file == "" { // it is in the folder
 			continue
 		}
-		list, err := f.made(drawings[at], file)
+		list, err := f.drawMembers(drawings[at], file)
 		if errors.Is(err, charts.ErrTooSmall) {
 			return usageError{fmt.Errorf("--size: %w", err)}
 		} else if err != nil {
@@ -148,8 +148,8 @@ const (
 	captionEnd = "-caption.txt"
 )
 
-// made returns a picture and what lies beside it: its data and, on paper, its caption.
-func (f *chartFlags) made(d charts.Drawing, file string) ([]files.Member, error) {
+// drawMembers returns a picture and what lies beside it: its data and, on paper, its caption.
+func (f *chartFlags) drawMembers(d charts.Drawing, file string) ([]files.Member, error) {
 	format, err := charts.ChartFormat(file)
 	if err != nil {
 		return nil, usageError{err}

@@ -288,7 +288,7 @@ func (f *checkFlags) replay(
 ) (*check.Input, []string, error) {
 	reading := f.read
 	reading.quiet = f.read.quiet || hide.on()
-	reading.made(plan)
+	reading.useGenerated(plan)
 	reading.listener = plan.Listener()
 	corpus, err := reading.corpus(cmd, plan.Design.Scenario.Sessions.Paths)
 	if err != nil {

@@ -117,7 +117,7 @@ func (p *foretold) bills(run *results.Run, in *check.Input) (map[string]*validat
 	}
 	for i := range run.Cells {
 		if run.Cells[i].Strategy == results.StrategyBilled {
-			predicted(&run.Cells[i], bySession)
+			fillPrediction(&run.Cells[i], bySession)
 		}
 	}
 	for k := validate.CauseNone + 1; k < validate.NumCauses; k++ {
@@ -130,8 +130,8 @@ func (p *foretold) bills(run *results.Run, in *check.Input) (map[string]*validat
 	return bySession, nil
 }
 
-// predicted fills in what the sessions of a billed cell were billed and predicted to be.
-func predicted(c *results.Cell, bills map[string]*validate.Expect) {
+// fillPrediction fills in what the sessions of a billed cell were billed and fillPrediction to be.
+func fillPrediction(c *results.Cell, bills map[string]*validate.Expect) {
 	for i, row := range c.Rows {
 		if e := bills[row.Session]; e != nil {
 			own := *row // the run keeps its rows for other uses

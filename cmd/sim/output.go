@@ -226,7 +226,7 @@ func (o *outFolder) setSummary(name string, r report) {
 func (o *outFolder) addCharts(drawings []charts.Drawing) {
 	made, errs := make([][]files.Member, len(drawings)), make([]error, len(drawings))
 	parallel.Each(0, len(drawings), func(i int) {
-		made[i], errs[i] = o.flags.made(drawings[i], drawings[i].Name+"."+o.flags.format())
+		made[i], errs[i] = o.flags.drawMembers(drawings[i], drawings[i].Name+"."+o.flags.format())
 	})
 	for i, list := range made {
 		if errs[i] != nil {

@@ -296,8 +296,8 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 	return append(list, charts.Reading(c, &f.selection)...)
 }
 
-// made takes the sessions that a plan makes in place of recordings.
-func (f *readFlags) made(plan *scenarios.Plan) {
+// useGenerated replaces recordings with the sessions that the plan generates.
+func (f *readFlags) useGenerated(plan *scenarios.Plan) {
 	f.generate = plan.Design.Scenario.Sessions.Generate
 	if plan.Design.Scenario.Users.Any() {
 		f.draw = plan.Draw
@@ -310,7 +310,7 @@ func (f *runFlags) sessions(
 	cmd *cobra.Command, plan *scenarios.Plan, args []string,
 ) (corpus *traces.Corpus, err error) {
 	s := &plan.Design.Scenario.Sessions
-	f.read.made(plan)
+	f.read.useGenerated(plan)
 	if !f.dryRun {
 		f.read.listener = plan.Listener()
 	}

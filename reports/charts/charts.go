@@ -37,7 +37,7 @@ func (d Drawing) In(form Form) Drawing {
 
 // Draw writes the chart in a format of ChartFormats.
 func (d Drawing) Draw(w io.Writer, format string) error {
-	c, err := d.made()
+	c, err := d.build()
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (d Drawing) Draw(w io.Writer, format string) error {
 
 // Beside returns what belongs beside a picture: its data, and a caption if the picture has no title.
 func (d Drawing) Beside() (data *document.Table, caption string, err error) {
-	c, err := d.made()
+	c, err := d.build()
 	if err != nil {
 		return nil, "", err
 	}
@@ -56,7 +56,7 @@ func (d Drawing) Beside() (data *document.Table, caption string, err error) {
 	return c.Data(), caption, nil
 }
 
-func (d Drawing) made() (*document.Chart, error) {
+func (d Drawing) build() (*document.Chart, error) {
 	c, err := d.chart()
 	if err != nil {
 		return nil, fmt.Errorf("drawing %s: %w", d.Name, err)

@@ -50,7 +50,7 @@ func (d Drawing) picture() (*document.Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.titled()
+	s.addTitle()
 	broad, err := newSketch(c, screen).picture()
 	if err == nil {
 		broad.Narrow, err = s.picture()

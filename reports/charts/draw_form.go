@@ -154,8 +154,8 @@ func (f Form) paper(c *document.Chart, how look) (*sketch, error) {
 	return s, nil
 }
 
-// titled puts the title above the panels of a chart that has none.
-func (s *sketch) titled() {
+// addTitle puts the title above the panels of a chart that has none.
+func (s *sketch) addTitle() {
 	s.heading = wrapped(s.title, s.width-2*s.margin, s.chart.Title)
 	s.height += lineHeight(s.title)*vg.Length(len(s.heading)) + lineGap
 }

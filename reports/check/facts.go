@@ -70,8 +70,8 @@ func (c *fact) had() string {
 	return factFigure(c.before)
 }
 
-// was returns the value of a session in the baseline.
-func (c *fact) was(id string) float64 {
+// valueBefore returns the value of a session in the baseline.
+func (c *fact) valueBefore(id string) float64 {
 	if v, ok := c.own[id]; ok {
 		return v
 	}
@@ -164,7 +164,7 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 // costs, in the sessions that the baseline has too, for other sessions have other answers; settings by a replay.
 func (in *Input) price(c *fact) (more map[string]float64, ok bool, err error) {
 	if c.name != validate.FactOutput {
-		return in.Price(c.name, c.was)
+		return in.Price(c.name, c.valueBefore)
 	}
 	for id, was := range c.own {
 		now := in.Sessions[id].Facts[c.name]

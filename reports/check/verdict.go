@@ -119,7 +119,7 @@ func (v *verdict) prepare(b *Baseline) {
 	}
 	base := v.rule.Bar.Value
 	if v.rule.Kind.relative() {
-		if v.compared(b); v.result.Status == Unjudged {
+		if v.setBaseline(b); v.result.Status == Unjudged {
 			return
 		}
 		base = mean(v.then)
@@ -137,8 +137,8 @@ func (v *verdict) prepare(b *Baseline) {
 
 func unbounded(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
-// compared sets the values of the baseline, or says why there are none.
-func (v *verdict) compared(b *Baseline) {
+// setBaseline sets the values of the baseline, or says why there are none.
+func (v *verdict) setBaseline(b *Baseline) {
 	name, file := v.rule.Metric.Name, v.shared.file.Baseline
 	switch {
 	case v.held != nil:

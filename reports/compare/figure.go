@@ -84,9 +84,9 @@ func (c *Comparison) Changed() bool {
 	return slices.ContainsFunc(c.Figures, func(f Figure) bool { return f.Changed() })
 }
 
-// shown returns the figures that a table has: all if they or metrics were asked for,
+// selectFigures returns the figures that a table has: all if they or metrics were asked for,
 // otherwise the figures of the run table, then the classes of cost and of misses that changed.
-func (r *Report) shown(c *Comparison) []Figure {
+func (r *Report) selectFigures(c *Comparison) []Figure {
 	var list []Figure
 	for _, summary := range []bool{true, false} {
 		for _, f := range c.Figures {
@@ -149,7 +149,7 @@ func (r *Report) headline(c *Comparison) document.Text {
 	f := c.Figure(results.NameCost)
 	cut := c.cutShort()
 	switch {
-	case !c.Changed() && len(c.told()) == 0:
+	case !c.Changed() && len(c.commonNames()) == 0:
 		text.Lead = "Nothing to compare between " + c.Base + " and " + c.Other
 	case !c.Changed():
 		text.Lead = "No difference in " + r.sameIn(c) + " between " + c.Base + " and " + c.Other
@@ -234,13 +234,13 @@ func moves(c *Comparison) string {
 // sameIn names the metrics in which nothing differs.
 func (r *Report) sameIn(c *Comparison) string {
 	if r.Chosen {
-		return document.Few(c.told())
+		return document.Few(c.commonNames())
 	}
 	return "any metric"
 }
 
-// told returns the names of the metrics that both sides have.
-func (c *Comparison) told() []string {
+// commonNames returns the names of the metrics that both sides have.
+func (c *Comparison) commonNames() []string {
 	var names []string
 	for i := range c.Figures {
 		if c.Figures[i].Verdict != Missing {

@@ -46,7 +46,7 @@ func (r *Report) sections(comment bool) []document.Section {
 			same = append(same, document.Text{Text: "no difference in any metric: " + heading, Notes: c.Notes})
 			continue
 		}
-		s := document.Section{Name: heading, Notes: c.Notes, Blocks: []document.Block{r.table(c, r.shown(c))}}
+		s := document.Section{Name: heading, Notes: c.Notes, Blocks: []document.Block{r.table(c, r.selectFigures(c))}}
 		if comment {
 			head := r.headline(c)
 			s.Name, s.Notes, s.Blocks = head.Lead, nil, slices.Insert(s.Blocks, 0, document.Block(head))

@@ -77,7 +77,7 @@ func TestShown(t *testing.T) {
 	r := compared(t, Options{}, Input{"x", before()}, Input{"y", after()})
 	want := []string{"cost_usd", "cache_hit_ratio", "misses", "compactions", "added_latency_seconds", "cost_usd_read"}
 	var got []string
-	for _, f := range r.shown(&r.Comparisons[0]) {
+	for _, f := range r.selectFigures(&r.Comparisons[0]) {
 		got = append(got, f.Metric.Name)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

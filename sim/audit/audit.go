@@ -124,13 +124,13 @@ func (a *auditor) session(s *traces.Session) {
 		duplicates := a.results.thread(s, thread)
 		ends[i] = a.content.thread(s, thread, start(s, int32(i), ends), func(b int32) bool { return duplicates[b] })
 	}
-	a.lost(s, table.Threads, a.simulated[s.ID])
+	a.addLosses(s, table.Threads, a.simulated[s.ID])
 }
 
-// lost adds the compactions of a session whose next call is in the period and that cost more than they
+// addLosses adds the compactions of a session whose next call is in the period and that cost more than they
 // saved. No log shows most summary calls, so the figures come from a simulation of the recording, the
 // same as in sim audit --compactions.
-func (a *auditor) lost(s *traces.Session, threads [][]calls.Call, list []studies.Compaction) {
+func (a *auditor) addLosses(s *traces.Session, threads [][]calls.Call, list []studies.Compaction) {
 	for i := range list {
 		x := &list[i]
 		t := slices.IndexFunc(s.Threads, func(t traces.Thread) bool { return t.ID == x.Thread })

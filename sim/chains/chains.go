@@ -50,7 +50,7 @@ func (o *Observer) Answered(p sim.Point, _, hook string, out strategies.Outcome)
 // Changed records a compaction.
 func (o *Observer) Changed(p sim.Point, layer string, b strategies.Boundary) {
 	if b.Kind.Compacts() {
-		o.sessions[p.Session].compacted(p, layer, &b)
+		o.sessions[p.Session].addCompaction(p, layer, &b)
 	}
 }
 
@@ -128,8 +128,8 @@ func (s *session) at(i int32, round int) place {
 	return place{t.from.last, t.from.since + round + 1}
 }
 
-// compacted records a compaction of a conversation.
-func (s *session) compacted(p sim.Point, layer string, b *strategies.Boundary) {
+// addCompaction records a compaction of a conversation.
+func (s *session) addCompaction(p sim.Point, layer string, b *strategies.Boundary) {
 	t := s.thread(p.Thread)
 	last := t.from.last
 	if n := len(t.own); n > 0 {

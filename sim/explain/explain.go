@@ -23,7 +23,7 @@ const Every = -1
 // configuration's Observer and Record are replaced.
 func Session(c sim.Config, s *traces.Session, whole int) (*studies.Explanation, error) {
 	o := &observer{session: s, whole: whole, open: map[key][]int{}}
-	c.Observer, c.Record = o, o.landed
+	c.Observer, c.Record = o, o.completeCall
 	loop := sim.NewLoop(c)
 	if _, err := loop.Run(s); err != nil {
 		return nil, fmt.Errorf("explain: %w", err)
@@ -107,8 +107,8 @@ func (o *observer) Served(p sim.Point, layer string, r *prompt.Request, out *pro
 // Broke keeps the break detector's verdict on the call that lands next.
 func (o *observer) Broke(_ sim.Point, says string) { o.says = says }
 
-// landed completes the call a record belongs to.
-func (o *observer) landed(r *results.CallRecord) {
+// completeCall completes the call a record belongs to.
+func (o *observer) completeCall(r *results.CallRecord) {
 	says := o.says
 	o.says = ""
 	k := key{r.Thread, r.Start, r.Round < 0}

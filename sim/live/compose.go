@@ -114,9 +114,9 @@ func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.
 		if content.Error || b.Flags&prompt.FlagError != 0 {
 			failed = " failed"
 		}
-		text = fmt.Sprintf("<tool_result number=%d%s>\n%s\n</tool_result>", b.Call, failed, shown(e, b, content))
+		text = fmt.Sprintf("<tool_result number=%d%s>\n%s\n</tool_result>", b.Call, failed, formatEntry(e, b, content))
 	default:
-		text = shown(e, b, content)
+		text = formatEntry(e, b, content)
 	}
 	p.cover(i, text)
 	p.add(i, roleOf(e), text)
@@ -138,8 +138,8 @@ func roleOf(e prompt.Entry) string {
 	return roleUser
 }
 
-// shown returns the text of an entry other than a tool call, in its form.
-func shown(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
+// formatEntry returns the text of an entry other than a tool call, in its form.
+func formatEntry(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 	text, result := clean(content.Text), e.Kind == prompt.KindToolResult
 	whole := withMedia(text, content.Media)
 	switch {

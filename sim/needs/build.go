@@ -139,7 +139,7 @@ func (b *builder) touch(k int32) {
 	switch {
 	case bl.Kind == prompt.KindAttachment:
 		b.brought = append(b.brought, k)
-	case bl.Kind == prompt.KindToolUse && (bl.Op == prompt.OpEdit || bl.Op == prompt.OpWrite) && b.said(k) != nil:
+	case bl.Kind == prompt.KindToolUse && (bl.Op == prompt.OpEdit || bl.Op == prompt.OpWrite) && b.utteranceOf(k) != nil:
 		b.edits = append(b.edits, k)
 	}
 	if bl.Object < 0 || int(bl.Object) >= len(b.changed) {
@@ -174,8 +174,8 @@ func (b *builder) summary(i int32, e *traces.Event) {
 	b.post(i, b.round, e.Summary)
 }
 
-// said returns what was heard of a block, nil for nothing.
-func (b *builder) said(k int32) *utterance {
+// utteranceOf returns what was heard of a block, nil for nothing.
+func (b *builder) utteranceOf(k int32) *utterance {
 	bl := &b.s.Blocks[k]
 	if !says(bl.Kind) || bl.Line <= 0 {
 		return nil
@@ -189,7 +189,7 @@ func (b *builder) post(thread, round int32, span traces.Span) {
 	for k := span.From; k < span.To; k++ {
 		b.threadOf[k], b.roundOf[k] = thread, round
 		b.touch(k)
-		h := b.said(k)
+		h := b.utteranceOf(k)
 		if h == nil {
 			continue
 		}
@@ -221,7 +221,7 @@ func agent(k traces.ThreadKind) bool { return k == traces.ThreadAgent || k == tr
 // uses finds what a block of an answer used if it is a tool call.
 func (b *builder) uses(k int32) {
 	bl := &b.s.Blocks[k]
-	h := b.said(k)
+	h := b.utteranceOf(k)
 	if bl.Kind != prompt.KindToolUse || h == nil {
 		return
 	}
@@ -259,7 +259,7 @@ func (b *builder) value(k int32, bl *prompt.Block, v *argument) {
 	writes := bl.Op == prompt.OpEdit || bl.Op == prompt.OpWrite
 	switch {
 	case v.role == roleOld || v.role == rolePatch:
-		b.replaced(k, v)
+		b.addReplaced(k, v)
 		return
 	case v.role == roleTask:
 		for _, f := range v.lines() {
@@ -293,9 +293,9 @@ func anything(*prompt.Block) bool { return true }
 // given reports whether a block is not an action of the model.
 func given(b *prompt.Block) bool { return b.Kind != prompt.KindToolUse }
 
-// replaced adds the need of the text that an edit replaces: the rarest of its whole
+// addReplaced adds the need of the text that an edit replaces: the rarest of its whole
 // lines, else the rarest of its identifiers. A text that is found nowhere adds none.
-func (b *builder) replaced(k int32, v *argument) {
+func (b *builder) addReplaced(k int32, v *argument) {
 	shown := func(p *prompt.Block) bool {
 		return p.Kind == prompt.KindToolResult || p.Kind == prompt.KindToolUse || p.Kind == prompt.KindAttachment
 	}

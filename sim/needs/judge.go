@@ -280,7 +280,7 @@ func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
 
 // hear counts the directives of a prompt.
 func (j *Judge) hear(block int32, form sight) {
-	n := float64(len(j.x.said(block)))
+	n := float64(len(j.x.directivesOf(block)))
 	if n == 0 {
 		return
 	}

@@ -36,7 +36,7 @@ func (x *Index) Repeats(thread, round int32) []Repeat {
 func (b *builder) repeats(k int32) {
 	bl := &b.s.Blocks[k]
 	result, ok := b.results[bl.Call]
-	h := b.said(k)
+	h := b.utteranceOf(k)
 	if !ok || h == nil || bl.Kind != prompt.KindToolUse || b.failed[bl.Call] {
 		return
 	}
@@ -54,7 +54,7 @@ func (b *builder) repeats(k int32) {
 
 // covers reports whether a block, and the edits of the agent since, have the lines of a result.
 func (b *builder) covers(block, result int32) bool {
-	was, is := b.said(block), b.said(result)
+	was, is := b.utteranceOf(block), b.utteranceOf(result)
 	if was == nil || is == nil {
 		return false
 	}
@@ -64,7 +64,7 @@ func (b *builder) covers(block, result int32) bool {
 	known := map[uint64]bool{}
 	was.eachLine(func(key uint64) { known[key] = true })
 	for i := len(b.edits) - 1; i >= 0 && b.edits[i] > block; i-- {
-		b.said(b.edits[i]).eachLine(func(key uint64) { known[key] = true })
+		b.utteranceOf(b.edits[i]).eachLine(func(key uint64) { known[key] = true })
 	}
 	lines, found := 0, 0
 	is.eachLine(func(key uint64) {

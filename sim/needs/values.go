@@ -61,7 +61,7 @@ func (s *scanner) call(t *traces.Text) *utterance {
 		r := v.role()
 		s.search(v.text, r == rolePatch)
 		if r == rolePatch {
-			removed(v.text, s.all)
+			markRemoved(v.text, s.all)
 		}
 		if len(s.all) > 0 {
 			h.values = append(h.values, argument{r, found{s.count, slices.Clone(s.all)}})
@@ -70,8 +70,8 @@ func (s *scanner) call(t *traces.Text) *utterance {
 	return h
 }
 
-// removed marks what is in the removed lines of a patch.
-func removed(text string, list []mark) {
+// markRemoved marks what is in the markRemoved lines of a patch.
+func markRemoved(text string, list []mark) {
 	for i := range list {
 		list[i].removed = text[strings.LastIndexByte(text[:list[i].from], '\n')+1] == '-'
 	}

@@ -21,7 +21,7 @@ func (j *Judge) read(b *prompt.Block) written {
 	if said := j.x.recorded(b.Digest); said.Len() > 0 {
 		w = written{}
 		for k := said.From; k < said.To; k++ {
-			for _, d := range j.x.said(k) {
+			for _, d := range j.x.directivesOf(k) {
 				w[d.term] = true
 			}
 		}
@@ -71,7 +71,7 @@ func (j *Judge) retell() {
 		if j.Has(block) {
 			continue
 		}
-		for _, d := range j.x.said(block) {
+		for _, d := range j.x.directivesOf(block) {
 			if j.says(d.term) {
 				j.said[recall.Part]++
 			}

@@ -16,8 +16,8 @@ func TestScoresByAgent(t *testing.T) {
 	r := newReport([]Call{
 		call("1", "gpt-5.4", 4, 1, 5), call("2", "gpt-5.3-codex", 6, 1, 6), call("3", "muse", 1, 0, 1),
 	}, 0)
-	r.replicated("1", []float64{6, 5}, 5, 5, true)
-	r.replicated("2", []float64{6, 5}, 6, 7, false)
+	r.addReplications("1", []float64{6, 5}, 5, 5, true)
+	r.addReplications("2", []float64{6, 5}, 6, 7, false)
 	if len(r.Agents) != 2 {
 		t.Fatalf("%+v, want two", r.Agents)
 	}

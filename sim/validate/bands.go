@@ -173,7 +173,7 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 		if inside {
 			b.Inside++
 		}
-		r.replicated(s.ID, drawn, actual, expected[s.ID], inside)
+		r.addReplications(s.ID, drawn, actual, expected[s.ID], inside)
 		means += expected[s.ID]
 		total += actual
 	}

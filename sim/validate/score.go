@@ -231,9 +231,9 @@ func (r *Report) agents() {
 	}
 }
 
-// replicated adds the replications of a session with the recorded and the expected cost, USD, to
+// addReplications adds the replications of a session with the recorded and the expected cost, USD, to
 // its agent's.
-func (r *Report) replicated(session string, samples []float64, actual, expected float64, inside bool) {
+func (r *Report) addReplications(session string, samples []float64, actual, expected float64, inside bool) {
 	k, ok := r.agentOf[session]
 	if !ok {
 		return

@@ -65,7 +65,7 @@ func New(log io.Writer, to Upstreams) (*Recorder, error) {
 	transport.WriteBufferSize, transport.ReadBufferSize = 64<<10, 64<<10
 	transport.MaxIdleConnsPerHost = transport.MaxIdleConns
 	r.proxy = &httputil.ReverseProxy{
-		Rewrite: r.rewrite, Transport: transport, FlushInterval: -1, ModifyResponse: answered, ErrorHandler: unanswered,
+		Rewrite: r.rewrite, Transport: transport, FlushInterval: -1, ModifyResponse: answered, ErrorHandler: refuse,
 		ErrorLog: quiet,
 	}
 	go r.write(log)
@@ -155,8 +155,8 @@ func answered(resp *http.Response) error {
 	return nil
 }
 
-// unanswered tells a client, in the form of both interfaces, why a provider was not reached.
-func unanswered(w http.ResponseWriter, req *http.Request, err error) {
+// refuse tells a client, in the form of both interfaces, why a provider was not reached.
+func refuse(w http.ResponseWriter, req *http.Request, err error) {
 	text := "sim record got no answer: " + err.Error()
 	body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]string{"type": "api_error", "message": text}})
 	if x, ok := req.Context().Value(exchangeKey{}).(*exchange); ok {

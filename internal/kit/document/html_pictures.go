@@ -62,10 +62,10 @@ func (h *markupWriter) figure(x *Figure) error {
 		return nil
 	}
 	if picture.Narrow == nil {
-		h.drawn(picture, "")
+		h.writePicture(picture, "")
 	} else {
-		h.drawn(picture, "broad")
-		h.drawn(picture.Narrow, "narrow")
+		h.writePicture(picture, "broad")
+		h.writePicture(picture.Narrow, "narrow")
 	}
 	if picture.Data != nil && len(picture.Data.Rows) <= maxListed { // for readers who cannot see the picture
 		h.raw("<details><summary>Figures of this chart<span class=\"name\">: ").text(picture.Title).raw("</span></summary>")
@@ -75,8 +75,8 @@ func (h *markupWriter) figure(x *Figure) error {
 	return nil
 }
 
-// drawn writes a picture of a kind.
-func (h *markupWriter) drawn(picture *Picture, kind string) {
+// writePicture writes a picture of a kind.
+func (h *markupWriter) writePicture(picture *Picture, kind string) {
 	const pixels = 4. / 3 // of a page in a point
 	h.raw(fmt.Sprintf("<figure class=\"picture %s\"><img width=\"%.0f\" height=\"%.0f\" alt=\"", kind, picture.Width*pixels, picture.Height*pixels))
 	h.text(picture.Title).raw("\" src=\"data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(picture.SVG) + "\"></figure>\n")

@@ -207,7 +207,7 @@ func (t *Tree) Put(n *yaml.Node, value *yaml.Node, keys ...string) error {
 		switch {
 		case i == len(keys)-1 && child != nil:
 			*child = *value
-			t.moved(value, child)
+			t.keepOrigin(value, child)
 			return nil
 		case i == len(keys)-1:
 			child = value
@@ -220,12 +220,12 @@ func (t *Tree) Put(n *yaml.Node, value *yaml.Node, keys ...string) error {
 		n = child
 	}
 	*n = *value
-	t.moved(value, n)
+	t.keepOrigin(value, n)
 	return nil
 }
 
-// moved keeps the origin of a node that was copied to another.
-func (t *Tree) moved(from, to *yaml.Node) {
+// keepOrigin keeps the origin of a node that was copied to another.
+func (t *Tree) keepOrigin(from, to *yaml.Node) {
 	if origin, ok := t.from[from]; ok {
 		t.from[to] = origin
 	} else {

@@ -184,7 +184,7 @@ func (p *Payback) Next(c *LaterCall, would int64) {
 	} else {
 		gain -= float64(rewritten) * above
 	}
-	p.took(c, gain)
+	p.addCall(c, gain)
 }
 
 // Add adds a later call.
@@ -193,10 +193,10 @@ func (p *Payback) Add(c *LaterCall) {
 	if c.Read > p.Front {
 		price = c.ReadPrice
 	}
-	p.took(c, float64(p.Saved)*price)
+	p.addCall(c, float64(p.Saved)*price)
 }
 
-func (p *Payback) took(c *LaterCall, gain float64) {
+func (p *Payback) addCall(c *LaterCall, gain float64) {
 	p.GainUSD += gain
 	p.Later++
 	p.Context, p.ReadPrice = c.Context, c.ReadPrice

@@ -170,7 +170,7 @@ func Families[F interface{ Top() *Part }](agent string, opts *traces.Options, fi
 			if of[root] == nil {
 				of[root] = s
 			}
-			p.started(tasks)
+			p.addTasks(tasks)
 			s.join(p, !own)
 		}
 	}
@@ -185,13 +185,13 @@ func Families[F interface{ Top() *Part }](agent string, opts *traces.Options, fi
 	return list
 }
 
-// started adds the tool calls that started the sub-agents of a part, and of those below it.
-func (p *Part) started(tasks map[string]prompt.Digest) {
+// addTasks adds the tool calls that addTasks the sub-agents of a part, and of those below it.
+func (p *Part) addTasks(tasks map[string]prompt.Digest) {
 	for id, d := range p.Tasks {
 		tasks[id] = d
 	}
 	for _, b := range p.Below {
-		b.started(tasks)
+		b.addTasks(tasks)
 	}
 }
 

@@ -201,7 +201,7 @@ func (f *File) line(opts traces.Options, ln Line, parse func(Line) error) error 
 	if objects == nil {
 		return f.accept(ln, err)
 	}
-	f.joined(ln.Number, len(objects))
+	f.tellJoined(ln.Number, len(objects))
 	ln.Torn = false
 	for _, ln.Text = range objects {
 		if err := f.accept(ln, parse(ln)); err != nil {
@@ -211,8 +211,8 @@ func (f *File) line(opts traces.Options, ln Line, parse func(Line) error) error 
 	return nil
 }
 
-// joined tells that a line holds several objects.
-func (f *File) joined(line, objects int) {
+// tellJoined tells that a line holds several objects.
+func (f *File) tellJoined(line, objects int) {
 	f.Problems.Add(f.Name, line, "%d objects are on one line, as two programs leave them that write one file; each is read as a line", objects)
 }
 
@@ -390,7 +390,7 @@ func (f *File) ReadObjects(ctx context.Context, opts traces.Options, in traces.I
 		return f.Read(ctx, opts, in, func(ln Line) error {
 			n, err := Objects(ln.Text, ln.Number, none, object)
 			if n > 1 {
-				f.joined(ln.Number, n)
+				f.tellJoined(ln.Number, n)
 			}
 			return err
 		})

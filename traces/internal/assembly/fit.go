@@ -115,7 +115,7 @@ func (f *fitter) begin() int {
 	}
 	f.s.layPrefix(f.t, summary)
 	rd.total = Tokens(f.t.Ahead) + Tokens(rd.Before)
-	f.done(rd)
+	f.endAt(rd)
 	return 1
 }
 
@@ -153,7 +153,7 @@ func (f *fitter) rounds(first int) {
 			inferred.Source, inferred.Line = rd.Source, rd.Line
 			f.events = append(f.events, inferred)
 		}
-		f.done(rd)
+		f.endAt(rd)
 		if slices.ContainsFunc(events, func(e Event) bool { return e.Kind == traces.EventCompact }) {
 			f.last = nil
 		}
@@ -165,8 +165,8 @@ func (f *fitter) rounds(first int) {
 	f.t.Happened = append(f.events, rest...)
 }
 
-// done makes a round the last call.
-func (f *fitter) done(rd *Round) {
+// endAt makes a round the last call.
+func (f *fitter) endAt(rd *Round) {
 	f.last, f.total, f.reply, f.fixed, f.final = rd, rd.total, rd.Reply, false, rd.Final
 	if !f.s.Exact {
 		return

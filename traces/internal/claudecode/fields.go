@@ -144,7 +144,7 @@ func (p *parser) field(h *header, name []byte) {
 	case "data":
 		p.progress(h, h.line)
 	case "attachment", "rendered":
-		p.attached(&h.attachment, string(name) == "rendered")
+		p.readAttachment(&h.attachment, string(name) == "rendered")
 	case "compactMetadata", "microcompactMetadata":
 		p.metadata(&h.boundary)
 	case "modelUsage":
@@ -270,7 +270,7 @@ func (p *parser) finish(h *header) error {
 	case "assistant":
 		return p.assistant(h)
 	case "attachment":
-		p.injected(h)
+		p.addAttachment(h)
 		return nil
 	case "system":
 		p.system(h)

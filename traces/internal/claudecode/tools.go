@@ -176,8 +176,8 @@ var announcements = map[string]traces.Announcement{
 	"mcp_instructions_delta": traces.AnnouncedServers,
 }
 
-// attached reads an attachment, or its rendered text beside it.
-func (p *parser) attached(a *attachment, rendered bool) {
+// readAttachment reads an attachment, or its rendered text beside it.
+func (p *parser) readAttachment(a *attachment, rendered bool) {
 	if rendered {
 		p.gather(&a.rendered)
 		return
@@ -302,8 +302,8 @@ func (a *attachment) name() []byte {
 	return nil
 }
 
-// injected adds an attachment line.
-func (p *parser) injected(h *header) {
+// addAttachment adds an attachment line.
+func (p *parser) addAttachment(h *header) {
 	if len(p.src.answers) == 0 && string(h.attachment.typ) == "environment" {
 		p.src.opens = true
 	}

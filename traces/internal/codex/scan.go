@@ -266,7 +266,7 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 	case e.typ == "" || (e.typ == tokenCount) != (info == '{'): // no other event has counts
 		return errNoCounts
 	case info != '{':
-		ro.completed(e.typ, it.Line)
+		ro.countAnswer(e.typ, it.Line)
 		return nil
 	}
 	var sums, counts []byte
@@ -317,8 +317,8 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 	return nil
 }
 
-// completed counts the answer of a turn that is over and that no token count followed.
-func (ro *rollout) completed(typ string, line int32) {
+// countAnswer counts the answer of a turn that is over and that no token count followed.
+func (ro *rollout) countAnswer(typ string, line int32) {
 	if typ != "task_complete" {
 		return
 	}

@@ -216,7 +216,7 @@ func (f *file) parse(ln assembly.Line) error {
 	case "session.compaction_start":
 		f.compacting, f.beside = true, nil
 	case "session.compaction_complete":
-		f.compacted(t, ln.Number, at, d)
+		f.takeSummary(t, ln.Number, at, d)
 	case "session.truncation":
 		t.visible = max(0, t.visible-max(0, d.Removed))
 	case "assistant.turn_start":
@@ -289,8 +289,8 @@ func (f *file) answer(t *thread, line int, at int64, d *data) {
 	f.open = append(f.open, c)
 }
 
-// compacted takes a summary. It was made beside the conversation, whose messages since then stay.
-func (f *file) compacted(t *thread, line int, at int64, d *data) {
+// takeSummary takes a summary. It was made beside the conversation, whose messages since then stay.
+func (f *file) takeSummary(t *thread, line int, at int64, d *data) {
 	if d.Success != nil && !*d.Success {
 		f.compacting, f.beside = false, nil
 		return

@@ -103,7 +103,7 @@ func texts(text []byte) (list []traces.Text) {
 		return nil
 	}
 	d, _ := e.data() // what cannot be read has no blocks
-	mk, m := assembly.Maker{Keep: true}, d.said(e.Type)
+	mk, m := assembly.Maker{Keep: true}, d.messageOf(e.Type)
 	if where, _ := e.place(); where.replaces() {
 		for _, p := range m.Content {
 			if p.Text != "" {

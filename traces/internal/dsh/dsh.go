@@ -164,8 +164,8 @@ type message struct {
 	} `json:"source"`
 }
 
-// said returns the message of an event. The model's message has no role in the first versions.
-func (d *data) said(typ string) *message {
+// messageOf returns the message of an event. The model's message has no role in the first versions.
+func (d *data) messageOf(typ string) *message {
 	m := &d.Message
 	if m.Content == nil {
 		m = &d.message
@@ -204,7 +204,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), ids: map[string]bool{}}
 	err := f.Read(ctx, opts, in, f.parse)
 	f.cutOff(0)
-	f.unused()
+	f.billUnused()
 	return f, err
 }
 
@@ -248,11 +248,11 @@ func (f *file) parse(ln assembly.Line) error {
 	case "assistant/message":
 		f.answer(ln.Number, at, d)
 	case "user/message":
-		f.said(ln.Number, at, assembly.StepInput, &d.message, where)
+		f.addMessage(ln.Number, at, assembly.StepInput, &d.message, where)
 	case "tool/result":
-		f.said(ln.Number, at, assembly.StepResult, &d.Message, where)
+		f.addMessage(ln.Number, at, assembly.StepResult, &d.Message, where)
 	case "compaction/summary":
-		f.unused()
+		f.billUnused()
 		u := d.Usage.counts()
 		if u.Bad = !u.OK; u.OK && f.reads && !d.Usage.Read.Logged {
 			f.Lacks(1, ln.Number, "the counts of a summary lack what was read from the cache; the counts of calls have it")
@@ -286,8 +286,8 @@ func (f *file) part(line int, d *data) error {
 	return nil
 }
 
-// unused bills a summary whose message did not come: the client was stopped between the two, or the message does not say what it replaces.
-func (f *file) unused() {
+// billUnused bills a summary whose message did not come: the client was stopped between the two, or the message does not say what it replaces.
+func (f *file) billUnused() {
 	if c := f.summary; c != nil {
 		f.summary = nil
 		f.AddBeside("summary@"+c.model, "", c.at, c.line, c.model, c.usage)
@@ -328,7 +328,7 @@ func (f *file) show(blocks []assembly.Block) { f.surface = append(f.surface, sur
 
 // answer takes a message of the model, whose counts a chunk had before.
 func (f *file) answer(line int, at int64, d *data) {
-	m := d.said("assistant/message")
+	m := d.messageOf("assistant/message")
 	u := d.Usage.counts()
 	f.reads = f.reads || d.Usage != nil && d.Usage.Read.Logged
 	if f.chunk != nil && !f.step.other(stepID{d.Turn, d.Step}) {
@@ -361,9 +361,9 @@ func (f *file) cutOff(line int32) {
 		assembly.Step{Kind: assembly.StepCount, At: f.End, Model: f.model, Usage: u, Final: u.OK})
 }
 
-// said takes what a person, the client or a tool said. A message in place of others is a
+// addMessage takes what a person, the client or a tool said. A message in place of others is a
 // summary, if a summary was made, or what is left of a result.
-func (f *file) said(line int, at int64, kind assembly.StepKind, m *message, where place) {
+func (f *file) addMessage(line int, at int64, kind assembly.StepKind, m *message, where place) {
 	c := f.summary
 	if f.hide(where); !where.replaces() || c == nil {
 		blocks := m.blocks(f.Maker)

@@ -186,7 +186,7 @@ func (f *file) parse(ln assembly.Line) error {
 		f.asked = ""
 		f.add(s)
 	case "context.append_message":
-		f.add(assembly.Step{Kind: assembly.StepInput, At: at, Line: int32(ln.Number), Blocks: l.said(f.Maker)})
+		f.add(assembly.Step{Kind: assembly.StepInput, At: at, Line: int32(ln.Number), Blocks: l.userBlocks(f.Maker)})
 	case "context.append_loop_event":
 		return f.step(&l.Event, at, ln.Number)
 	}
@@ -285,8 +285,8 @@ func (f *file) end(at int64, line int, id string, u *usage) {
 	f.reply, f.results, f.counts, f.begun = nil, nil, nil, 0
 }
 
-// said returns the blocks of a message that is not of the model. What a person did not write is the client's.
-func (l *line) said(mk assembly.Maker) (list []assembly.Block) {
+// userBlocks returns the blocks of a message that is not of the model. What a person did not write is the client's.
+func (l *line) userBlocks(mk assembly.Maker) (list []assembly.Block) {
 	for _, p := range l.Message.Content {
 		switch own := l.Message.Origin.Kind != "" && l.Message.Origin.Kind != "user"; {
 		case p.Type != "text":
@@ -337,7 +337,7 @@ func texts(text []byte) []traces.Text {
 	mk := assembly.Maker{Keep: true}
 	switch {
 	case l.Type == "context.append_message":
-		return assembly.TextsOf(l.said(mk))
+		return assembly.TextsOf(l.userBlocks(mk))
 	case l.Type == "context.apply_compaction":
 		return assembly.TextsOf([]assembly.Block{mk.Text(prompt.KindSummary, cmp.Or(l.Context, l.Summary))})
 	case l.Event.Type == "tool.result":

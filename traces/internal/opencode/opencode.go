@@ -252,13 +252,13 @@ func (x *export) add(m *message, line int32) {
 	x.end = max(x.end, created, completed)
 	mk := assembly.Maker{Ear: x.ear, Unknown: x.Unknown}
 	if m.Info.Role == "user" {
-		r.Add(&assembly.Step{Kind: assembly.StepInput, At: created, Line: line, Blocks: said(mk, m)})
+		r.Add(&assembly.Step{Kind: assembly.StepInput, At: created, Line: line, Blocks: userBlocks(mk, m)})
 		return
 	}
 	x.clear(created, line)
 	blocks := answered(mk, m, name)
 	if string(m.Info.Summary) == "true" {
-		x.summarized(m, completed, line, blocks)
+		x.takeSummary(m, completed, line, blocks)
 		return
 	}
 	// The request starts when the message is created. The response ends when its
@@ -324,9 +324,9 @@ func (m *message) usage() assembly.Usage {
 	return assembly.Counts(t.Input, t.Cache.Read, t.Cache.Write, output, t.Total, t.Reasoning.N)
 }
 
-// summarized handles the answer to a compaction, which replaces what came
+// takeSummary handles the answer to a compaction, which replaces what came
 // before. The message that asked for it has a part that says why.
-func (x *export) summarized(m *message, completed int64, line int32, blocks []assembly.Block) {
+func (x *export) takeSummary(m *message, completed int64, line int32, blocks []assembly.Block) {
 	var summary []assembly.Block
 	for _, b := range blocks {
 		if b.Kind == prompt.KindText {
@@ -341,9 +341,9 @@ func (x *export) summarized(m *message, completed int64, line int32, blocks []as
 	})
 }
 
-// said returns the blocks of a user's message. Texts that the client adds are
+// userBlocks returns the blocks of a user's message. Texts that the client adds are
 // no prompt.
-func said(mk assembly.Maker, m *message) []assembly.Block {
+func userBlocks(mk assembly.Maker, m *message) []assembly.Block {
 	var list []assembly.Block
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; {
@@ -424,7 +424,7 @@ func textsOf(text []byte) (list []traces.Text) {
 		if err != nil {
 			return nil
 		}
-		list = append(list, assembly.TextsOf(said(f.Maker, m))...)
+		list = append(list, assembly.TextsOf(userBlocks(f.Maker, m))...)
 		list = append(list, assembly.TextsOf(answered(f.Maker, m, x.ID+strconv.Itoa(n)))...)
 		n++
 		return nil

@@ -2,8 +2,8 @@ package pi
 
 import "github.com/compactsim/compactsim/traces/internal/assembly"
 
-// summarized adds to a compaction the counts of its calls: two where it cuts a turn and messages precede that turn.
-func (f *file) summarized(l *line, s *assembly.Step) {
+// addSummaryCalls adds to a compaction the counts of its calls: two where it cuts a turn and messages precede that turn.
+func (f *file) addSummaryCalls(l *line, s *assembly.Step) {
 	if l.Usage == nil {
 		return
 	}

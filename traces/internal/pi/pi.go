@@ -186,7 +186,7 @@ func (f *file) parse(ln assembly.Line) error {
 	f.model = cmp.Or(l.Message.Model, f.model)
 	switch l.Type {
 	case "compaction":
-		f.summarized(&l, &steps[0])
+		f.addSummaryCalls(&l, &steps[0])
 	case "branch_summary", "usage":
 		if l.Usage != nil {
 			// It keeps the cache warm, or sums up a branch which was left.
