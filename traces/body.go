@@ -19,6 +19,9 @@ type body struct {
 	Index          any
 }
 
+// StoreVersion identifies what the body of a session is read by.
+func (*body) StoreVersion() string { return Readers() }
+
 // away says where the body of a session is, and answers what is asked of every session.
 type away struct {
 	from        source

@@ -182,7 +182,7 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		f.sample = true
 		c, err = agents.ReadFS(ctx, opts, synthetic.Samples())
 	} else {
-		if f.kept = f.openStore(); f.kept != nil {
+		if f.kept = f.openStore(cmd); f.kept != nil {
 			opts.Store = f.kept
 		}
 		var inputs *traces.Inputs

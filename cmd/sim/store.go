@@ -18,21 +18,26 @@ func storeFolder() (string, error) {
 	return filepath.Join(dir, "compactsim", "sessions"), err
 }
 
-// openStore returns the store of parsed sessions; nil with --no-store, or for a
+// openStore returns the store of parsed sessions; nil with --no-store, or, with a warning, for a
 // user without a cache folder.
-func (f *readFlags) openStore() *store.Store {
+func (f *readFlags) openStore(cmd *cobra.Command) *store.Store {
 	if f.noStore {
 		return nil
 	}
 	dir, err := storeFolder()
-	if err != nil {
-		return nil
+	if err == nil {
+		var s *store.Store
+		if s, err = store.Open(dir, new(needs.Index)); err == nil {
+			return s
+		}
 	}
-	s, err := store.Open(dir, new(needs.Index))
-	if err != nil {
-		return nil
-	}
-	return s
+	warnUnkept(cmd, err)
+	return nil
+}
+
+// warnUnkept says, even with -q, that the next run will be as slow as this one.
+func warnUnkept(cmd *cobra.Command, err error) {
+	say(cmd.ErrOrStderr(), "warning: parsed sessions are not kept: %v; --no-store does not try", err)
 }
 
 // closeStore reports what could not be stored.
@@ -40,8 +45,8 @@ func (f *readFlags) closeStore(cmd *cobra.Command) {
 	if f.kept == nil {
 		return
 	}
-	if err := f.kept.Close(); err != nil && !f.quiet {
-		say(cmd.ErrOrStderr(), "warning: parsed sessions are not kept: %v; --no-store does not try", err)
+	if err := f.kept.Close(); err != nil {
+		warnUnkept(cmd, err)
 	}
 }
 
@@ -49,7 +54,7 @@ func newTracesStore() *cobra.Command {
 	return group("store", "Show or remove what is kept of sessions that were read",
 		`Sessions that were read are kept in the user's cache folder, so that the next run over the same files starts
 at once: numbers, paths, names of tools and models, and digests of what was said, but no text. A file that has
-changed is read again. The folder holds 1 GiB at most; what was used longest ago goes first.`,
+changed is read again, and all files after an upgrade whose readers differ. The folder holds 1 GiB at most; what was used longest ago goes first.`,
 		listing("Say where parsed sessions are kept and how much they take", storeTable), newStoreClean())
 }
 

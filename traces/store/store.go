@@ -2,8 +2,9 @@
 // any moment: an entry that is missing, damaged, or from another program is computed again, from files that must still be there.
 //
 // An entry is a value in the form that its type has in memory, under a digest of its own. It has the name of a key,
-// the program, and the layout of the type, so that a program does not read what another one, or an earlier state of
-// itself, has written: a program is known by the size and the time of its file. Entries are written beside their place and renamed: any number of programs may use a folder.
+// the layout of the type, and the version of what computed it, so that a program does not read what another one, or an
+// earlier state of itself, has computed otherwise. A type that says its version has that one, whatever the program; the version of all other types is
+// the program, known by the size and the time of its file. Entries are written beside their place and renamed: any number of programs may use a folder.
 package store
 
 import (
@@ -67,8 +68,16 @@ func (s *Store) buffer(n int) *[]byte {
 // kind is how values of a type are kept.
 type kind struct {
 	form
-	layout string
-	err    error
+	layout  string
+	version string // "" for the program's
+	err     error
+}
+
+// Versioned is a type, used through a pointer, whose entries depend on less than the whole program.
+type Versioned interface {
+	// StoreVersion returns the version of what computes the values, the same for all values of the type. Programs that
+	// have the same one read each other's entries. "" stands for a version that is not known: the program's.
+	StoreVersion() string
 }
 
 // Open returns the store in a folder, which is made when the first entry is
@@ -101,6 +110,9 @@ func (s *Store) kind(t reflect.Type) kind {
 	if !ok {
 		k.layout = s.forms.layout(t)
 		k.form, k.err = s.forms.of(t.Elem())
+		if v, ok := reflect.New(t.Elem()).Interface().(Versioned); ok {
+			k.version = v.StoreVersion()
+		}
 		s.known[t] = k
 	}
 	return k
@@ -108,7 +120,7 @@ func (s *Store) kind(t reflect.Type) kind {
 
 // name returns the file of a key, and the seed of the entry's digest, so that an entry under the name of another one is none.
 func (s *Store) name(key string, k kind) (file string, seed uint64) {
-	h := xxh3.HashString128(s.program + "\x00" + k.layout + "\x00" + key)
+	h := xxh3.HashString128(cmp.Or(k.version, s.program) + "\x00" + k.layout + "\x00" + key)
 	return filepath.Join(s.dir, fmt.Sprintf("%x%s", h.Bytes(), suffix)), h.Lo
 }
 

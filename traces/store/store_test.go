@@ -160,6 +160,36 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// versioned says its version, which the test changes.
+type versioned struct{ N int32 }
+
+var version string
+
+func (*versioned) StoreVersion() string { return version }
+
+// An entry of a type that says its version is read by every program of that version, and by no program of another one.
+func TestVersioned(t *testing.T) {
+	dir := t.TempDir()
+	get := func(program, of string) bool {
+		s := open(t, dir)
+		s.Share(program)
+		version = of
+		var v versioned
+		return s.Get("k", &v) && v.N == 7 || !s.Put("k", &versioned{7})
+	}
+	for _, tc := range []struct {
+		program, version string
+		read             bool
+	}{
+		{"today", "1", false}, {"tomorrow", "1", true}, {"tomorrow", "2", false}, {"today", "1", true},
+		{"today", "", false}, {"tomorrow", "", false}, {"tomorrow", "", true},
+	} {
+		if got := get(tc.program, tc.version); got != tc.read {
+			t.Errorf("program %s, version %q: read is %v", tc.program, tc.version, got)
+		}
+	}
+}
+
 // Nobody else may read a folder or an entry, and nothing but entries stays in it.
 func TestPermissions(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -19,6 +19,9 @@ type kept struct {
 	Made  []keptSession
 }
 
+// StoreVersion identifies what files are read by.
+func (*kept) StoreVersion() string { return traces.Readers() }
+
 // keptFile is what was found in a file.
 type keptFile struct {
 	Found
