@@ -130,7 +130,7 @@ func (p *foretold) bills(run *results.Run, in *check.Input) (map[string]*validat
 	return bySession, nil
 }
 
-// fillPrediction fills in what the sessions of a billed cell were billed and fillPrediction to be.
+// fillPrediction fills in what the sessions of a billed cell were billed and predicted to be.
 func fillPrediction(c *results.Cell, bills map[string]*validate.Expect) {
 	for i, row := range c.Rows {
 		if e := bills[row.Session]; e != nil {

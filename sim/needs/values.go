@@ -70,7 +70,7 @@ func (s *scanner) call(t *traces.Text) *utterance {
 	return h
 }
 
-// markRemoved marks what is in the markRemoved lines of a patch.
+// markRemoved marks what is in the removed lines of a patch.
 func markRemoved(text string, list []mark) {
 	for i := range list {
 		list[i].removed = text[strings.LastIndexByte(text[:list[i].from], '\n')+1] == '-'

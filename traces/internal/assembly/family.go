@@ -185,7 +185,7 @@ func Families[F interface{ Top() *Part }](agent string, opts *traces.Options, fi
 	return list
 }
 
-// addTasks adds the tool calls that addTasks the sub-agents of a part, and of those below it.
+// addTasks adds the tool calls that started the sub-agents of a part, and of those below it.
 func (p *Part) addTasks(tasks map[string]prompt.Digest) {
 	for id, d := range p.Tasks {
 		tasks[id] = d
