@@ -66,7 +66,7 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 	l.sides++
 	*b = background{
 		thread: t.id, layer: int32(layer), intent: *in, context: b.context, deleted: b.deleted,
-		model: l.callModel(t, in), ttl: l.lifetime(t, in), event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, running: true,
+		model: l.callModel(t, in), ttl: t.head.Lifetime(in), event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, running: true,
 	}
 	b.deleted.reset()
 	if !in.Own && in.Model == "" {
@@ -140,14 +140,14 @@ func (l *Loop) landBackground(t *thread, f *flight) {
 // nextTurn appends what the last turn answered and the results of its tools.
 func (l *Loop) nextTurn(t *thread, b *background, f *flight) {
 	mark := uint64(b.side)<<16 | uint64(b.turn)
-	reply := injected(prompt.KindText, b.intent.Source, max(1, f.answer.Output))
+	reply := client.Injected(prompt.KindText, b.intent.Source, max(1, f.answer.Output))
 	reply.Digest = reply.Digest.ExtendInt(mark)
 	b.context.Add(reply)
-	results := injected(prompt.KindPrompt, b.intent.Source+" results", max(1, b.intent.TurnInput))
+	results := client.Injected(prompt.KindPrompt, b.intent.Source+" results", max(1, b.intent.TurnInput))
 	results.Digest = results.Digest.ExtendInt(mark)
 	b.context.Add(results)
-	if !b.intent.Own && t.replay.assembly.header {
-		l.forkHead(t, &b.context)
+	if !b.intent.Own && t.replay.heads.Assembly.Header {
+		t.head.Fork(&b.context)
 	}
 }
 
@@ -168,7 +168,7 @@ func (l *Loop) await(t *thread, hook, layer int) {
 // a compaction of the thread. The end of the thread's wait dissolves it.
 func (l *Loop) detectDeadlock(t *thread) {
 	if i := t.waiting - 1; i >= 0 && t.behind>>i&1 != 0 {
-		t.replay.refuse(t.layers[i].Name(), prompt.FailDeadlock)
+		t.replay.Refuse(t.layers[i].Name(), prompt.FailDeadlock)
 	}
 }
 

@@ -1,8 +1,6 @@
 package sim
 
-import (
-	"github.com/compactsim/compactsim/strategies"
-)
+import "github.com/compactsim/compactsim/strategies"
 
 // eventKind says what happens at an event.
 type eventKind uint8

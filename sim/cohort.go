@@ -33,7 +33,7 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 		return nil, err
 	}
 	for _, s := range l.replays {
-		l.clock.user = uint64(s.place)
+		l.clock.user = uint64(s.heads.User)
 		for i := range s.session.Threads {
 			if t := &s.session.Threads[i]; t.Parent < 0 {
 				l.clock.schedule(s.origin+t.Delay, eventStart, s.base+int32(i))
@@ -179,13 +179,13 @@ func (l *Loop) seat(i int, session *traces.Session) error {
 		return fmt.Errorf("session %s: organisation %d, user %d: want 1 or more, and 0 or more", session.ID, p.Owner, p.User)
 	}
 	l.usersThrough(p.User)
-	s.owner, s.organisation, s.client, s.release, s.assembly = p.Owner, p.Organisation, p.Client, p.Version, p.Assembly
-	s.place, s.seat = p.User, l.users[p.User].seat()
+	s.heads.Owner, s.organisation, s.client, s.release, s.heads.Assembly = p.Owner, p.Organisation, p.Client, p.Version, p.Assembly
+	s.heads.User, s.seat = p.User, l.users[p.User].seat()
 	if of := l.config.Strategy.For(session.Agent, session.Version(), session.Variant); of != s.strategy {
 		s.strategy, s.ends = of, l.config.Overflow.ends(of)
 	}
-	if s.assembly == nil {
-		s.assembly = l.assembly
+	if s.heads.Assembly == nil {
+		s.heads.Assembly = l.assembly
 	}
 	if s.levels = p.Levels; s.levels == nil {
 		s.levels = &l.config.Levels
@@ -220,7 +220,7 @@ func (l *Loop) prepare(s *replay, i int32) error {
 		layer.Reset()
 		if l, ok := layer.(strategies.Choosy); ok && i == 0 {
 			if why := l.Unfit(s.session); why != "" {
-				s.refuse(layer.Name(), why)
+				s.Refuse(layer.Name(), why)
 			}
 		}
 	}

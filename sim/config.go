@@ -15,8 +15,8 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/breaks"
-	"github.com/compactsim/compactsim/sim/changes"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -237,24 +237,18 @@ const largeWindows = "2.1.204"
 
 // Assembly is how the client of a session assembles requests, and the events that happen
 // to it. Use does not change it: sessions of several loops may share one.
-type Assembly struct {
-	client.Assembly
-	variables client.Variables
-	changes   []changes.Change
-	header    bool // the billing header is in the cache key
-	laid      bool // the head differs from the recording's
-}
+type Assembly = head.Assembly
 
 // Assemble returns an assembly with events, at most changes.Max, that happen to every
 // session that has it. Neither may be one that its Validate refuses.
-func Assemble(a client.Assembly, events []client.Event) *Assembly {
-	return &Assembly{
-		Assembly: a, variables: a.Env.Variables(), changes: changes.Compile(events),
-		header: a.System.Divided() && a.HeaderInKey(),
-		laid: a.System.Divided() || a.System.ToolMarker == client.ToolMarkerLast || a.System.MCPTools > 0 ||
-			a.System.AgentMemory.Tokens > 0,
-	}
-}
+func Assemble(a client.Assembly, events []client.Event) *Assembly { return head.Assemble(a, events) }
+
+// What begins the reason of an event that changes no request of a session.
+const (
+	EventIdle    = head.EventIdle
+	EventDue     = head.EventDue
+	EventMissing = head.EventMissing
+)
 
 // assemblyOf returns how the clients of a cell assemble requests.
 func assemblyOf(c *Config) *Assembly {

@@ -1,10 +1,9 @@
 package sim
 
 import (
-	"strconv"
-
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/changes"
+	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
@@ -61,8 +60,8 @@ func (l *Loop) snapshot(t *thread, c *call, i int32) {
 		return
 	}
 	k := &t.told
-	if edits := t.context.Edits() + 1; k.edits != edits || k.ttl != c.marks.TTL || k.overage != t.replay.overage {
-		k.state, k.edits, k.ttl, k.overage = l.stateOf(t, c), edits, c.marks.TTL, t.replay.overage
+	if edits := t.context.Edits() + 1; k.edits != edits || k.ttl != c.marks.TTL || k.overage != t.replay.heads.Overage() {
+		k.state, k.edits, k.ttl, k.overage = l.stateOf(t, c), edits, c.marks.TTL, t.replay.heads.Overage()
 		l.states++
 		k.same = l.states
 	}
@@ -108,12 +107,12 @@ func (l *Loop) detect(t *thread, f *flight) {
 func (l *Loop) stateOf(t *thread, c *call) breaks.State {
 	h := &t.head
 	s := breaks.State{
-		FastMode: flag(!h.keys[changes.ActionFastMode].IsZero()), Overage: flag(t.replay.overage),
-		CachedMicro: flag(t.hooks.deletes), GlobalStrategy: l.globalStrategy(t), Effort: t.valueOf(changes.ActionEffort),
+		FastMode: flag(!h.Key(changes.ActionFastMode).IsZero()), Overage: flag(t.replay.heads.Overage()),
+		CachedMicro: flag(t.hooks.deletes), GlobalStrategy: h.GlobalStrategy(), Effort: h.Value(changes.ActionEffort),
 		Betas: []string{}, ExtraBodyParams: extraBody(h), SystemMarkers: markersHash(c), TTL: c.marks.TTL.String(),
 	}
-	if !h.keys[changes.ActionBeta].IsZero() {
-		s.Betas = append(s.Betas, t.valueOf(changes.ActionBeta))
+	if !h.Key(changes.ActionBeta).IsZero() {
+		s.Betas = append(s.Betas, h.Value(changes.ActionBeta))
 	}
 	hashHead(&s, t, c.entries)
 	if t.replay.detector.Values {
@@ -125,7 +124,7 @@ func (l *Loop) stateOf(t *thread, c *call) breaks.State {
 // hashHead takes tools and system prompt from the entries of a request. Web
 // search is a tool of the server's, so that it stands among the tools.
 func hashHead(s *breaks.State, t *thread, entries []prompt.Entry) {
-	tools, system := t.head.keys[changes.ActionWebSearch], prompt.Digest{}
+	tools, system := t.head.Key(changes.ActionWebSearch), prompt.Digest{}
 	for i := range entries {
 		b := t.context.Block(entries[i].Block)
 		switch entries[i].Kind.Level() {
@@ -155,51 +154,26 @@ func markersHash(c *call) breaks.Hash {
 // extraBody stands for the further parameters of a request. The client has no setting of
 // its own for tool choice and citations, so these are assumed to come this way. Thinking
 // has a setting, which is not hashed (000:604): the detector does not see it change.
-func extraBody(h *head) breaks.Hash {
-	return hashOf(h.keys[changes.ActionToolChoice].Extend(h.keys[changes.ActionCitations]))
-}
-
-// globalStrategy says which part of the prompt the client marks for everyone,
-// "" where the recording's client decides.
-func (l *Loop) globalStrategy(t *thread) string {
-	switch system := &t.replay.assembly.System; {
-	case !system.Divided():
-		return ""
-	case l.ownPrompt(t) || l.staticScope(t) != prompt.ScopeGlobal:
-		return "none"
-	}
-	return "system_prompt"
-}
-
-// valueOf returns what events have made of a parameter, as text.
-func (t *thread) valueOf(a changes.Action) string {
-	key := t.head.keys[a]
-	if key.IsZero() {
-		return "as recorded"
-	}
-	for i := range t.replay.assembly.changes {
-		if c := &t.replay.assembly.changes[i]; c.Action == a && c.Given && textKey(a, c.Value) == key {
-			return c.Value
-		}
-	}
-	return strconv.FormatUint(key.Lo, 36)
+func extraBody(h *head.Head) breaks.Hash {
+	return hashOf(h.Key(changes.ActionToolChoice).Extend(h.Key(changes.ActionCitations)))
 }
 
 // eachTool returns the tool definitions as far as they can be distinguished: the client's own, the
 // definitions of servers, and web search.
 func (t *thread) eachTool() []breaks.Tool {
 	var list []breaks.Tool
-	if _, to := t.stretch(prompt.LevelTools); to > 0 {
+	base, known, servers := t.head.Tools()
+	if _, to := head.Stretch(&t.context, prompt.LevelTools); to > 0 {
 		own := t.context.At(to - 1).Block
-		if t.head.tools.know {
-			own = t.head.tools.base
+		if known {
+			own = base
 		}
 		list = append(list, breaks.Tool{Name: "built-in tools", Schema: hashOf(t.context.Block(own).Digest)})
 	}
-	if n := t.head.tools.mcp; n > 0 {
-		list = append(list, breaks.Tool{Name: "mcp", Schema: breaks.Hash(n)})
+	if servers > 0 {
+		list = append(list, breaks.Tool{Name: "mcp", Schema: breaks.Hash(servers)})
 	}
-	if key := t.head.keys[changes.ActionWebSearch]; !key.IsZero() {
+	if key := t.head.Key(changes.ActionWebSearch); !key.IsZero() {
 		list = append(list, breaks.Tool{Name: "web_search", Schema: hashOf(key)})
 	}
 	return list

@@ -127,7 +127,7 @@ func (l *Loop) extend(t *thread) bool {
 	if x == (extra{}) {
 		return false
 	}
-	l.keepTTL(t, t.current())
+	t.ttl = t.head.Renew(t.current())
 	l.fly(t, &call{
 		layer: -1, extra: x, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),
 		marks: client.Marks{TTL: t.ttl}, tail: t.current().Tail, change: t.context.Sent(), model: t.model(),
@@ -171,7 +171,7 @@ func (t *thread) drawOf(block int32, about string) float64 {
 	if o := t.replay.session.Blocks[block].Object; o >= 0 {
 		thing = 1<<23 + o
 	}
-	return draws.Unit(t.replay.draws.Uint64(draws.Layer, draws.Event(t.index, thing, layerKey(about), uint8(t.chain))))
+	return draws.Unit(t.replay.draws.Uint64(draws.Layer, draws.Event(t.index, thing, client.DrawKey(about), uint8(t.chain))))
 }
 
 // weight returns the tokens of a result that is fetched again, at the session's own tokens a byte where lines show fewer.

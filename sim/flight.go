@@ -55,14 +55,14 @@ type flight struct {
 func (l *Loop) fly(t *thread, c *call) {
 	s := t.replay
 	m := s.models.of(c.model)
-	c.marks.Head = t.headMarks(c.entries)
+	c.marks.Head = t.head.Marks(c.entries)
 	l.markers = s.client.Mark(l.markers[:0], c.entries, c.marks)
-	if t.replay.assembly.variables.Uncached(m.name) {
+	if t.replay.heads.Assembly.Variables.Uncached(m.name) {
 		l.markers = l.markers[:0]
 	}
 	q := &l.request
 	*q = prompt.Request{}
-	q.Thread, q.Owner, q.Model, q.MinTokens = uint32(t.id), s.owner, m.id, m.minCache
+	q.Thread, q.Owner, q.Model, q.MinTokens = uint32(t.id), s.heads.Owner, m.id, m.minCache
 	q.Entries, q.Markers, q.Deletions, q.Change, q.Tail = c.entries, l.markers, c.deletions, c.change, c.tail
 	if q.Last = c.last; t.replay.automatic {
 		q.Serving = t.serving(c.model, m.name)
@@ -241,7 +241,7 @@ func (l *Loop) launch(t *thread, layer int) {
 		s.asked++
 		in.Number = s.asked
 	}
-	marks := client.Marks{TTL: l.lifetime(t, &in), SecondToLast: in.SkipCacheWrite, None: in.Unmarked}
+	marks := client.Marks{TTL: t.head.Lifetime(&in), SecondToLast: in.SkipCacheWrite, None: in.Unmarked}
 	answer := l.summarize(t, &l.side, &in, l.event(t, layer, in.Ordinal), span, marks)
 	if l.err != nil {
 		return

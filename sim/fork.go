@@ -136,8 +136,10 @@ func (s *replay) copyFrom(o *replay, l *Loop) {
 	s.sights, s.limits = append(sights[:0], o.sights...), append(limits[:0], o.limits...)
 	detector.Become(&o.detector.Detector)
 	detector.said = o.detector.said
-	s.detector, s.user = detector, &l.users[s.place]
-	s.server = l.serverOf(s.session, s.assembly.Provider)
+	s.detector, s.user = detector, &l.users[s.heads.User]
+	s.config = &l.config
+	s.heads.Bind(&s.arena, s)
+	s.server = l.serverOf(s.session, s.heads.Assembly.Provider)
 }
 
 // copyFrom makes t the copy of a thread, for a loop that has its session already.
@@ -163,5 +165,6 @@ func (t *thread) copyFrom(o *thread, l *Loop) {
 	t.inbox, t.mailbox = append(inbox[:0], o.inbox...), append(mailbox[:0], o.mailbox...)
 	t.wakes, t.missing, t.carried = append(wakes[:0], o.wakes...), append(missing[:0], o.missing...), carried
 	t.fetched, t.left = append(fetched[:0], o.fetched...), append(left[:0], o.left...)
+	t.head.Bind(&t.replay.heads, &t.context, (*behind)(t))
 	t.verified.pending = maps.Clone(o.verified.pending)
 }

@@ -109,19 +109,6 @@ func TestProjectFilesOfTheReminder(t *testing.T) {
 	}
 }
 
-// What grows by tokens grows by four bytes for each, and is never less than a token and
-// no bytes.
-func TestSwapOfAnEntry(t *testing.T) {
-	for grow, want := range map[int32][2]int32{50: {150, 600}, -50: {50, 200}, -500: {1, 0}} {
-		c := contextOf(prompt.KindSystem, 100)
-		c.BlockAt(0).Bytes = 400
-		new(Loop).swap(c, 0, grow, prompt.Digest{Lo: 1}, prompt.CauseHead)
-		if b := c.BlockAt(0); b.Tokens != want[0] || b.Bytes != want[1] {
-			t.Errorf("by %d: %d tokens and %d bytes, want %v", grow, b.Tokens, b.Bytes, want)
-		}
-	}
-}
-
 // A recorded call that wrote nothing keeps the lifetime of the one before.
 func TestLifetimeOfARecordedCall(t *testing.T) {
 	l := laid(t, testConfig(t, "none"), threeCalls())
@@ -133,8 +120,8 @@ func TestLifetimeOfARecordedCall(t *testing.T) {
 		{prompt.Usage{Write1h: 10}, prompt.TTL1h}, {prompt.Usage{Read: 10}, prompt.TTL1h},
 		{prompt.Usage{Write5m: 10}, prompt.TTL5m}, {prompt.Usage{Read: 10}, prompt.TTL5m}, {prompt.Usage{Write1h: 1, Write5m: 9}, prompt.TTL1h},
 	} {
-		if l.keepTTL(th, &traces.Round{Usage: tc.usage}); th.head.recorded != tc.want {
-			t.Errorf("call %d, %+v: %v, want %v", i, tc.usage, th.head.recorded, tc.want)
+		if got := th.head.Renew(&traces.Round{Usage: tc.usage}); got != tc.want {
+			t.Errorf("call %d, %+v: %v, want %v", i, tc.usage, got, tc.want)
 		}
 	}
 }

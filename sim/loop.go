@@ -92,7 +92,7 @@ func (l *Loop) start(t *thread) {
 	s := t.replay
 	if !t.forked && t.trace.Kind != traces.ThreadBranch {
 		t.context.AppendRange(prompt.Ref(t.trace.Prefix.From), prompt.Ref(t.trace.Prefix.To))
-		l.layOut(t)
+		t.ttl = t.head.LayOut()
 	}
 	if t.trace.Kind != traces.ThreadBranch { // it goes on from its parent's last response
 		t.lastEnd = l.clock.now
@@ -113,7 +113,7 @@ func (l *Loop) start(t *thread) {
 		t.trailing += s.estimate(t.context.BlockAt(i))
 	}
 	if t.trace.Kind == traces.ThreadMain {
-		l.showSections(t) // nothing was sent so far: the prompt is rendered as things are now
+		t.head.ShowSections() // nothing was sent so far: the prompt is rendered as things are now
 	}
 	l.setTimers(t)
 	l.clock.schedule(l.clock.now+t.trace.Rounds[0].Wait, eventInput, t.id)
@@ -179,7 +179,8 @@ func (l *Loop) branch(parent, child *thread) {
 	child.hooks.bind(child.layers, child.strategy.Bars())
 	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
 	child.thought, child.old = parent.thought, parent.old
-	child.ttl, child.chain, child.unlogged, child.head = parent.ttl, parent.chain, parent.unlogged, parent.head
+	child.ttl, child.chain, child.unlogged = parent.ttl, parent.chain, parent.unlogged
+	child.head.Inherit(&parent.head)
 	child.payback = parent.payback
 	if child.replay.needs != nil {
 		child.judge.Inherit(&parent.judge)
@@ -202,7 +203,10 @@ func (l *Loop) input(t *thread) {
 		l.pass(t)
 		l.hear(t)
 	}
-	l.announce(t)
+	if b, ok := t.head.Notice(); ok {
+		t.context.Add(b)
+		t.trailing += t.replay.estimate(&b)
+	}
 	l.heed(t)
 	t.retried, t.hinted, t.barred, t.gauge.blocked = false, false, 0, false
 	t.judged, t.extended = false, false
@@ -218,7 +222,7 @@ func (l *Loop) hear(t *thread) {
 	if t.event < len(t.trace.Events) {
 		l.forget(t)
 	}
-	l.changeHead(t)
+	t.head.Change(t.replay.now(l.clock.now))
 	l.takeInput(t)
 	if len(t.inbox)+len(t.mailbox) > 0 {
 		l.open(t)
@@ -277,7 +281,7 @@ func (l *Loop) noteOutcome(t *thread, layer int, hook string, out strategies.Out
 	case strategies.Done:
 		t.replay.firings[layer]++
 	case strategies.Failed:
-		t.replay.refuse(t.layers[layer].Name(), out.Reason)
+		t.replay.Refuse(t.layers[layer].Name(), out.Reason)
 	}
 	l.startBackgrounds(t, layer)
 }
@@ -322,7 +326,7 @@ func (l *Loop) conclude(t *thread, layer int, out strategies.Outcome) {
 // layers what to do about one that does not fit the window.
 func (l *Loop) send(t *thread) {
 	t.event = l.dueEvents(t)
-	l.touchHead(t)
+	t.head.Touch()
 	if !t.hinted && l.hints(t) {
 		return
 	}
@@ -346,7 +350,7 @@ func (l *Loop) send(t *thread) {
 		return
 	}
 	l.leaveOut(t)
-	l.keepTTL(t, r)
+	t.ttl = t.head.Renew(r)
 	l.noteLevels(t, true)
 	l.fly(t, &call{
 		layer: -1, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),

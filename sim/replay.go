@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -26,15 +27,14 @@ type replay struct {
 	strategy     *strategies.Strategy
 	ends         bool // a request refused for good ends the session
 	levels       *Levels
-	gauged       bool  // a person sees them
-	place        int32 // the user's index among the loop's users
+	gauged       bool // a person sees them
 	user         *user
-	seat         int32     // among the sessions of the user
-	assembly     *Assembly // how requests are put together
-	origin       int64     // when the session begins, ns on the cohort's clock
-	owner        uint32    // the organisation whose cache entries it may read
-	organisation string    // its name in the row
-	base         int32     // index of its first thread among the loop's threads
+	seat         int32        // among the sessions of the user
+	heads        head.Session // what the heads of its threads share
+	config       *Config      // the loop's
+	origin       int64        // when the session begins, ns on the cohort's clock
+	organisation string       // its name in the row
+	base         int32        // index of its first thread among the loop's threads
 	server       Server
 	client       Client
 	count        client.Counting // the client's
@@ -65,10 +65,6 @@ type replay struct {
 	children  []int32 // threads by parent and parent round
 	models    models
 	row       results.Row
-	latch     client.Latch
-	overage   bool              // the user has passed the plan's quota
-	effects   effects           // of the scenario's events
-	contents  uint64            // contents that occur once in the session
 	asked     int32             // calls the summariser was asked about
 	wrote     ownSummary        // what the recording's client was given
 	extras    int32             // rounds that no recording has
@@ -93,7 +89,8 @@ type replay struct {
 
 // reset makes s the state of a session at its beginning.
 func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
-	s.session, s.version, s.origin, s.user = session, session.Version(), origin, &l.users[s.place]
+	s.config = &l.config
+	s.session, s.version, s.origin, s.user = session, session.Version(), origin, &l.users[s.heads.User]
 	s.gauged = *s.levels != Levels{}
 	if s.client == nil {
 		s.client = l.config.Client
@@ -101,12 +98,10 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	if s.client == nil {
 		s.client = clientOf(session, l.config.cache(session))
 	}
-	s.count = s.assembly.Count.Over(s.client.Counting())
+	s.count = s.heads.Assembly.Count.Over(s.client.Counting())
 	s.named = agents.ClaudeCode(session)
-	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
-	s.effects = effects{}
 	s.scaled, s.scale, s.own = scaled{}, 1, 0
-	s.server = l.serverOf(session, s.assembly.Provider)
+	s.server = l.serverOf(session, s.heads.Assembly.Provider)
 	s.automatic, s.unwritten = l.config.cache(session) == traces.CacheAutomatic, l.config.unwritten(session)
 	s.written, s.halfDay = l.config.written(session), halfDay(session)
 	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic || l.config.abroad(session) {
@@ -146,6 +141,8 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.replays = replays(s.strategy)
 	s.wrote = ownSummaryOf(session)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
+	s.heads.Bind(&s.arena, s)
+	s.heads.Begin(session, s.draws)
 	s.told, s.listing, s.perByte = s.announces(), listingOf(session), perByte(session)
 	s.dense = 0
 	if s.named && s.perByte > 0 && profile.Compare(s.version, opensInLines) >= 0 {
@@ -167,8 +164,8 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.nameModels()
 	for i := range s.models.list {
 		m := &s.models.list[i]
-		m.window, m.maxOutput = l.window(s, m.name), s.assembly.variables.Output(m.maxOutput)
-		m.waits = s.named && !s.found.fires && !s.assembly.variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.release, s.version), m.name)
+		m.window, m.maxOutput = s.window(m.name), s.heads.Assembly.Variables.Output(m.maxOutput)
+		m.waits = s.named && !s.found.fires && !s.heads.Assembly.Variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.release, s.version), m.name)
 	}
 	s.findSettings(l)
 }
@@ -294,6 +291,25 @@ func (s *replay) nameModels() {
 	}
 }
 
+// window returns the context window of one of the session's models, tokens.
+func (s *replay) window(model string) int64 {
+	w := s.config.window(s.client, s.session, model)
+	if s.config.Window > 0 {
+		return w
+	}
+	return s.heads.Assembly.Window(&s.heads.Assembly.Variables, model, w)
+}
+
+// Happened counts what happens in the session.
+func (s *replay) Happened(what results.ID) { s.row.Figures[what]++ }
+
+// Model returns the index of a model, which may be new to the session, and tells the server its name.
+func (s *replay) Model(name string) int32 {
+	i := s.models.named(name, s.window(name), s.session.StartTime())
+	s.nameModels()
+	return i
+}
+
 // orderChildren links every thread to its children in the order of the rounds
 // they start from. Readers put parents before children.
 func (s *replay) orderChildren(threads []thread) {
@@ -361,7 +377,7 @@ func (s *replay) finish(l *Loop) {
 	s.carry(l)
 	s.row.Figures[results.UnpricedCalls] = float64(s.models.unpriced)
 	s.row.Breaks = s.detector.said.Counts()
-	s.tellEffects()
+	s.heads.Tell()
 	for key, n := range s.reasons {
 		if s.row.Reasons == nil {
 			s.row.Reasons = make(map[string]int, len(s.reasons))

@@ -238,7 +238,7 @@ func Compacted(s *traces.Session) string {
 func (s *replay) findSettings(l *Loop) {
 	s.found.Settings = Settings{}
 	tr := s.strategy.OwnTrigger()
-	if tr == nil || l.config.Window > 0 || s.assembly.variables.SetsAutoWindow() || len(s.models.list) == 0 {
+	if tr == nil || l.config.Window > 0 || s.heads.Assembly.Variables.SetsAutoWindow() || len(s.models.list) == 0 {
 		return
 	}
 	if !s.found.fires && agents.ClaudeCode(s.session) {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
-	"github.com/compactsim/compactsim/sim/changes"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -35,15 +34,15 @@ func (l *Loop) build(t *thread, side *prompt.Context, in *prompt.Intent) {
 		if in.Rekey {
 			side.SetKey(prompt.LevelMessages, prompt.DigestString(in.Source).ExtendInt(uint64(in.MaxOutput)))
 		}
-		l.forkHead(t, side)
+		t.head.Fork(side)
 		if in.NoTools {
 			leaveOutTools(side, in.Source)
 		}
 	} else if in.Head > 0 {
-		side.Add(injected(prompt.KindSystem, in.Source, in.Head))
+		side.Add(client.Injected(prompt.KindSystem, in.Source, in.Head))
 	}
 	if in.Lead > 0 {
-		side.Add(injected(prompt.KindPrompt, "earlier conversation truncated", in.Lead))
+		side.Add(client.Injected(prompt.KindPrompt, "earlier conversation truncated", in.Lead))
 	}
 	from = max(from, kept)
 	if in.Newest > 0 {
@@ -58,7 +57,7 @@ func (l *Loop) build(t *thread, side *prompt.Context, in *prompt.Intent) {
 		}
 	}
 	if in.Instruction > 0 {
-		side.Add(injected(prompt.KindPrompt, in.Source, in.Instruction))
+		side.Add(client.Injected(prompt.KindPrompt, in.Source, in.Instruction))
 	}
 }
 
@@ -92,18 +91,6 @@ func (s *shownShare) scale(e prompt.Entry, b *prompt.Block) prompt.Entry {
 		e.Form, e.Tokens, e.Salt = prompt.FormRange, int32(int64(e.Tokens)*s.shown/s.had), uint16(prompt.FormRange)<<8|1
 	}
 	return e
-}
-
-// injected is a block the client writes itself: the same text at every call.
-func injected(k prompt.Kind, text string, tokens int32) prompt.Block {
-	b := prompt.Block{
-		Digest: prompt.DigestString(text).ExtendInt(uint64(tokens)),
-		Kind:   k, Tokens: tokens, Object: -1,
-	}
-	if k.Level() == prompt.LevelMessages {
-		b.Flags = prompt.FlagMeta
-	}
-	return b
 }
 
 // include adds an entry of the conversation to a call's context, less what the
@@ -200,9 +187,9 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 	}
 	m := t.replay.models.of(l.callModel(t, in))
 	entries := side.Seal()
-	marks.Head = t.headMarks(entries)
+	marks.Head = t.head.Marks(entries)
 	l.markers = t.replay.client.Mark(l.markers[:0], entries, marks)
-	if t.replay.assembly.variables.Uncached(m.name) {
+	if t.replay.heads.Assembly.Variables.Uncached(m.name) {
 		l.markers = l.markers[:0]
 	}
 	answer, err := l.composer.Compose(l.context(), &summarizer.Call{
@@ -216,11 +203,6 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 	}
 	t.replay.measure(answer.Measured)
 	return answer
-}
-
-// textKey is what a parameter with a text puts into the cache key.
-func textKey(a changes.Action, value string) prompt.Digest {
-	return prompt.DigestString(a.String() + "\x00" + value)
 }
 
 // context returns the context that ends calls that block.

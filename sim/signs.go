@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -113,6 +114,6 @@ func (l *Loop) alter(t *thread, i int) {
 		if t.context.At(i).Kind.Level() == prompt.LevelMessages {
 			cause = prompt.CauseEdit
 		}
-		l.swap(&t.context, i, 0, prompt.DigestString("altered").ExtendInt(uint64(t.round)), cause)
+		head.Swap(&t.context, i, 0, prompt.DigestString("altered").ExtendInt(uint64(t.round)), cause)
 	}
 }

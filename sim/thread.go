@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
@@ -39,7 +41,7 @@ type thread struct {
 
 	unlogged  unlogged
 	automatic automatic
-	head      head
+	head      head.Head
 	gauge     gauge
 	told      told
 	verified  verified // with Verify
@@ -103,7 +105,17 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 	t.scores = s.scores(t.scores[:0], t.trace)
 	t.deleted.reset()
 	t.context.Reset(s.session.Blocks, &s.arena)
+	t.head.Begin(t.trace, i)
+	t.head.Bind(&s.heads, &t.context, (*behind)(t))
 }
+
+// behind is a thread as its head sees it.
+type behind thread
+
+func (t *behind) Round() int32      { return t.round }
+func (t *behind) Started() bool     { return t.started }
+func (t *behind) Model() int32      { return (*thread)(t).model() }
+func (t *behind) Tell(tokens int32) { t.inbox = append(t.inbox, tokens) }
 
 // agent reports whether the thread is a sub-agent's.
 func (t *thread) agent() bool {
@@ -115,8 +127,8 @@ func (t *thread) answered() bool { return !t.score().Calls }
 
 // model returns the model of the round under way, or of the last one once it has ended.
 func (t *thread) model() int32 {
-	if t.head.model > 0 {
-		return t.head.model - 1
+	if model, ok := t.head.Switched(); ok {
+		return model
 	}
 	if n := len(t.trace.Rounds); n > 0 {
 		return int32(t.trace.Rounds[min(int(t.round), n-1)].Model)
@@ -185,7 +197,7 @@ func (h *hooks) bind(layers []strategies.Layer, bars []uint64) {
 		h.result = append(h.result, r)
 		b, _ := l.(strategies.BackgroundResult)
 		h.background = append(h.background, b)
-		h.keys = append(h.keys, layerKey(l.Name()))
+		h.keys = append(h.keys, client.DrawKey(l.Name()))
 	}
 }
 

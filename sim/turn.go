@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
@@ -30,7 +31,7 @@ func (l *Loop) refresh(t *thread) {
 	u.Events = t.trace.Events[t.event:l.dueEvents(t)]
 	if len(s.models.list) > 0 {
 		m := s.models.of(t.model())
-		u.Model, u.Reading.Window = m.name, t.replay.assembly.variables.AutoWindow(m.window)
+		u.Model, u.Reading.Window = m.name, t.replay.heads.Assembly.Variables.AutoWindow(m.window)
 		u.Reading.MaxInput, u.Reading.MaxOutput = m.maxInput, m.maxOutput
 		if l.config.Window > 0 {
 			u.Reading.MaxInput = 0 // the limit is of the model's own window
@@ -124,7 +125,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	l.openPayback(t, &b)
 	t.rounds, t.behind = 0, 0
 	t.deleted.reset()
-	l.renderHead(t)
+	t.head.Render()
 	l.recount(t)
 	window := t.replay.models.of(t.model()).window
 	for _, h := range t.hooks.compact {
@@ -204,11 +205,12 @@ func (h *host) Count(id results.ID, n int64) { h.thread.replay.row.Figures[id] +
 
 // Refuse counts a reason for which a layer did not act.
 func (h *host) Refuse(layer, reason string) strategies.Outcome {
-	h.thread.replay.refuse(layer, reason)
+	h.thread.replay.Refuse(layer, reason)
 	return strategies.Outcome{Reason: reason}
 }
 
-func (s *replay) refuse(layer, reason string) {
+// Refuse counts a reason for which somebody did not act.
+func (s *replay) Refuse(layer, reason string) {
 	if s.reasons == nil {
 		s.reasons = map[[2]string]int{}
 	}
@@ -217,7 +219,7 @@ func (s *replay) refuse(layer, reason string) {
 
 // SetMemory gives the index of memory files another content.
 func (h *host) SetMemory(tokens int32, content prompt.Digest) {
-	h.thread.head.memory = pending{tokens: tokens, content: content, due: true}
+	h.thread.head.SetMemory(tokens, content)
 }
 
 // Post puts a message into the input of another thread's next round, or into its
@@ -242,13 +244,9 @@ func (h *host) Post(m strategies.Message) {
 // Draw returns the draw of a layer at the round under way.
 func (h *host) Draw(layer string, ordinal uint8) float64 {
 	t := h.thread
-	event := draws.Event(t.index, t.round, layerKey(layer), ordinal)
+	event := draws.Event(t.index, t.round, client.DrawKey(layer), ordinal)
 	return draws.Unit(t.replay.draws.Uint64(draws.Layer, event))
 }
-
-// layerKey identifies a layer in draws: by its name, so that adding or removing
-// another shifts nothing.
-func layerKey(name string) uint8 { return uint8(prompt.DigestString(name).Lo) | 1 }
 
 // open delivers the messages that other threads have posted.
 func (l *Loop) open(t *thread) {
@@ -256,7 +254,7 @@ func (l *Loop) open(t *thread) {
 		t.inbox, t.mailbox = append(t.inbox, t.mailbox...), t.mailbox[:0]
 	}
 	for _, tokens := range t.inbox {
-		b := injected(prompt.KindAttachment, "message", tokens)
+		b := client.Injected(prompt.KindAttachment, "message", tokens)
 		b.Digest = b.Digest.ExtendInt(uint64(t.index)<<32 | uint64(t.round))
 		t.context.Add(b)
 		t.trailing += t.replay.estimate(&b)

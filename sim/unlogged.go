@@ -96,7 +96,7 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	}
 	// What others keep warm is found from a breakpoint, by a request that begins
 	// as theirs do.
-	shares := len(r.Markers) > 0 && !t.replay.assembly.header
+	shares := len(r.Markers) > 0 && !t.replay.heads.Assembly.Header
 	if shares && p.Switches.Shared && u.shared > 0 && t.current().Model == u.sharedBy && (u.lost || l.expects(t, 1, u.warm.share(t.warmPrior(p), p.Weight))) {
 		r.Shared = int32(min(u.shared, t.opening()))
 	}
@@ -311,19 +311,19 @@ func (l *Loop) hide(t *thread, f *flight) {
 	if !l.hides(t, p) {
 		return
 	}
-	l.stamp(t)
+	t.head.Stamp()
 	entries := t.context.Seal()
 	last := len(entries) - 1
 	if last < 0 || !entries[last].Kind.Assistant() {
 		return
 	}
 	m := t.replay.models.of(f.model)
-	l.markers = t.replay.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.ttl, Head: t.headMarks(entries)})
-	if t.replay.assembly.variables.Uncached(m.name) {
+	l.markers = t.replay.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.ttl, Head: t.head.Marks(entries)})
+	if t.replay.heads.Assembly.Variables.Uncached(m.name) {
 		l.markers = l.markers[:0]
 	}
 	l.request = prompt.Request{
-		Thread: uint32(t.id) | hiddenLayer<<24, Owner: t.replay.owner, Model: m.id, MinTokens: m.minCache,
+		Thread: uint32(t.id) | hiddenLayer<<24, Owner: t.replay.heads.Owner, Model: m.id, MinTokens: m.minCache,
 		Entries: entries, Markers: l.markers, Deletions: t.deleted.resolve(&t.context), Change: prompt.NoChange,
 		Draw: t.replay.draws.Uint64(draws.Eviction, draws.Event(t.index, t.round, hiddenLayer, 0)),
 	}

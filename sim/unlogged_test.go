@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -155,7 +156,7 @@ func onThread(kind traces.ThreadKind, r traces.Round) (*Loop, *thread) {
 		c.Append(prompt.Ref(i))
 	}
 	s := &traces.Session{Start: 1000 * second, Models: []string{"m"}, Threads: []traces.Thread{{Kind: kind, Rounds: []traces.Round{r}}}}
-	t := &thread{trace: &s.Threads[0], replay: &replay{session: s, assembly: new(Assembly)}, context: *c, inputAt: 2, scores: make([]score, 1)}
+	t := &thread{trace: &s.Threads[0], replay: &replay{session: s, heads: head.Session{Assembly: new(Assembly)}}, context: *c, inputAt: 2, scores: make([]score, 1)}
 	l := &Loop{request: prompt.Request{Markers: []prompt.Marker{{Position: 0}, {Position: 1}}}}
 	l.request.Entries = t.context.Seal()
 	return l, t

@@ -1,4 +1,4 @@
-package sim
+package head
 
 import (
 	"fmt"
@@ -36,10 +36,10 @@ const (
 	EventMissing = "does not happen: "
 )
 
-// tellEffects counts the events that changed no request among the session's reasons.
-func (s *replay) tellEffects() {
-	for i := range s.assembly.changes {
-		c, e := &s.assembly.changes[i], &s.effects
+// Tell counts the events that changed no request among the session's reasons: at the end.
+func (s *Session) Tell() {
+	for i := range s.Assembly.changes {
+		c, e := &s.Assembly.changes[i], &s.effects
 		var why string
 		switch bit := uint64(1) << i; {
 		case e.shown&bit != 0:
@@ -54,7 +54,7 @@ func (s *replay) tellEffects() {
 		default:
 			why = EventMissing + "the moment does not come"
 		}
-		s.refuse(fmt.Sprintf("event %d (%v)", i+1, c.Action), why)
+		s.host.Refuse(fmt.Sprintf("event %d (%v)", i+1, c.Action), why)
 	}
 }
 
