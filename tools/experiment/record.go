@@ -74,7 +74,7 @@ func inside(ctx context.Context, r *run, clients string) error {
 		return err
 	}
 	web := &http.Server{Handler: s}
-	defer web.Close()
+	defer func() { _ = web.Close() }()
 	go func() { _ = web.Serve(listener) }()
 
 	var sessions []*Thread

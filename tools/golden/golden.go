@@ -194,8 +194,12 @@ func scaffold(sim string) (top string, err error) {
 		return "", err
 	}
 	// Notes below charts have the version and are cut at the edge, so that its length shows elsewhere too.
-	if version, err := exec.Command(bin, "--version").Output(); err != nil || !strings.Contains(string(version), "(devel)") {
-		return "", fmt.Errorf("%s is %q, %v: build it with -buildvcs=false", cmp.Or(sim, bin), strings.TrimSpace(string(version)), err)
+	version, err := exec.Command(bin, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", cmp.Or(sim, bin), err)
+	}
+	if !strings.Contains(string(version), "(devel)") {
+		return "", fmt.Errorf("%s is %q: build it with -buildvcs=false", cmp.Or(sim, bin), strings.TrimSpace(string(version)))
 	}
 	if shared, err := filepath.Abs("../shared"); err == nil {
 		if err := os.Symlink(shared, filepath.Join(top, "shared")); err != nil {
