@@ -114,9 +114,9 @@ func (o *Options) spread(s *traces.Session) ([]float64, error) {
 	var usd, loss, most, late, n float64
 	for i := range calls {
 		if c := &calls[i]; later(c) && c.Priced {
-			usd, loss, most, n = usd+c.PredictedUSD, loss+c.LossUSD, most+c.unreadUSD, n+1
+			usd, loss, most, n = usd+c.PredictedUSD, loss+c.LossUSD, most+c.ifRead.nothing, n+1
 			if c.mayRead() {
-				late += max(0, c.PredictedUSD-c.leftUSD)
+				late += max(0, c.PredictedUSD-c.ifRead.left)
 			}
 		}
 	}

@@ -52,6 +52,7 @@ type Call struct {
 	TierKnown         bool         // the recording says for how long it wrote
 	Spread            bool         // the recording has the input of several calls together
 	Gap               int64        // ns since the thread's last response ended
+	Since             int64        // ns since the request of that response
 	Context           int64        // input tokens, recorded and predicted alike
 	Left              int64        // tokens the recording's last call of the thread left in the cache: read + written
 	Predicted, Actual prompt.Usage // Output is 0
@@ -63,10 +64,9 @@ type Call struct {
 	Priced                            bool
 	Rules                             profile.Set // that applied
 
-	unreadUSD float64 // what the input costs if nothing is read
-	leftUSD   float64 // and if all that was left is
-	round     *traces.Round
-	cost      results.Cost // predicted, output included
+	ifRead struct{ nothing, left float64 } // what the input costs then, and if all that was left is read, USD
+	round  *traces.Round
+	cost   results.Cost // predicted, output included
 }
 
 // close reports whether a read is within 1 % of the context of the recorded one.
@@ -109,7 +109,7 @@ func callOf(l *calls.Call) Call {
 		Actual: input(r.Usage), Class: classOf(l), Spread: r.Flags&traces.RoundSpread != 0,
 	}
 	if l.Before != nil {
-		c.Left = l.Before.Leaves()
+		c.Left, c.Since = l.Before.Leaves(), c.Gap+l.Before.Recorded.Stream
 	}
 	if c.File = l.File(); c.File != "" {
 		c.Name = traces.CallName("", r.File, r.Line)

@@ -28,6 +28,7 @@ type Report struct {
 	Classes      []Group      `json:"by_class"`
 	Versions     []Group      `json:"by_version"`
 	Agents       []AgentScore `json:"by_agent"`
+	Clocks       []Clock      `json:"lifetimes,omitempty"`
 	// Expected is the same cost with the average cost of losses: the expected cost
 	// of a session and the prediction of its calls are two figures.
 	Expected Expected    `json:"expected_cost"`
@@ -126,6 +127,7 @@ func newReport(calls []Call, worst int) *Report {
 		r.Versions = group(r.Versions, calls, cmp.Or(v, "unknown"), func(c *Call) bool { return later(c) && c.Version == v })
 	}
 	r.agents()
+	r.Clocks = r.clocks()
 	r.worst(worst)
 	return r
 }
@@ -163,6 +165,9 @@ func (r *Report) worst(n int) {
 func (r *Report) Document() *document.Document {
 	d := &document.Document{JSON: document.Indented(r)}
 	tables := []*document.Table{r.scores(), r.byAgent(), r.sessionCosts()}
+	if t := r.clockTable(); t != nil {
+		tables = append(tables, t)
+	}
 	if len(r.Worst) > 0 {
 		tables = append(tables, r.worstTable())
 	}

@@ -229,7 +229,7 @@ func (c *Call) price(m *calls.Price) {
 	read.Read = min(c.Left, c.Context)
 	read.Uncached += c.Predicted.Read - read.Read
 	unread.Uncached, unread.Read = unread.Uncached+unread.Read, 0
-	c.leftUSD, c.unreadUSD = usd(read), usd(unread)
+	c.ifRead.left, c.ifRead.nothing = usd(read), usd(unread)
 	c.PredictedUSD, c.ActualUSD, c.NaiveUSD, c.Priced = usd(c.Predicted), usd(c.Actual), usd(c.Naive), m.Known
 }
 
