@@ -26,6 +26,7 @@ type seen struct {
 	fits          [servers.MaxGrids]float64 // calls that each known grid explains exactly
 	ratio         float64                   // of the last read, where the grid has one; 0 before
 	off           int                       // reads at no step of a known grid
+	nothing       bool                      // the last one read nothing
 	steps         steps
 }
 
@@ -217,7 +218,7 @@ func (t *thread) learnServed(r *traces.Round) {
 			u.ratio = ratio
 		}
 	}
-	all.last, u.input, u.output = r.Model, r.Usage.Input(), r.Usage.Output
+	all.last, u.input, u.output, u.nothing = r.Model, r.Usage.Input(), r.Usage.Output, r.Usage.Read == 0
 }
 
 // see counts the grids that explain a read behind the last call, tokens.

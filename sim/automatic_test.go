@@ -207,3 +207,28 @@ func TestAsManyReadsAsThePriorCountsFor(t *testing.T) {
 		t.Errorf("behind four of them it reads %d, want %d", got[5], want)
 	}
 }
+
+// Behind a call that read nothing a call to Google is expected to lose 1.98 times the average, behind any other 0.85 times.
+func TestExpectedLossBehindALoss(t *testing.T) {
+	const gemini = "gemini-3.1-pro-preview"
+	loss := func(read int64) float64 {
+		s := codexSession(gemini, "", 2, read, servers.ServingOf(servers.Caller{}, gemini))
+		s.Agent = traces.AgentOpenCode
+		p := codexProfile()
+		rows := []profile.GapShare{{Seconds: 86400, Estimate: profile.Estimate{Value: 0.2}}}
+		p.Losses.Automatic = profile.Places{Prompt: rows, ToolResult: rows}
+		c := testConfig(t, "none")
+		c.Profile = p
+		c.Server = func(traces.Cache) Server {
+			return promptcache.NewOpenAI(promptcache.OpenAIConfig{Serving: servers.Recorded})
+		}
+		row, err := NewLoop(c).Run(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row.Figures[results.ExpectedLossUSD]
+	}
+	if nothing, some := loss(0), loss(7_905); some <= 0 || nothing/some < 1.98/0.85*0.999 || nothing/some > 1.98/0.85*1.001 {
+		t.Errorf("expected losses $%.6f behind nothing, $%.6f behind a read: want %.3f times as much", nothing, some, 1.98/0.85)
+	}
+}

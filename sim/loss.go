@@ -27,6 +27,9 @@ func (l *Loop) lossRate(t *thread, model string) float64 {
 	c := profile.Case{Automatic: s.automatic, Prompt: asked, Agent: t.agent(), Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round)}
 	share, kept := p.Losses.Rate(&c)
 	t.automatic.kept = kept
+	if u := t.automatic.of(t.current().Model); u != nil {
+		share *= servers.LossesBehind(model, u.nothing)
+	}
 	if asked || t.agent() || !agents.ClaudeCode(s.session) {
 		return min(1, share*s.lossTimes(p, t.current(), model))
 	}

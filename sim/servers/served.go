@@ -110,6 +110,26 @@ type Life struct {
 	Forgets bool `yaml:"forgets"`
 }
 
+// Losses is what calls lose for no visible reason, in proportion to the average of the provider's calls, by what the call before
+// of their thread and model read. Weighed by the numbers of such calls both together are 1.
+type Losses struct {
+	BehindNone float64 `yaml:"behind_none" min:"0"` // where it read nothing
+	BehindRead float64 `yaml:"behind_read" min:"0"`
+}
+
+// LossesBehind returns what calls to a model lose in proportion to the average, behind a call that read nothing or
+// something: 1 where that makes no difference.
+func LossesBehind(model string, nothing bool) float64 {
+	switch s := reference()[promptcache.ProviderOf(model)]; {
+	case s == nil || s.Losses == nil:
+		return 1
+	case nothing:
+		return s.Losses.BehindNone
+	default:
+		return s.Losses.BehindRead
+	}
+}
+
 // documented is the step that most providers document, tokens, for those that no file describes.
 const documented = 128
 

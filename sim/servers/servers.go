@@ -47,6 +47,8 @@ type Server struct {
 	// first row that fits counts.
 	Grids     []Grid `yaml:"grids"`
 	Lifetimes []Life `yaml:"lifetimes"`
+	// Losses is how losses depend on the call before; none where nothing shows that.
+	Losses *Losses `yaml:"losses"`
 	// Explicit says that the client makes its caches itself and keeps them by the hour (promptcache.Explicit): another
 	// when it sends more than Renew tokens behind the last.
 	Explicit bool  `yaml:"explicit"`
