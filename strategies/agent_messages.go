@@ -50,6 +50,11 @@ type messages struct {
 	begun  bool  // it has had its first response
 }
 
+var (
+	_ AfterResponse = (*messages)(nil)
+	_ ThreadEnd     = (*messages)(nil)
+)
+
 func (l *messages) Name() string { return messagesName }
 func (l *messages) Clone() Layer { return &messages{params: l.params} }
 func (l *messages) Copy() Layer  { c := *l; return &c }

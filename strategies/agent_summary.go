@@ -53,6 +53,11 @@ type agentSummary struct {
 	answer  prompt.Answer // of the call under way
 }
 
+var (
+	_ BackgroundResult = (*agentSummary)(nil)
+	_ Timer            = (*agentSummary)(nil)
+)
+
 func (l *agentSummary) Name() string { return agentSummaryName }
 func (l *agentSummary) Clone() Layer { return &agentSummary{params: l.params} }
 func (l *agentSummary) Copy() Layer  { c := *l; return &c }

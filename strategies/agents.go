@@ -23,6 +23,11 @@ var agentsDefinition = Define(agentsName,
 // agents has no state: a fork shows in its context.
 type agents struct{ params agentsParams }
 
+var (
+	_ ThreadStart = (*agents)(nil)
+	_ Fork        = (*agents)(nil)
+)
+
 func (l *agents) Name() string { return agentsName }
 func (l *agents) Clone() Layer { c := *l; return &c }
 func (l *agents) Copy() Layer  { return l.Clone() }

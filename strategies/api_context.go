@@ -147,6 +147,11 @@ type apiContext struct {
 	saved   int64 // tokens left out so far
 }
 
+var (
+	_ BeforeRequest   = (*apiContext)(nil)
+	_ AfterCompaction = (*apiContext)(nil)
+)
+
 func newAPIContext(p apiContextParams) *apiContext {
 	return &apiContext{params: p, results: newToolEdit(p, p.Results), uses: newToolEdit(p, p.Uses)}
 }

@@ -56,6 +56,13 @@ type cachedClear struct {
 	read    int64   // by the last response, less what was deleted since, tokens; 0 behind a compaction
 }
 
+var (
+	_ BeforeRequest   = (*cachedClear)(nil)
+	_ AfterResponse   = (*cachedClear)(nil)
+	_ AfterCompaction = (*cachedClear)(nil)
+	_ Choosy          = (*cachedClear)(nil)
+)
+
 func (l *cachedClear) Name() string { return CachedClearName }
 
 func (l *cachedClear) Clone() Layer {

@@ -103,6 +103,12 @@ type clearing struct {
 	latest map[int32]int // last call by object, where only superseded reads go
 }
 
+var (
+	_ BeforeRequest = (*clearing)(nil)
+	_ EndOfLoop     = (*clearing)(nil)
+	_ Choosy        = (*clearing)(nil)
+)
+
 // piece is an entry that can be cleared.
 type piece struct {
 	at      int

@@ -30,6 +30,16 @@ type compact struct {
 	due      func(thread, round int32) bool // a schedule that replaces all other starts of compactions; nil for none
 }
 
+var (
+	_ BeforeRequest    = (*compact)(nil)
+	_ PromptTooLong    = (*compact)(nil)
+	_ IntentResult     = (*compact)(nil)
+	_ AfterCompaction  = (*compact)(nil)
+	_ BackgroundResult = (*compact)(nil)
+	_ Timer            = (*compact)(nil)
+	_ AutoThreshold    = (*compact)(nil)
+)
+
 func (l *compact) Name() string { return CompactName }
 
 func (l *compact) Clone() Layer {

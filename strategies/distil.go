@@ -53,6 +53,12 @@ type distil struct {
 	edit    Boundary
 }
 
+var (
+	_ BeforeRequest = (*distil)(nil)
+	_ IntentResult  = (*distil)(nil)
+	_ Choosy        = (*distil)(nil)
+)
+
 func (l *distil) Name() string { return distilName }
 
 func (l *distil) Clone() Layer {

@@ -88,6 +88,11 @@ type dream struct {
 	answer  prompt.Answer
 }
 
+var (
+	_ EndOfLoop        = (*dream)(nil)
+	_ BackgroundResult = (*dream)(nil)
+)
+
 func (l *dream) Name() string { return DreamName }
 func (l *dream) Clone() Layer { c := *l; return &c }
 func (l *dream) Copy() Layer  { return l.Clone() }

@@ -38,6 +38,14 @@ type keepalive struct {
 	last   int64 // when the last ping ended, ns on the session's clock
 }
 
+var (
+	_ BeforeRequest    = (*keepalive)(nil)
+	_ AfterResponse    = (*keepalive)(nil)
+	_ AfterCompaction  = (*keepalive)(nil)
+	_ BackgroundResult = (*keepalive)(nil)
+	_ Timer            = (*keepalive)(nil)
+)
+
 func (l *keepalive) Name() string { return keepaliveName }
 func (l *keepalive) Clone() Layer { c := *l; return &c }
 func (l *keepalive) Copy() Layer  { return l.Clone() }

@@ -132,6 +132,12 @@ type memoryExtraction struct {
 	answer  prompt.Answer // of the call under way
 }
 
+var (
+	_ ThreadStart      = (*memoryExtraction)(nil)
+	_ EndOfLoop        = (*memoryExtraction)(nil)
+	_ BackgroundResult = (*memoryExtraction)(nil)
+)
+
 func (l *memoryExtraction) Name() string { return MemoryExtractionName }
 
 // Clone keeps what was looked at; the call under way belongs to the thread that

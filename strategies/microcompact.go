@@ -76,6 +76,11 @@ type microcompact struct {
 	marked  []clearable
 }
 
+var (
+	_ BeforeRequest = (*microcompact)(nil)
+	_ Choosy        = (*microcompact)(nil)
+)
+
 func (l *microcompact) Name() string { return MicrocompactName }
 
 func (l *microcompact) Clone() Layer {

@@ -54,6 +54,12 @@ type recorded struct {
 	answer   prompt.Answer
 }
 
+var (
+	_ BeforeRequest = (*recorded)(nil)
+	_ IntentResult  = (*recorded)(nil)
+	_ AutoThreshold = (*recorded)(nil)
+)
+
 func (l *recorded) Name() string { return RecordedName }
 func (l *recorded) Clone() Layer { c := *l; return &c }
 func (l *recorded) Copy() Layer  { return l.Clone() }

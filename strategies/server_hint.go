@@ -44,6 +44,11 @@ type serverHint struct {
 	results clearables
 }
 
+var (
+	_ ServerHint = (*serverHint)(nil)
+	_ Choosy     = (*serverHint)(nil)
+)
+
 func (l *serverHint) Name() string { return serverHintName }
 
 func (l *serverHint) Clone() Layer {

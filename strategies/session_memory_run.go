@@ -34,6 +34,13 @@ type sessionMemory struct {
 	tools   []string // of the session, whose names count
 }
 
+var (
+	_ BeforeRequest    = (*sessionMemory)(nil)
+	_ AfterResponse    = (*sessionMemory)(nil)
+	_ AfterCompaction  = (*sessionMemory)(nil)
+	_ BackgroundResult = (*sessionMemory)(nil)
+)
+
 // notes are the content of the memory.
 type notes struct {
 	summarised int64 // tokens of messages that went into it

@@ -74,6 +74,11 @@ type shortFork struct {
 	answer  prompt.Answer
 }
 
+var (
+	_ EndOfLoop        = (*shortFork)(nil)
+	_ BackgroundResult = (*shortFork)(nil)
+)
+
 func (l *shortFork) Name() string { return l.name }
 
 // Clone leaves the call under way with the thread that made it.

@@ -46,6 +46,11 @@ type timeClear struct {
 	due     func(thread, round int32) bool // a schedule that replaces the gap; nil for none
 }
 
+var (
+	_ BeforeRequest = (*timeClear)(nil)
+	_ Choosy        = (*timeClear)(nil)
+)
+
 func (l *timeClear) Name() string { return TimeClearName }
 
 func (l *timeClear) Clone() Layer {

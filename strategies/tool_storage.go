@@ -104,6 +104,12 @@ type toolStorage struct {
 	acted   bool  // it changed the context before this request
 }
 
+var (
+	_ BeforeRequest   = (*toolStorage)(nil)
+	_ IntentResult    = (*toolStorage)(nil)
+	_ AfterCompaction = (*toolStorage)(nil)
+)
+
 // freshResult is a result of the message under decision.
 type freshResult struct {
 	at    int

@@ -30,6 +30,13 @@ type truncate struct {
 	left   int64
 }
 
+var (
+	_ BeforeRequest = (*truncate)(nil)
+	_ PromptTooLong = (*truncate)(nil)
+	_ EndOfLoop     = (*truncate)(nil)
+	_ AutoThreshold = (*truncate)(nil)
+)
+
 func (l *truncate) Name() string { return truncateName }
 func (l *truncate) Clone() Layer { c := *l; return &c }
 func (l *truncate) Copy() Layer  { return l.Clone() }
