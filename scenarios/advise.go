@@ -297,7 +297,8 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 			return err
 		}
 		bill := sim.Billed(whole, p.Prices, time.Time{})
-		billed.Rows, recorded.Rows = append(billed.Rows, &bill), append(recorded.Rows, &rows[0][i])
+		billed.Rows.Keep(&bill)
+		recorded.Rows.Keep(&rows[0][i])
 		logged.bill(whole, p.Prices)
 	}
 	one.Use = newUse(logged, p.Prices)

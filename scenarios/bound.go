@@ -79,10 +79,11 @@ func (p *Plan) bound(
 	}
 	for i := range d.Cells {
 		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil && d.Cells[i].Scenario.Agent == sim.Agent{}
-		for _, r := range cells[i].Rows {
+		for k, r := range cells[i].Rows.All() {
 			b := &of[i].bounds[at[r.Session]]
 			r.Figures[results.BoundUSD], r.Figures[results.BoundReachedUSD], r.Figures[results.ClearBoundUSD],
 				r.Figures[results.Bounded] = b.compact.Below, b.compact.Reached, b.clear.Below, 1
+			cells[i].Rows.Edit(k, func(kept *results.Row) { *kept = *r })
 			whole := r.N(results.OverWindow) == 0 && r.N(results.UnsimulatedCalls) == 0
 			if alone && whole && r.CostUSD() < b.compact.Below*(1-1e-9) {
 				return fmt.Errorf("%w: session %s under %s costs $%.6f, less than the bound of $%.6f",

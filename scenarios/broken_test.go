@@ -46,8 +46,8 @@ func TestBrokenSessionIsLeftOut(t *testing.T) {
 			t.Fatalf("%d cells, want %d", len(got.Cells), len(whole.Cells))
 		}
 		for i := range whole.Cells {
-			if g, w := got.Cells[i].Total.CostUSD(), whole.Cells[i].Total.CostUSD(); g != w || len(got.Cells[i].Rows) != len(whole.Cells[i].Rows) {
-				t.Errorf("cell %s: $%v in %d rows, want $%v in %d", whole.Cells[i].Cell, g, len(got.Cells[i].Rows), w, len(whole.Cells[i].Rows))
+			if g, w := got.Cells[i].Total.CostUSD(), whole.Cells[i].Total.CostUSD(); g != w || got.Cells[i].Rows.Len() != whole.Cells[i].Rows.Len() {
+				t.Errorf("cell %s: $%v in %d rows, want $%v in %d", whole.Cells[i].Cell, g, got.Cells[i].Rows.Len(), w, whole.Cells[i].Rows.Len())
 			}
 		}
 	}
@@ -98,14 +98,14 @@ func TestPairThatFails(t *testing.T) {
 		}
 		rows := map[string]int{}
 		for _, cell := range run.Cells {
-			rows[cell.Cell] = len(cell.Rows)
+			rows[cell.Cell] = cell.Rows.Len()
 		}
 		if rows[results.StrategyBilled] != 5 || rows[results.StrategyRecorded] != 5 || rows["none"] != 4 || rows["truncate-oldest"] != 5 {
 			t.Errorf("rows are %v; want four of none and five of others", rows)
 		}
 		none, recorded := run.Reference("none"), run.Reference(results.StrategyRecorded)
 		was := 0.0
-		for _, row := range recorded.Rows {
+		for _, row := range recorded.Rows.All() {
 			if row.Session != lost {
 				was += row.CostUSD()
 			}

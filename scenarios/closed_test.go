@@ -29,12 +29,12 @@ func TestTheLoopIsClosedByDefault(t *testing.T) {
 	} {
 		cells := run(t, expand(t, strings.Replace(closedText, "WAY", way, 1))).Cells
 		c := cells[len(cells)-1]
-		for _, r := range c.Rows {
+		for _, r := range c.Rows.All() {
 			if r.Loop != want {
 				t.Errorf("%q: a row of the loop %v, want %v", way, r.Loop, want)
 			}
 		}
-		for _, r := range cells[0].Rows {
+		for _, r := range cells[0].Rows.All() {
 			if r.Loop != results.LoopNone {
 				t.Errorf("%q: a row of %s has the loop %v", way, cells[0].Cell, r.Loop)
 			}

@@ -39,7 +39,7 @@ func cellRows(t testing.TB, d *Design, c *traces.Corpus) [][]*results.Row {
 	}
 	var rows [][]*results.Row
 	for i := range run.Cells {
-		rows = append(rows, run.Cells[i].Rows)
+		rows = append(rows, run.Cells[i].Rows.List())
 	}
 	return slices.CompactFunc(rows, func(a, b []*results.Row) bool { return cmp.Equal(a, b) })
 }

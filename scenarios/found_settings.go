@@ -41,7 +41,7 @@ func foundSettings(d *Design, sessions []*traces.Session, found map[string]sim.S
 			continue
 		}
 		counts, example, unfit := map[string]int{}, "", 0
-		for _, row := range run.Cells[at].Rows {
+		for _, row := range run.Cells[at].Rows.All() {
 			s := byID[row.Session]
 			if s == nil || c.Strategy.For(s.Agent, s.Version(), s.Variant).OwnTrigger() == nil {
 				continue

@@ -36,7 +36,7 @@ func generations(d *Design, sessions []*traces.Session, run *results.Run) []resu
 			continue
 		}
 		counts, strange := map[*strategies.Strategy]int{}, 0
-		for _, row := range run.Cells[at].Rows {
+		for _, row := range run.Cells[at].Rows.All() {
 			if s := byID[row.Session]; s != nil {
 				g := c.Strategy.For(s.Agent, s.Version(), s.Variant)
 				if counts[g]++; !g.Generation.Holds(s.Version()) || g.Generation.Agent != s.Agent {

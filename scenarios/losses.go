@@ -92,7 +92,7 @@ func (l *losses) leaveOut(sessions []*traces.Session, cells []results.Cell, seen
 	seen.digests = seen.digests[:len(left)]
 	for _, list := range [][]results.Cell{cells, seen.billed} {
 		for i := range list {
-			list[i].Drop(out)
+			list[i].Rows.Drop(out)
 		}
 	}
 	return left

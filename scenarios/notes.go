@@ -68,7 +68,7 @@ func (d *Design) servers() (list []*servers.Server) {
 // notRun says which layers of a cell could not do what they are asked in how many sessions, and why.
 func notRun(c *results.Cell) (list []string) {
 	found := map[string]int{}
-	for _, r := range c.Rows {
+	for _, r := range c.Rows.All() {
 		for reason := range r.Reasons {
 			for _, begin := range []string{strategies.NotRun, strategies.NotFast} {
 				if layer, why, ok := strings.Cut(reason, ": "+begin); ok {
@@ -94,7 +94,7 @@ func ineffective(run *results.Run) (list []results.Note) {
 			continue
 		}
 		counts := map[string]int{}
-		for _, r := range c.Rows {
+		for _, r := range c.Rows.All() {
 			for reason := range r.Reasons {
 				for _, begin := range []string{sim.EventIdle, sim.EventDue, sim.EventMissing} {
 					if event, why, ok := strings.Cut(reason, ": "+begin); ok {
@@ -103,7 +103,7 @@ func ineffective(run *results.Run) (list []results.Note) {
 				}
 			}
 		}
-		cells, sessions = cells+1, max(sessions, len(c.Rows))
+		cells, sessions = cells+1, max(sessions, c.Rows.Len())
 		for text, n := range counts {
 			s, ok := found[text]
 			if !ok {
@@ -128,14 +128,19 @@ func ineffective(run *results.Run) (list []results.Note) {
 
 // idle reports whether a strategy can do nothing in any session.
 func idle(c *results.Cell) bool {
-	return len(c.Rows) > 0 && !slices.ContainsFunc(c.Rows, func(r *results.Row) bool { return unfit(r) == "" })
+	for _, r := range c.Rows.All() {
+		if unfit(r) == "" {
+			return false
+		}
+	}
+	return c.Rows.Len() > 0
 }
 
 // openRows counts the sessions in which agents fetch nothing again, the most of any cell.
 func openRows(run *results.Run) (most int) {
 	for i := range run.Cells {
 		n := 0
-		for _, r := range run.Cells[i].Rows {
+		for _, r := range run.Cells[i].Rows.All() {
 			if r.Loop == results.LoopOpen {
 				n++
 			}
@@ -188,9 +193,9 @@ func unlogged(c, billed *results.Cell) []string {
 	add := func(source results.Source, what string) {
 		usd := r.CostBy(source).Total()
 		if billed != nil && billed.Covers(c) {
-			for i, row := range billed.Rows {
+			for i, row := range billed.Rows.All() {
 				if row.CallsBy(source) > 0 {
-					usd -= c.Rows[i].CostBy(source).Total()
+					usd -= c.Rows.At(i).CostBy(source).Total()
 				}
 			}
 		}

@@ -97,7 +97,7 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 		stopped, runErr = err, errors.Join(runErr, err) // who interrupts the bound still gets the rest
 	}
 	for _, cell := range cells {
-		if len(cell.Rows) > 0 {
+		if cell.Rows.Len() > 0 {
 			run.Cells = append(run.Cells, cell)
 		}
 	}
@@ -182,7 +182,7 @@ func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 	cells := make([]results.Cell, len(d.Cells))
 	for i := range cells {
 		cells[i] = d.Cells[i].result()
-		cells[i].Rows = make([]*results.Row, 0, len(sessions))
+		cells[i].Rows.Grow(len(sessions))
 	}
 	if p.parts != nil {
 		return cells, p.parts.into(cells, len(sessions))
@@ -191,7 +191,7 @@ func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 	runner.Keep = func(cell int, row *results.Row) {
 		keeping.Lock()
 		defer keeping.Unlock()
-		cells[cell].Keep(row)
+		cells[cell].Rows.Keep(row)
 	}
 	if r.watch != nil {
 		keep := runner.Keep

@@ -197,7 +197,7 @@ func (r *ranker) bound(ctx context.Context, corpus *traces.Corpus, run *results.
 	}
 	run.Front, r.bounds = best.Front, map[string]reachable{}
 	for i := range best.Cells {
-		for _, row := range best.Cells[i].Rows {
+		for _, row := range best.Cells[i].Rows.All() {
 			if row.N(results.Bounded) > 0 {
 				r.bounds[row.Session] = reachable{row.Figures[results.BoundUSD], row.Figures[results.BoundReachedUSD]}
 			}
@@ -254,7 +254,7 @@ func keepRanked(out *studies.Ranking) {
 	})
 	compared, _, _ := comparedIn(out.Run, func(string) bool { return true })
 	for i := range out.Run.Cells {
-		out.Run.Cells[i].Drop(func(session string) bool { return !compared[session] })
+		out.Run.Cells[i].Rows.Drop(func(session string) bool { return !compared[session] })
 	}
 	out.Run.Sum()
 }

@@ -23,11 +23,11 @@ func comparedIn(run *results.Run, wanted func(session string) bool) (compared ma
 	if own == nil {
 		return compared, nil, 0
 	}
-	for _, row := range own.Rows {
+	for i, row := range own.Rows.All() {
 		switch {
 		case !wanted(row.Session):
 		case row.CutShort():
-			over = append(over, row)
+			over = append(over, own.Rows.At(i))
 		case row.N(results.UnpricedCalls) > 0:
 			unpriced++
 		default:
@@ -64,10 +64,11 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 		x := &ranked{Cell: c, own: c == own}
 		ended := studies.Ended{Strategy: c.Cell}
 		reason, idleIn := "", 0
-		for _, row := range c.Rows {
-			if !compared[row.Session] {
+		for i := range c.Rows.Len() {
+			if !compared[c.Rows.Session(i)] {
 				continue
 			}
+			row := c.Rows.At(i)
 			x.rows = append(x.rows, row)
 			if x.own {
 				v.Calls += row.OwnCalls()

@@ -359,7 +359,7 @@ func TestVersionIsOfClaudeCode(t *testing.T) {
 				t.Fatal(err)
 			}
 			none := run.Cells[len(run.Cells)-1]
-			return [2]results.Row{*none.Rows[0], *none.Rows[1]}
+			return [2]results.Row{*none.Rows.At(0), *none.Rows.At(1)}
 		}
 		own, as := run(""), run("1.0.62")
 		if cmp.Equal(own[0], as[0]) {

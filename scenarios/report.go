@@ -209,7 +209,7 @@ func markInterrupted(run *results.Run, cells int, bound bool, err error) {
 	done := 0
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy != results.StrategyBilled {
-			done += len(c.Rows)
+			done += c.Rows.Len()
 		}
 	}
 	how := "interrupted"
@@ -224,20 +224,20 @@ func markInterrupted(run *results.Run, cells int, bound bool, err error) {
 	}
 	run.Workload.Remarks = append(run.Workload.Remarks, remark)
 	recorded := run.Reference(results.StrategyRecorded)
-	if recorded == nil || len(recorded.Rows) == sessions {
+	if recorded == nil || recorded.Rows.Len() == sessions {
 		return
 	}
 	have := map[string]bool{}
-	for _, row := range recorded.Rows {
-		have[row.Session] = true
+	for i := range recorded.Rows.Len() {
+		have[recorded.Rows.Session(i)] = true
 	}
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy == results.StrategyBilled {
-			c.Drop(func(session string) bool { return !have[session] })
+			c.Rows.Drop(func(session string) bool { return !have[session] })
 		}
 	}
 	run.Notes = append(run.Notes, results.Note{Cell: recorded.Cell, Metric: results.NameCost,
-		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", len(recorded.Rows), sessions)})
+		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", recorded.Rows.Len(), sessions)})
 }
 
 // asRecorded reports whether the first cells of a design keep the client, the
@@ -281,7 +281,7 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 		_, err = sim.Runner{Workers: p.Workers, Keep: func(_ int, row *results.Row) {
 			keeping.Lock()
 			defer keeping.Unlock()
-			cell.Keep(row)
+			cell.Rows.Keep(row)
 		}}.Run(ctx, sessions, []sim.Config{*config})
 		if broken := (*sim.Broken)(nil); err != nil && (!errors.As(err, &broken) || broken.Stopped != nil) {
 			return err

@@ -256,8 +256,8 @@ func checkRows(t *testing.T, c *results.Cell, whole *results.Run) {
 		if whole.Cells[i].Cell != c.Cell {
 			continue
 		}
-		for _, row := range c.Rows {
-			if !slices.ContainsFunc(whole.Cells[i].Rows, func(r *results.Row) bool { return reflect.DeepEqual(r, row) }) {
+		for _, row := range c.Rows.All() {
+			if !slices.ContainsFunc(whole.Cells[i].Rows.List(), func(r *results.Row) bool { return reflect.DeepEqual(r, row) }) {
 				t.Errorf("%s, session %s: not the row of the whole run", c.Cell, row.Session)
 			}
 		}
@@ -296,7 +296,7 @@ func TestInterruptedWorkers(t *testing.T) {
 	rows := 0
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy != results.StrategyBilled {
-			rows += len(c.Rows)
+			rows += c.Rows.Len()
 		}
 	}
 	if want := fmt.Sprintf("interrupted: %d of 15 simulations", rows); !strings.Contains(fmt.Sprint(run.Workload.Remarks), want) {

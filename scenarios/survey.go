@@ -78,7 +78,7 @@ func (p *Plan) visit(ctx context.Context, d *Design, corpus *traces.Corpus, sess
 	x := &survey{digests: make([]prompt.Digest, len(sessions)), windows: windows{}, settings: map[string]sim.Settings{}}
 	for _, date := range d.billedAt() {
 		x.billed = append(x.billed, d.billedCell(date))
-		x.billed[len(x.billed)-1].Rows = make([]*results.Row, 0, len(sessions))
+		x.billed[len(x.billed)-1].Rows.Grow(len(sessions))
 	}
 	var adding sync.Mutex
 	err := p.sights(ctx, d, corpus, sessions, func(i int, sight *Sight) error {
@@ -99,7 +99,7 @@ func (x *survey) add(i int, sight *Sight) {
 	x.openings.Join(&sight.Opening)
 	x.windows.add(sight.Windows)
 	for k := range sight.Billed {
-		x.billed[k].Keep(&sight.Billed[k])
+		x.billed[k].Rows.Keep(&sight.Billed[k])
 	}
 }
 
@@ -329,7 +329,7 @@ func (p *Plan) RunPart(
 		runner.Keep = func(cell int, row *results.Row) {
 			keeping.Lock()
 			defer keeping.Unlock()
-			cells[first+cell].Keep(row)
+			cells[first+cell].Rows.Keep(row)
 		}
 		_, err := runner.Run(ctx, r.sessions, configs)
 		return err
@@ -369,12 +369,12 @@ func (x *parts) into(cells []results.Cell, sessions int) error {
 			if to == nil {
 				return fmt.Errorf("rows of a cell %s: not of this run", run.Cells[i].Cell)
 			}
-			to.Rows = append(to.Rows, run.Cells[i].Rows...)
+			to.Rows.Join(&run.Cells[i].Rows)
 		}
 		return nil
 	})
 	for i := range cells {
-		if n := len(cells[i].Rows); err == nil && n != sessions {
+		if n := cells[i].Rows.Len(); err == nil && n != sessions {
 			err = fmt.Errorf("cell %s has %d rows of %d: a part is missing or came twice", cells[i].Cell, n, sessions)
 		}
 	}

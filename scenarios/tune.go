@@ -148,7 +148,7 @@ func (t *tuner) note(run *results.Run, list []*choice) {
 			x = list[at]
 		}
 		x.cut, x.figure = slices.Repeat([]bool{true}, len(t.sessions)), t.empty()
-		for _, r := range c.Rows { // a session without a row did not come to its end
+		for _, r := range c.Rows.All() { // a session without a row did not come to its end
 			at := index[r.Session]
 			if x.cut[at] = r.CutShort(); x.figure.Base != nil {
 				x.figure.Part[at], x.figure.Base[at] = t.metric.Parts(r)

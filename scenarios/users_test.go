@@ -47,7 +47,7 @@ func simulateUsers(t testing.TB, text string) *results.Run {
 // inOrganisation returns the sum of the rows of an organisation.
 func inOrganisation(c *results.Cell, name string) *results.Row {
 	var sum results.Row
-	for _, r := range c.Rows {
+	for _, r := range c.Rows.All() {
 		if r.Organisation == name {
 			sum.Add(r)
 		}
@@ -150,7 +150,7 @@ func TestSharedPartsAddUp(t *testing.T) {
 		if c.Strategy == results.StrategyBilled || c.Strategy == results.StrategyRecorded {
 			t.Errorf("%s: nothing was billed or recorded of users", c.Cell)
 		}
-		for _, r := range c.Rows {
+		for _, r := range c.Rows.All() {
 			u := r.Usage()
 			read, written := int64(0), int64(0)
 			for _, part := range []string{"global", "organisation", "own"} {
@@ -169,7 +169,7 @@ func TestPeakCallsInFlight(t *testing.T) {
 	const api = "kinds: {api: 1}"
 	c := &simulateUsers(t, oneCall(usersKey, ofOne("a", api, "1h, 2h")+ofOne("b", api, "1h"))).Cells[0]
 	var got []int
-	for _, r := range c.Rows {
+	for _, r := range c.Rows.All() {
 		got = append(got, r.N(results.PeakCallsInFlight))
 	}
 	if want := []int{1, 1, 2}; !slices.Equal(got, want) || c.Total.N(results.PeakCallsInFlight) != 2 {

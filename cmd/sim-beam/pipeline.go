@@ -186,7 +186,7 @@ func (f *simulator) ProcessElement(ctx context.Context, name string, done func(s
 	}
 	blocksDone.Inc(ctx, 1)
 	for i := range cells {
-		rowsMade.Inc(ctx, int64(len(cells[i].Rows)))
+		rowsMade.Inc(ctx, int64(cells[i].Rows.Len()))
 	}
 	for _, s := range x.corpus.Sessions {
 		callsTaken.Inc(ctx, int64(s.NumCalls()*(b.To-b.From)))

@@ -123,7 +123,8 @@ func (f *adviseFlags) billed(ctx context.Context, plan *scenarios.Plan, sessions
 			return nil, err
 		}
 		row := sim.Billed(whole, plan.Prices, time.Time{})
-		cell.Rows, in.Calls = append(cell.Rows, &row), in.Calls+s.NumCalls()
+		cell.Rows.Keep(&row)
+		in.Calls += s.NumCalls()
 	}
 	run := results.Run{Cells: []results.Cell{cell}}
 	run.Sum()

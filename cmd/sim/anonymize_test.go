@@ -110,7 +110,7 @@ strategies:
 			t.Errorf("cell %s has %+v, cell %s %+v", a.Cell, a.Total, b.Cell, b.Total)
 		}
 		known := func(r *results.Row) bool { return r.Session == pseudonym.Of([]byte(secretKey), id) }
-		if !slices.ContainsFunc(b.Rows, known) {
+		if !slices.ContainsFunc(b.Rows.List(), known) {
 			t.Errorf("cell %s: no row has the pseudonym of session %s", b.Cell, id)
 		}
 	}

@@ -132,11 +132,11 @@ func (p *foretold) bills(run *results.Run, in *check.Input) (map[string]*validat
 
 // fillPrediction fills in what the sessions of a billed cell were billed and predicted to be.
 func fillPrediction(c *results.Cell, bills map[string]*validate.Expect) {
-	for i, row := range c.Rows {
-		if e := bills[row.Session]; e != nil {
-			own := *row // the run keeps its rows for other uses
-			own.Figures[results.PredictedUSD], own.Figures[results.PredictedOfUSD] = e.MeanUSD, e.BilledUSD
-			c.Rows[i] = &own
+	for i := range c.Rows.Len() {
+		if e := bills[c.Rows.Session(i)]; e != nil {
+			c.Rows.Edit(i, func(r *results.Row) {
+				r.Figures[results.PredictedUSD], r.Figures[results.PredictedOfUSD] = e.MeanUSD, e.BilledUSD
+			})
 			c.Total.Figures[results.PredictedUSD] += e.MeanUSD
 			c.Total.Figures[results.PredictedOfUSD] += e.BilledUSD
 		}

@@ -43,7 +43,7 @@ func explainAgrees(t *testing.T, set ...string) (atEnds int) {
 		if c.Strategy == results.StrategyBilled {
 			continue
 		}
-		for _, row := range c.Rows {
+		for _, row := range c.Rows.All() {
 			code, out, errs := exec(t, append([]string{"explain", "-q", row.Session, "--strategy", c.Strategy, "--format", "json"}, set...)...)
 			if code != 0 {
 				t.Fatalf("explain %s: exit %d: %s", row.Session, code, errs)

@@ -21,7 +21,7 @@ func spanOf(run *results.Run, c *results.Cell, m results.Metric) document.Span {
 		return document.Span{Low: over.Low, High: over.High}
 	}
 	ref := run.Reference(results.StrategyRecorded)
-	if ref == nil || isReference(c) || !c.Covers(ref) || len(c.Rows) < leastSpanned {
+	if ref == nil || isReference(c) || !c.Covers(ref) || c.Rows.Len() < leastSpanned {
 		return document.Span{}
 	}
 	if m.Name == results.NameCost {
@@ -72,10 +72,10 @@ func uncrossed(text string, from, to float64, bar document.Span) string {
 
 // figureOf returns what adds up to a metric over the sessions of a cell, false for extremes and without rows.
 func figureOf(c *results.Cell, m results.Metric) (f stats.Figure, ok bool) {
-	if len(c.Rows) == 0 || !c.Measures(m) || m.Kind != results.KindSum && m.Kind != results.KindRatio {
+	if c.Rows.Len() == 0 || !c.Measures(m) || m.Kind != results.KindSum && m.Kind != results.KindRatio {
 		return f, false
 	}
-	for _, r := range c.Rows {
+	for _, r := range c.Rows.All() {
 		if m.Kind == results.KindRatio {
 			part, base := m.Parts(r)
 			f.Part, f.Base = append(f.Part, part), append(f.Base, base)

@@ -138,12 +138,12 @@ const leastRanked = 3
 // sessions and over the sessions of each kind, with 95 % intervals by session.
 func rankChart(run *results.Run) (*document.Chart, error) {
 	base := run.Reference(results.StrategyRecorded)
-	if base == nil || len(base.Rows) < leastRanked {
+	if base == nil || base.Rows.Len() < leastRanked {
 		return nil, errors.New("ranks need three recorded sessions")
 	}
 	var cells []*results.Cell
 	for i := range run.Cells {
-		if c := &run.Cells[i]; c.Strategy != results.StrategyBilled && c.Covers(base) && len(c.Rows) > 0 && len(cells) < maxBars {
+		if c := &run.Cells[i]; c.Strategy != results.StrategyBilled && c.Covers(base) && c.Rows.Len() > 0 && len(cells) < maxBars {
 			cells = append(cells, c)
 		}
 	}
@@ -156,7 +156,7 @@ func rankChart(run *results.Run) (*document.Chart, error) {
 	swept, styles, drawn := sweptNames(run), looks(), 0
 	for _, kind := range studies.ByCalls {
 		var at []int
-		for i, r := range base.Rows {
+		for i, r := range base.Rows.All() {
 			if kind.Has(r.OwnCalls(), 0) {
 				at = append(at, i)
 			}
@@ -192,18 +192,23 @@ func rankChart(run *results.Run) (*document.Chart, error) {
 // ranksOf returns the rank of each cell by cost in each session; equal costs share the mean of their ranks.
 func ranksOf(cells []*results.Cell) [][]float64 {
 	ranks := make([][]float64, len(cells))
-	for i := range cells[0].Rows {
-		for _, c := range cells {
+	costs := make([][]float64, len(cells))
+	for at, c := range cells {
+		for _, r := range c.Rows.All() {
+			costs[at] = append(costs[at], r.RankUSD())
+		}
+	}
+	for i := range costs[0] {
+		for at := range cells {
 			below, equal := 0, 0
-			for _, other := range cells {
-				switch usd := other.Rows[i].RankUSD(); {
-				case usd < c.Rows[i].RankUSD():
+			for _, other := range costs {
+				switch usd := other[i]; {
+				case usd < costs[at][i]:
 					below++
-				case usd == c.Rows[i].RankUSD():
+				case usd == costs[at][i]:
 					equal++
 				}
 			}
-			at := slices.Index(cells, c)
 			ranks[at] = append(ranks[at], float64(below)+float64(equal+1)/2)
 		}
 	}

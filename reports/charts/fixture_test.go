@@ -48,14 +48,15 @@ func bill() *results.Run {
 	b := prompt.Usage{Uncached: 180e3, Read: 8100e3, Write5m: 450e3, Write1h: 270e3, Output: 90e3}
 	bCost := results.Cost{90, 360, 180, 90, 0, 180} // 900
 	cell := func(name, strategy string, rows ...*results.Row) *results.Cell {
-		run.Cells = append(run.Cells, results.Cell{Cell: name, Strategy: strategy, Rows: rows})
+		run.Cells = append(run.Cells, results.Cell{Cell: name, Strategy: strategy, Rows: results.RowsOf(rows...)})
 		return &run.Cells[len(run.Cells)-1]
 	}
 	c := cell("billed", "billed",
 		row("billed", "b", b, bCost, 0),
 		row("billed", "a", a, results.Cost{10, 40, 20, 10, 0, 20}, 0)) // 100
 	c.Unmeasured = append(results.Groups(), "misses", "call_hit_ratio", "added_latency_seconds")
-	c.Rows[0].Figures[results.PeakContext], c.Rows[1].Figures[results.PeakContext] = 167_400, 90_000
+	c.Rows.Edit(0, func(r *results.Row) { r.Figures[results.PeakContext] = 167_400 })
+	c.Rows.Edit(1, func(r *results.Row) { r.Figures[results.PeakContext] = 90_000 })
 
 	c = cell("recorded", "recorded",
 		row("recorded", "a", a, results.Cost{10, 45, 20, 10, 0, 25}, 5), // 110
@@ -72,7 +73,9 @@ func bill() *results.Run {
 	c = cell("none", "none",
 		row("none", "a", a, results.Cost{10, 45, 20, 10, 0, 25}, 0),      // 110
 		row("none", "b", b, results.Cost{90, 612.5, 180, 90, 0, 180}, 0)) // 1,152.50
-	c.Rows[1].Figures[results.Overflows], c.Rows[1].Figures[results.OverWindow], c.Rows[1].Figures[results.PeakContext] = 3, 1, 1_234_000
+	c.Rows.Edit(1, func(r *results.Row) {
+		r.Figures[results.Overflows], r.Figures[results.OverWindow], r.Figures[results.PeakContext] = 3, 1, 1_234_000
+	})
 
 	dropping := func(u prompt.Usage) prompt.Usage {
 		return prompt.Usage{Uncached: u.Uncached, Read: u.Read * 4 / 9, Write5m: u.Write5m, Write1h: u.Write1h, Output: u.Output}
@@ -81,8 +84,8 @@ func bill() *results.Run {
 		row("truncate-oldest", "a", dropping(a), results.Cost{5, 20, 10, 5, 0, 15}, 0),    // 55
 		row("truncate-oldest", "b", dropping(b), results.Cost{45, 180, 90, 45, 0, 90}, 0)) // 450
 	c.Params = map[string]string{"keep": "half"}
-	c.Rows[0].Figures[results.UnpricedCalls] = 3
-	c.Rows[1].Figures[results.PeakContext] = 9_940
+	c.Rows.Edit(0, func(r *results.Row) { r.Figures[results.UnpricedCalls] = 3 })
+	c.Rows.Edit(1, func(r *results.Row) { r.Figures[results.PeakContext] = 9_940 })
 	run.Sum()
 	return run
 }
@@ -90,7 +93,7 @@ func bill() *results.Run {
 // compacting gives the first session of c compactions, the second a miss, and
 // both half of the waiting, s.
 func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
-	a, b := c.Rows[0], c.Rows[1]
+	a, b := c.Rows.At(0), c.Rows.At(1)
 	a.Figures[results.Compactions], a.Figures[results.Recompactions], a.Figures[results.ChainMax] = float64(compactions),
 		float64(recompactions), float64(compactions)
 	a.Waited(results.WaitCompaction, wait/2)
@@ -100,6 +103,7 @@ func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
 	a.Figures[results.HitCalls], a.Figures[results.LaterCalls] = float64(440-compactions), 440
 	b.Figures[results.HitCalls], b.Figures[results.LaterCalls] = 2988, 3000
 	a.Figures[results.PeakContext], b.Figures[results.PeakContext] = 90_000, 166_600
+	c.Rows = results.RowsOf(a, b)
 }
 
 // acting gives both sessions of c half of what happened beside: 3,725 s of
@@ -107,8 +111,8 @@ func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
 // tokens, 40 of 300 calls at the warning level for 2 h, on average 60 % left,
 // least 12 %, and what layers did.
 func acting(c *results.Cell) {
-	for i := range c.Rows {
-		r := c.Rows[i]
+	rows := c.Rows.List()
+	for i, r := range rows {
 		copy(r.Figures[results.Waits:], []float64{1800, -2.5, 65})
 		r.Figures[results.SecondsAt+results.ID(results.LevelWarning)] = 3600
 		copy(r.Figures[results.LeftCalls:], []float64{150, 9000, float64(80 + 8*i)})
@@ -117,5 +121,6 @@ func acting(c *results.Cell) {
 		r.Firings = map[string]int{"full-compact": 1, "microcompact": 5}
 		r.Reasons = map[string]int{"full-compact: API error": 2}
 	}
-	c.Rows[0].Reasons["session-memory: no | file"] = 1234
+	rows[0].Reasons["session-memory: no | file"] = 1234
+	c.Rows = results.RowsOf(rows...)
 }

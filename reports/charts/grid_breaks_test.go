@@ -18,10 +18,10 @@ import (
 // once the tools and always the system prompt.
 func brokenRun() *results.Run {
 	run := &results.Run{Cells: []results.Cell{
-		{Cell: "none", Strategy: "none", Rows: []*results.Row{{Strategy: "none", Session: "a", Figures: results.Figures{results.Sessions: 1}}}},
-		{Cell: "billed", Strategy: "billed", Rows: []*results.Row{{Strategy: "billed", Session: "a", Figures: results.Figures{results.Sessions: 1}}}},
+		{Cell: "none", Strategy: "none", Rows: results.RowsOf(&results.Row{Strategy: "none", Session: "a", Figures: results.Figures{results.Sessions: 1}})},
+		{Cell: "billed", Strategy: "billed", Rows: results.RowsOf(&results.Row{Strategy: "billed", Session: "a", Figures: results.Figures{results.Sessions: 1}})},
 	}}
-	b := run.Cells[0].Rows[0].Breaks.Matrix()
+	b := run.Cells[0].Rows.At(0).Breaks.Matrix()
 	*b.Calls(confusion.None) = confusion.Missed{prompt.MissNone: 1_200, prompt.MissExpiry: 2}
 	*b.Calls(confusion.Expiry5m) = confusion.Missed{prompt.MissExpiry: 6, prompt.MissEdit: 2}
 	*b.Calls(confusion.Expiry1h) = confusion.Missed{prompt.MissExpiry: 2}
@@ -30,7 +30,7 @@ func brokenRun() *results.Run {
 	b.Changed(confusion.FieldSystem)[prompt.MissHead] = 3
 	b.Changed(confusion.FieldTools)[prompt.MissHead] = 1
 	b[confusion.Beside+int(confusion.None)], b[confusion.Beside+int(confusion.Server)] = 5, 1
-	run.Cells[0].Rows[0].Breaks = b.Counts()
+	run.Cells[0].Rows.Edit(0, func(r *results.Row) { r.Breaks = b.Counts() })
 	run.Sum()
 	return run
 }

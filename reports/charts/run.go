@@ -206,7 +206,7 @@ func costTitle(run *results.Run) string {
 		return "COST"
 	}
 	for i := range run.Cells {
-		for _, r := range run.Cells[i].Rows {
+		for _, r := range run.Cells[i].Rows.All() {
 			if r.Loop == results.LoopClosed {
 				return "COST"
 			}
@@ -346,7 +346,7 @@ func (t *tables) cost(title, name string) column {
 
 // hasUsers reports whether sessions belong to users.
 func hasUsers(run *results.Run) bool {
-	return slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return len(c.Rows) > 0 && c.Rows[0].Organisation != "" })
+	return slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return c.Rows.Len() > 0 && c.Rows.At(0).Organisation != "" })
 }
 
 // organisations shows every cell by organisation, nothing where sessions have no users.
@@ -357,12 +357,15 @@ func (t *tables) organisations() []*document.Table {
 	by, of := *t.run, []string(nil)
 	by.Cells = nil
 	for _, c := range t.run.Cells {
-		rows := map[string][]*results.Row{}
-		for _, r := range c.Rows {
-			rows[r.Organisation] = append(rows[r.Organisation], r)
+		rows := map[string]*results.Rows{}
+		for _, r := range c.Rows.All() {
+			if rows[r.Organisation] == nil {
+				rows[r.Organisation] = &results.Rows{}
+			}
+			rows[r.Organisation].Keep(r)
 		}
 		for _, name := range slices.Sorted(maps.Keys(rows)) {
-			part := results.Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured, Rows: rows[name]}
+			part := results.Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured, Rows: *rows[name]}
 			by.Cells, of = append(by.Cells, part), append(of, name)
 		}
 	}
@@ -416,8 +419,8 @@ func runData(run *results.Run, perSession bool) *document.Table {
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		if perSession {
-			for _, r := range c.Rows {
-				lines = append(lines, line{c, r})
+			for k := range c.Rows.Len() {
+				lines = append(lines, line{c, c.Rows.At(k)})
 			}
 			continue
 		}

@@ -39,7 +39,7 @@ func sweepRun() *results.Run {
 func addCell(run *results.Run, name, strategy string, params map[string]string, t results.Row) {
 	c := results.Cell{Cell: name, Strategy: strategy, Params: params, Sessions: t.N(results.Sessions), Total: t}
 	for i := range t.N(results.Sessions) {
-		c.Rows = append(c.Rows, &results.Row{Strategy: strategy, Session: fmt.Sprintf("%02d", i),
+		c.Rows.Keep(&results.Row{Strategy: strategy, Session: fmt.Sprintf("%02d", i),
 			Figures: results.Figures{results.Sessions: 1,
 				results.CostByClass + results.ID(results.ClassRead): t.CostUSD() / float64(t.N(results.Sessions))}})
 	}

@@ -167,7 +167,7 @@ func TestHostileNames(t *testing.T) {
 // to it, storage being the remainder of cost.
 func TestSplitAddsUp(t *testing.T) {
 	run := bill()
-	run.Cells[4].Rows[0].Figures[results.StorageUSD] = 0.25
+	run.Cells[4].Rows.Edit(0, func(r *results.Row) { r.Figures[results.StorageUSD] = 0.25 })
 	run.Sum()
 	lines, err := csv.NewReader(strings.NewReader(text(t, "csv", run, Options{PerSession: true}))).ReadAll()
 	if err != nil {
@@ -213,8 +213,9 @@ func TestHeadOfAnOpenLoop(t *testing.T) {
 	run := bill()
 	for loop, want := range map[results.Loop]string{results.LoopOpen: "COST, OPEN LOOP ", results.LoopClosed: "COST "} {
 		for i := range run.Cells[2:] {
-			for _, r := range run.Cells[2+i].Rows {
-				r.Loop = loop
+			rows := &run.Cells[2+i].Rows
+			for k := range rows.Len() {
+				rows.Edit(k, func(r *results.Row) { r.Loop = loop })
 			}
 		}
 		if got := line(t, text(t, "table", run, Options{}), "STRATEGY"); !strings.Contains(got, want) {

@@ -22,8 +22,8 @@ func predictedRun(agent string, times float64, facts map[string][2]float64) *Inp
 		in.Sessions[id] = s
 	}
 	cell := in.Cells[0].Draws[0]
-	for _, row := range cell.Rows {
-		row.Figures[results.PredictedUSD], row.Figures[results.PredictedOfUSD] = 1, times
+	for i := range cell.Rows.Len() {
+		cell.Rows.Edit(i, func(r *results.Row) { r.Figures[results.PredictedUSD], r.Figures[results.PredictedOfUSD] = 1, times })
 		cell.Total.Figures[results.PredictedUSD]++
 		cell.Total.Figures[results.PredictedOfUSD] += times
 	}
@@ -239,9 +239,11 @@ func TestSessionsOfOneCall(t *testing.T) {
 	now := predictedRun("claude-code", 1, plainFacts)
 	now.SessionsDigest = "others"
 	cell := now.Cells[0].Draws[0]
-	for _, row := range append(cell.Rows, &cell.Total) {
-		row.Figures[results.PredictedUSD], row.Figures[results.PredictedOfUSD] = 0, 0
+	alone := func(row *results.Row) { row.Figures[results.PredictedUSD], row.Figures[results.PredictedOfUSD] = 0, 0 }
+	for i := range cell.Rows.Len() {
+		cell.Rows.Edit(i, alone)
 	}
+	alone(&cell.Total)
 	says(t, against(t, f, was, now), "no conversation here has a second call with counts of its tokens, and sessions of base.json have one")
 }
 

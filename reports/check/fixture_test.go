@@ -40,7 +40,7 @@ func cell(name string, draws ...[]tally) Cell {
 		run := results.Run{Cells: []results.Cell{{Cell: name, Strategy: name}}}
 		for _, t := range d {
 			row := t.row(name)
-			run.Cells[0].Rows = append(run.Cells[0].Rows, &row)
+			run.Cells[0].Rows.Keep(&row)
 		}
 		run.Sum()
 		c.Draws = append(c.Draws, &run.Cells[0])

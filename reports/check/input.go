@@ -98,20 +98,23 @@ func (s *slice) values(m results.Metric) ([]float64, bool) {
 	return values, true
 }
 
-// parts returns both sums of a ratio in the session of a row, as means over the seeds.
-func (c *Cell) parts(m *results.Metric, row int) (p [2]float64) {
+// parts returns both sums of a ratio in the session of each row, as means over the seeds.
+func (c *Cell) parts(m *results.Metric) [][2]float64 {
+	list := make([][2]float64, c.Draws[0].Rows.Len())
 	for _, d := range c.Draws {
-		part, base := m.Parts(d.Rows[row])
-		p[0] += part / float64(len(c.Draws))
-		p[1] += base / float64(len(c.Draws))
+		for i, row := range d.Rows.All() {
+			part, base := m.Parts(row)
+			list[i][0] += part / float64(len(c.Draws))
+			list[i][1] += base / float64(len(c.Draws))
+		}
 	}
-	return p
+	return list
 }
 
 // parts returns them in each session of a slice that has them.
 func (s *slice) parts(m *results.Metric) (list [][2]float64) {
-	for j, row := range s.cell.Draws[0].Rows {
-		if p := s.cell.parts(m, j); p != [2]float64{} && s.group.has(row.Session) {
+	for i, p := range s.cell.parts(m) {
+		if p != [2]float64{} && s.group.has(s.cell.Draws[0].Rows.Session(i)) {
 			list = append(list, p)
 		}
 	}
@@ -231,7 +234,7 @@ func (m *sums) of(c *Cell, g group) *slice {
 				continue
 			}
 			s.totals[i] = results.Row{}
-			for _, row := range d.Rows {
+			for _, row := range d.Rows.All() {
 				if g.has(row.Session) {
 					s.totals[i].Add(row)
 				}
@@ -292,7 +295,7 @@ func (f *File) past(in *Input) []Past {
 	for i := range in.Cells {
 		c := &in.Cells[i]
 		for k, draw := range c.Draws {
-			for _, row := range draw.Rows {
+			for _, row := range draw.Rows.All() {
 				own := byID[row.Session]
 				switch {
 				case own == nil || row.N(results.UnpricedCalls) > 0 && f.refuses(row):
@@ -330,8 +333,9 @@ func (f *File) partsInto(sessions map[string]*Past, c *Cell) {
 		if m.Kind != results.KindRatio || !f.compares(m.Name, c) {
 			continue
 		}
-		for j, row := range c.Draws[0].Rows {
-			own, parts := sessions[row.Session], c.parts(m, j)
+		all := c.parts(m)
+		for j, row := range c.Draws[0].Rows.All() {
+			own, parts := sessions[row.Session], all[j]
 			if own != nil && parts != [2]float64{} && !(priced(m) && row.N(results.UnpricedCalls) > 0 && f.refuses(row)) {
 				own.Parts = put(own.Parts, c.Name, put(own.Parts[c.Name], m.Name, parts))
 			}

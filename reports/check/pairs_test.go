@@ -63,14 +63,14 @@ func TestPairedSessions(t *testing.T) {
 		}
 	}
 	// A session without prices is compared with nothing, and hides no other.
-	was.Cells[0].Draws[0].Rows[0].Figures[results.UnpricedCalls] = 1
-	unpriced := was.Cells[0].Draws[0].Rows[0].Session
+	was.Cells[0].Draws[0].Rows.Edit(0, func(r *results.Row) { r.Figures[results.UnpricedCalls] = 1 })
+	unpriced := was.Cells[0].Draws[0].Rows.At(0).Session
 	if list := pairedResults(against(t, f, was, was)); len(list) != 1 || list[0].Status != OK || list[0].Group != "2 paired sessions" {
 		t.Errorf("%s lacks prices: %+v", unpriced, list)
 	}
-	was.Cells[0].Draws[0].Rows[0].Figures[results.UnpricedCalls] = 0
+	was.Cells[0].Draws[0].Rows.Edit(0, func(r *results.Row) { r.Figures[results.UnpricedCalls] = 0 })
 	longer := bills(map[string]float64{"a": 90})
-	longer.Cells[0].Draws[0].Rows[0].Figures[results.Calls]++
+	longer.Cells[0].Draws[0].Rows.Edit(0, func(r *results.Row) { r.Figures[results.Calls]++ })
 	r := against(t, f, was, longer)
 	if list := pairedResults(r); len(list) > 0 {
 		t.Errorf("a session that went on is paired: %+v", list)
@@ -90,7 +90,7 @@ func TestPairedSeeds(t *testing.T) {
 		in.Sessions[other] = in.Sessions["b"]
 		delete(in.Sessions, "b")
 		for _, draw := range in.Cells[0].Draws {
-			draw.Rows[1].Session = other
+			draw.Rows.Edit(1, func(r *results.Row) { r.Session = other })
 		}
 		return in
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // week is a run of what n sessions were billed. Sizes of sessions are drawn log-normal
@@ -129,7 +130,8 @@ func rename(in *Input, with string) {
 		sessions[with+id] = s
 	}
 	in.Sessions = sessions
-	for _, row := range in.Cells[0].Draws[0].Rows {
-		row.Session = with + row.Session
+	rows := &in.Cells[0].Draws[0].Rows
+	for i := range rows.Len() {
+		rows.Edit(i, func(r *results.Row) { r.Session = with + r.Session })
 	}
 }

@@ -31,9 +31,9 @@ func TestSharedWorkChangesNoBit(t *testing.T) {
 				got := shared.of(c, g)
 				for i, d := range c.Draws {
 					var want results.Row
-					for j := range d.Rows {
-						if id := d.Rows[j].Session; of(id, in.Sessions[id]) == g.name {
-							want.Add(d.Rows[j])
+					for j := range d.Rows.Len() {
+						if id := d.Rows.At(j).Session; of(id, in.Sessions[id]) == g.name {
+							want.Add(d.Rows.At(j))
 						}
 					}
 					if by == "" {

@@ -62,7 +62,7 @@ func billed(bills []validate.Expect, times float64) *Input {
 	for i := range bills {
 		row := tally{session: bills[i].Session, usd: 1}.row("billed")
 		row.Figures[results.PredictedUSD], row.Figures[results.PredictedOfUSD] = bills[i].MeanUSD, times*bills[i].BilledUSD
-		run.Cells[0].Rows = append(run.Cells[0].Rows, &row)
+		run.Cells[0].Rows.Keep(&row)
 		in.Sessions[bills[i].Session] = Session{Agent: "claude-code"}
 	}
 	run.Sum()

@@ -13,9 +13,9 @@ import (
 func unpricedRun() *Input {
 	in := plainRun()
 	d := in.Cells[0].Draws[0]
-	for i := range d.Rows {
-		if d.Rows[i].Session == "b" {
-			d.Rows[i].Figures[results.UnpricedCalls] = 5
+	for i := range d.Rows.Len() {
+		if d.Rows.At(i).Session == "b" {
+			d.Rows.Edit(i, func(r *results.Row) { r.Figures[results.UnpricedCalls] = 5 })
 		}
 	}
 	d.Total.Figures[results.UnpricedCalls] = 5 // with two that the strategy adds
@@ -83,7 +83,7 @@ func TestNoBaselineOfUnpricedCosts(t *testing.T) {
 func TestCutShort(t *testing.T) {
 	in := plainRun()
 	d := in.Cells[0].Draws[0]
-	d.Rows[0].Figures[results.EndedSessions], d.Rows[0].Figures[results.UnsimulatedCalls] = 1, 7
+	d.Rows.Edit(0, func(r *results.Row) { r.Figures[results.EndedSessions], r.Figures[results.UnsimulatedCalls] = 1, 7 })
 	d.Total.Figures[results.EndedSessions], d.Total.Figures[results.UnsimulatedCalls] = 1, 7
 	f := levels(t, "rules:\n  - {metric: cost_usd, max: 1e9}\n  - {metric: ended_sessions, max: 0}\n  - {metric: cache_hit_ratio, min: 0.01}\n")
 	var got []string

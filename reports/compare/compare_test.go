@@ -90,7 +90,7 @@ func TestIntervalsAreFullEnumeration(t *testing.T) {
 	figures := func(sessions []int) [3]float64 {
 		var usd, read, input, peak [2]float64
 		for _, i := range sessions {
-			for s, row := range []*results.Row{x.Cells[0].Rows[i], y.Cells[0].Rows[i]} {
+			for s, row := range []*results.Row{x.Cells[0].Rows.At(i), y.Cells[0].Rows.At(i)} {
 				usd[s] += row.CostByClass()[results.ClassRead]
 				read[s] += float64(row.Usage().Read)
 				input[s] += float64(row.Usage().Read + row.Usage().Uncached)
@@ -154,8 +154,8 @@ func TestSame(t *testing.T) {
 // Costs that were added up in another order are the same.
 func TestRoundingIsNoDifference(t *testing.T) {
 	y := before()
-	for i := range y.Cells[0].Rows {
-		y.Cells[0].Rows[i].CostByClass()[results.ClassRead] *= 1 + 1e-15
+	for i := range y.Cells[0].Rows.Len() {
+		y.Cells[0].Rows.Edit(i, func(r *results.Row) { r.CostByClass()[results.ClassRead] *= 1 + 1e-15 })
 	}
 	if f := figure(t, before(), y, "cost_usd"); f.Verdict != Same || f.Difference != 0 {
 		t.Errorf("%+v", f)
@@ -277,16 +277,23 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
+// reverse reverses rows.
+func reverse(rs *results.Rows) {
+	rows := rs.List()
+	slices.Reverse(rows)
+	*rs = results.RowsOf(rows...)
+}
+
 // The order of rows and the number of workers do not show in any format.
 func TestDeterminism(t *testing.T) {
 	want := ""
 	for _, workers := range []int{1, 2, 7} {
 		x, y := run(cell("x", many(300, 0)...)), run(cell("x", many(300, 0.1)...))
 		if workers > 1 {
-			slices.Reverse(y.Cells[0].Rows)
+			reverse(&y.Cells[0].Rows)
 		}
 		if workers > 2 {
-			slices.Reverse(x.Cells[0].Rows)
+			reverse(&x.Cells[0].Rows)
 		}
 		r := estimatedBy(t, Options{}, stats.Estimator{Level: 0.95, Resamples: 1000, Workers: workers}, Input{"x", x}, Input{"y", y})
 		var b strings.Builder

@@ -12,10 +12,12 @@ import (
 // headline says so in place of a difference in cost.
 func TestCutShortIsNeverBetter(t *testing.T) {
 	cheap := after()
-	rows := cheap.Cells[0].Rows
-	for i := range rows {
-		rows[i].CostByClass()[1] /= 2
-		rows[i].CostBy(0)[1] /= 2
+	rows := &cheap.Cells[0].Rows
+	for i := range rows.Len() {
+		rows.Edit(i, func(r *results.Row) {
+			r.CostByClass()[1] /= 2
+			r.CostBy(0)[1] /= 2
+		})
 	}
 	cheap.Sum()
 	inputs := []Input{{Label: "old", Run: before()}, {Label: "new", Run: cheap}}
@@ -32,7 +34,7 @@ func TestCutShortIsNeverBetter(t *testing.T) {
 	if v, _, _ := verdict(); v != Better {
 		t.Fatalf("verdict %v of half the cost, want better", v)
 	}
-	rows[2].Figures[results.EndedSessions], rows[2].Figures[results.UnsimulatedCalls] = 1, 7
+	rows.Edit(2, func(r *results.Row) { r.Figures[results.EndedSessions], r.Figures[results.UnsimulatedCalls] = 1, 7 })
 	v, headline, notes := verdict()
 	if v != Unknown || !strings.Contains(notes, "1 session of new ended early") ||
 		headline != "What old and new cost cannot be compared: 1 session of new ended early: not the same work." {

@@ -14,8 +14,8 @@ func seeded(strategy string, seed uint64, usd float64, change func(*results.Row)
 	r := run(named("c", strategy, nil, "abcdefgh", usd))
 	r.Provenance.Seed = seed
 	if change != nil {
-		for i := range r.Cells[0].Rows {
-			change(r.Cells[0].Rows[i])
+		for i := range r.Cells[0].Rows.Len() {
+			r.Cells[0].Rows.Edit(i, change)
 		}
 	}
 	return r
@@ -110,7 +110,7 @@ func TestHeadlineOfDraws(t *testing.T) {
 	} {
 		x, y := seeded("p", 1, 2, tc.change), seeded("p", tc.seed, 3, tc.change)
 		for _, r := range []*results.Run{x, y} {
-			r.Cells[0].Rows = r.Cells[0].Rows[:len(tc.only)]
+			r.Cells[0].Rows = results.RowsOf(r.Cells[0].Rows.List()[:len(tc.only)]...)
 			r.Sum()
 		}
 		var b strings.Builder
@@ -134,8 +134,8 @@ func TestSharedSeedsDoNotDiffer(t *testing.T) {
 		var cells []results.Cell
 		for _, seed := range seeds {
 			c := named("c seed="+seed, "c", map[string]string{"seed": seed}, "abcdefgh", 2)
-			for i := range c.Rows {
-				summarised(c.Rows[i])
+			for i := range c.Rows.Len() {
+				c.Rows.Edit(i, summarised)
 			}
 			cells = append(cells, c)
 		}

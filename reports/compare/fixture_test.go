@@ -21,7 +21,7 @@ func session(strategy, name string, usd float64, read, uncached, peak int64) *re
 func run(cells ...results.Cell) *results.Run {
 	r := &results.Run{
 		Provenance: results.Provenance{Version: "v1", Seed: 1, SessionsDigest: "d", Prices: "2026-01-01"},
-		Workload:   results.Workload{Sessions: len(cells[0].Rows)},
+		Workload:   results.Workload{Sessions: cells[0].Rows.Len()},
 		Cells:      cells,
 	}
 	r.Sum()
@@ -29,9 +29,9 @@ func run(cells ...results.Cell) *results.Run {
 }
 
 func cell(name string, rows ...*results.Row) results.Cell {
-	c := results.Cell{Cell: name, Strategy: name, Rows: rows}
-	for i := range c.Rows {
-		c.Rows[i].Strategy = name
+	c := results.Cell{Cell: name, Strategy: name, Rows: results.RowsOf(rows...)}
+	for i := range c.Rows.Len() {
+		c.Rows.Edit(i, func(r *results.Row) { r.Strategy = name })
 	}
 	return c
 }

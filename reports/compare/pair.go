@@ -31,10 +31,11 @@ func (p *pairs) match() ([]string, error) {
 	for s := range p.sides {
 		have[s] = map[string]int{}
 		for _, c := range p.sides[s].cells {
-			rows := make(map[string]*results.Row, len(c.Rows))
-			for _, row := range c.Rows {
-				rows[row.Session] = row
-				have[s][row.Session]++
+			rows := make(map[string]*results.Row, c.Rows.Len())
+			for i := range c.Rows.Len() {
+				session := c.Rows.Session(i)
+				rows[session] = c.Rows.At(i)
+				have[s][session]++
 			}
 			at[s] = append(at[s], rows)
 		}

@@ -32,7 +32,7 @@ func (in Input) sides(wanted ...string) []side {
 			named := len(wanted) == 0 || slices.ContainsFunc(wanted, func(name string) bool {
 				return name == g.Cell || name == g.Strategy || name == c.Cell
 			})
-			if named && len(c.Rows) > 0 {
+			if named && c.Rows.Len() > 0 {
 				s.cells = append(s.cells, c)
 			}
 		}

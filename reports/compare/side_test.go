@@ -16,7 +16,7 @@ import (
 func named(name, strategy string, params map[string]string, sessions string, usd float64) results.Cell {
 	c := results.Cell{Cell: name, Strategy: strategy, Params: params}
 	for _, s := range sessions {
-		c.Rows = append(c.Rows, session(strategy, string(s), usd, 90, 10, 100))
+		c.Rows.Keep(session(strategy, string(s), usd, 90, 10, 100))
 	}
 	return c
 }
@@ -26,10 +26,10 @@ func seed(n string) map[string]string { return map[string]string{"seed": n} }
 // What cannot be compared is named, with the nearest name there is.
 func TestErrors(t *testing.T) {
 	broken := before()
-	broken.Cells[0].Rows[2].CostByClass()[0] = math.NaN()
+	broken.Cells[0].Rows.Edit(2, func(r *results.Row) { r.CostByClass()[0] = math.NaN() })
 	huge := before()
-	for i := range huge.Cells[0].Rows {
-		huge.Cells[0].Rows[i].CostByClass()[0] = 1e308
+	for i := range huge.Cells[0].Rows.Len() {
+		huge.Cells[0].Rows.Edit(i, func(r *results.Row) { r.CostByClass()[0] = 1e308 })
 	}
 	for _, tc := range []struct {
 		what   string
@@ -157,7 +157,7 @@ func TestMaximaOfSeeds(t *testing.T) {
 	peaks := func(n string, peaks ...int64) results.Cell {
 		c := named("p seed="+n, "p", seed(n), "ab", 1)
 		for i, peak := range peaks {
-			c.Rows[i].Figures[results.PeakContext] = float64(peak)
+			c.Rows.Edit(i, func(r *results.Row) { r.Figures[results.PeakContext] = float64(peak) })
 		}
 		return c
 	}
@@ -180,10 +180,12 @@ func TestMaximaOfSeedsResampled(t *testing.T) {
 	cells := func(first, rest int64) []results.Cell {
 		all := []results.Cell{named("p seed=1", "p", seed("1"), "abcdefg", 1), named("p seed=2", "p", seed("2"), "abcdefg", 1)}
 		for k, c := range all {
-			for i := range c.Rows {
-				if c.Rows[i].Figures[results.PeakContext] = float64(rest); i == 0 && k == 0 {
-					c.Rows[i].Figures[results.PeakContext] = float64(first)
+			for i := range c.Rows.Len() {
+				peak := rest
+				if i == 0 && k == 0 {
+					peak = first
 				}
+				c.Rows.Edit(i, func(r *results.Row) { r.Figures[results.PeakContext] = float64(peak) })
 			}
 		}
 		return all
@@ -201,7 +203,7 @@ func TestMinimumOfSampledSeeds(t *testing.T) {
 	used := func(n string, used ...int) results.Cell {
 		c := named("p seed="+n, "p", seed(n), "abcdefg", 1)
 		for i, u := range used {
-			c.Rows[i].Figures[results.LeftCalls], c.Rows[i].Figures[results.MostUsed] = 1, float64(u)
+			c.Rows.Edit(i, func(r *results.Row) { r.Figures[results.LeftCalls], r.Figures[results.MostUsed] = 1, float64(u) })
 		}
 		return c
 	}
@@ -275,7 +277,7 @@ func TestMixedRuns(t *testing.T) {
 	y.Provenance = results.Provenance{Version: "v2", Seed: 7, SessionsDigest: "e", Prices: "2026-02-02", Switches: map[string]string{"window": "1"}}
 	y.Workload.Unfinished, y.Workload.Remarks = 8, []string{"samples"}
 	y.Cells[0].Total.Figures[results.UnpricedCalls] = 3
-	y.Cells[0].Rows[0].Figures[results.CallsBySource+results.ID(results.SourceCompact)] = 1 // so that its seed matters
+	y.Cells[0].Rows.Edit(0, func(r *results.Row) { r.Figures[results.CallsBySource+results.ID(results.SourceCompact)] = 1 }) // so that its seed matters
 	y.Cells = append(y.Cells, named("only here", "c", nil, "ab", 1))
 	y.Cells[1].Total.Figures[results.UnpricedCalls] = 9 // of a cell that is not compared
 	x := before()

@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func pipes(t testing.TB, metrics ...string) *Report {
 	x, y := before(), after()
 	for i, r := range []*results.Run{x, y} {
-		for j := range r.Cells[0].Rows {
-			r.Cells[0].Rows[j].Figures[results.AddedLatency] = float64(j) * float64(1+i)
+		for j := range r.Cells[0].Rows.Len() {
+			r.Cells[0].Rows.Edit(j, func(r *results.Row) { r.Figures[results.AddedLatency] = float64(j) * float64(1+i) })
 		}
 		r.Cells = append(r.Cells, named("a|b <c>", "a", nil, "abcdefgh", 2), named("z", "z", nil, "abcdefgh", float64(3+i)))
 		r.Sum()
@@ -92,7 +92,7 @@ func TestShown(t *testing.T) {
 func TestMarkdownIsInert(t *testing.T) {
 	for _, name := range []string{"@octocat", "fix #12", "a/b#1", "gh-3", "GH-3", "https://x.example/y", "www.x.example", "me@x.example"} {
 		x, y := run(named(name, "c", nil, "abcdefg", 1), named("d", "d", nil, "abcdefg", 2)), run(named(name, "c", nil, "abcdef", 2), named("d", "d", nil, "abcdefg", 3))
-		x.Cells[0].Rows[6].Session = name
+		x.Cells[0].Rows.Edit(6, func(r *results.Row) { r.Session = name })
 		for _, o := range []Options{{}, {Cells: []string{name}}} {
 			var b strings.Builder
 			if err := Write(&b, "markdown", compared(t, o, Input{name, x}, Input{"new", y})); err != nil {

@@ -46,7 +46,7 @@ func runOf(n int) *results.Run {
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		for s := range n {
-			c.Rows = append(c.Rows, figuresOf(c.Strategy, fmt.Sprintf("session-%07d", s), uint64(i*n+s)))
+			c.Rows.Keep(figuresOf(c.Strategy, fmt.Sprintf("session-%07d", s), uint64(i*n+s)))
 		}
 	}
 	run.Sum()

@@ -3,7 +3,6 @@
 package pseudonym
 
 import (
-	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
@@ -127,11 +126,11 @@ func (a *anonymizer) cell(c *results.Cell) results.Cell {
 			out.Unmeasured = append(out.Unmeasured, name)
 		}
 	}
-	for _, r := range c.Rows {
+	for _, r := range c.Rows.All() {
 		row := a.row(r)
-		out.Rows = append(out.Rows, &row)
+		out.Rows.Keep(&row)
 	}
-	slices.SortStableFunc(out.Rows, func(x, y *results.Row) int { return cmp.Compare(x.Session, y.Session) })
+	out.Rows.Sort()
 	return out
 }
 

@@ -19,6 +19,11 @@ var key = []byte("0123456789abcdef")
 // walk calls visit for every string in v, keys of maps included, with the path
 // that leads to it.
 func walk(v reflect.Value, path string, visit func(path, s string)) {
+	if v.Type() == reflect.TypeFor[results.Rows]() {
+		rows := v.Interface().(results.Rows)
+		walk(reflect.ValueOf(rows.List()), path, visit)
+		return
+	}
 	switch v.Kind() {
 	case reflect.String:
 		visit(path, v.String())
@@ -45,6 +50,12 @@ func walk(v reflect.Value, path string, visit func(path, s string)) {
 // plant puts a string of make into every field of v that holds text, two
 // elements into slices, one into maps, and 1 into every number. What is not exported stays as it is.
 func plant(v reflect.Value, make func() string) {
+	if rows, ok := v.Addr().Interface().(*results.Rows); ok {
+		var list []*results.Row
+		plant(reflect.ValueOf(&list).Elem(), make)
+		*rows = results.RowsOf(list...)
+		return
+	}
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(make())
@@ -118,8 +129,8 @@ func outputs(t *testing.T, run *results.Run) map[string][]byte {
 		all[name] = b.Bytes()
 	}
 	for i := range run.Cells {
-		for _, r := range run.Cells[i].Rows { // each was planted on its own
-			r.Strategy = run.Cells[i].Strategy
+		for k := range run.Cells[i].Rows.Len() { // each was planted on its own
+			run.Cells[i].Rows.Edit(k, func(r *results.Row) { r.Strategy = run.Cells[i].Strategy })
 		}
 	}
 	write("rows", func(b *bytes.Buffer) error { return results.WriteRows(b, run) })
@@ -229,10 +240,10 @@ func TestPseudonymsPair(t *testing.T) {
 	form := regexp.MustCompile(`^[a-z2-7]{16}$`)
 	for i, c := range got.Cells {
 		bySession := map[string]*results.Row{}
-		for _, r := range c.Rows {
+		for _, r := range c.Rows.All() {
 			bySession[r.Session] = r
 		}
-		for _, r := range run.Cells[i].Rows {
+		for _, r := range run.Cells[i].Rows.All() {
 			p := pseudonym.Of(key, r.Session)
 			if !form.MatchString(p) || p == pseudonym.Of([]byte("another key of 16"), r.Session) {
 				t.Errorf("pseudonym %q of %q", p, r.Session)
@@ -241,7 +252,7 @@ func TestPseudonymsPair(t *testing.T) {
 				t.Errorf("cell %q, session %q: figures changed", c.Cell, r.Session)
 			}
 		}
-		if !slices.IsSortedFunc(c.Rows, func(a, b *results.Row) int { return strings.Compare(a.Session, b.Session) }) {
+		if !slices.IsSortedFunc(c.Rows.List(), func(a, b *results.Row) int { return strings.Compare(a.Session, b.Session) }) {
 			t.Errorf("cell %q: rows are not in the order of pseudonyms", c.Cell)
 		}
 	}

@@ -15,7 +15,9 @@ import (
 )
 
 // sameRows compares what is exported of cells.
-var sameRows = cmpopts.IgnoreUnexported(Cell{})
+var sameRows = cmp.Options{
+	cmpopts.IgnoreUnexported(Cell{}), cmp.Transformer("List", func(rows Rows) []*Row { return rows.List() }),
+}
 
 // full is a run that uses every field.
 func full() *Run {
@@ -32,8 +34,8 @@ func full() *Run {
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		c.Rows = []*Row{sample(c.Strategy, "s1"), sample(c.Strategy, "s2")}
-		c.Rows[1].Figures[StorageUSD] = 0.1
+		c.Rows = RowsOf(sample(c.Strategy, "s1"), sample(c.Strategy, "s2"))
+		c.Rows.Edit(1, func(r *Row) { r.Figures[StorageUSD] = 0.1 })
 	}
 	r.Sum()
 	return r
@@ -132,7 +134,9 @@ func TestRowsCanonical(t *testing.T) {
 	}
 	r := full()
 	for i := range r.Cells {
-		slices.Reverse(r.Cells[i].Rows)
+		rows := r.Cells[i].Rows.List()
+		slices.Reverse(rows)
+		r.Cells[i].Rows = RowsOf(rows...)
 	}
 	if err := WriteRows(&shuffled, r); err != nil {
 		t.Fatal(err)
@@ -174,7 +178,7 @@ func TestTornRows(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "rows:5: ") {
 		t.Errorf("error %v, want one at rows:5", err)
 	}
-	if got == nil || len(got.Cells[1].Rows) != 2 || len(got.Cells[0].Rows) != 1 || got.Cells[0].Sessions != 1 {
+	if got == nil || got.Cells[1].Rows.Len() != 2 || got.Cells[0].Rows.Len() != 1 || got.Cells[0].Sessions != 1 {
 		t.Errorf("got %+v, want the three rows before the torn one", got)
 	}
 }
@@ -185,25 +189,31 @@ func TestEncodeRefuses(t *testing.T) {
 		name, want string
 		change     func(*Run)
 	}{
-		{"NaN cost", "cost_usd_by_class.read is NaN", func(r *Run) { r.Cells[0].Rows[0].CostByClass()[ClassRead] = math.NaN() }},
+		{"NaN cost", "cost_usd_by_class.read is NaN", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostByClass()[ClassRead] = math.NaN() }) }},
 		{"infinite cost by source", "cost_usd_by_source.agent.uncached is +Inf",
-			func(r *Run) { r.Cells[0].Rows[0].CostBy(SourceAgent)[0] = math.Inf(1) }},
-		{"infinite wait", "added_latency_seconds is -Inf", func(r *Run) { r.Cells[0].Rows[0].Figures[AddedLatency] = math.Inf(-1) }},
-		{"negative tokens", "tokens.read is -5", func(r *Run) { r.Cells[0].Rows[0].Figures[Tokens+ID(ClassRead)] = -5 }},
-		{"negative count of the row", "counts.dreams is -1", func(r *Run) { r.Cells[0].Rows[0].Figures[Dreams] = float64(-1) }},
-		{"negative firings", "firings.dream is -2", func(r *Run) { r.Cells[0].Rows[0].Firings = map[string]int{"dream": -2} }},
-		{"negative reasons", "reasons.dream: locked is -3", func(r *Run) { r.Cells[0].Rows[0].Reasons = map[string]int{"dream: locked": -3} }},
-		{"NaN at a level", "seconds_at_level.warning is NaN", func(r *Run) { r.Cells[0].Rows[0].Figures[SecondsAt+ID(LevelWarning)] = math.NaN() }},
+			func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostBy(SourceAgent)[0] = math.Inf(1) }) }},
+		{"infinite wait", "added_latency_seconds is -Inf", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[AddedLatency] = math.Inf(-1) }) }},
+		{"negative tokens", "tokens.read is -5", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[Tokens+ID(ClassRead)] = -5 }) }},
+		{"negative count of the row", "counts.dreams is -1", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[Dreams] = float64(-1) }) }},
+		{"negative firings", "firings.dream is -2", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Firings = map[string]int{"dream": -2} }) }},
+		{"negative reasons", "reasons.dream: locked is -3", func(r *Run) {
+			r.Cells[0].Rows.Edit(0, func(r *Row) { r.Reasons = map[string]int{"dream: locked": -3} })
+		}},
+		{"NaN at a level", "seconds_at_level.warning is NaN", func(r *Run) {
+			r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[SecondsAt+ID(LevelWarning)] = math.NaN() })
+		}},
 		{"infinite part", "added_latency_seconds_by_part.first_token is +Inf",
-			func(r *Run) { r.Cells[0].Rows[0].Figures[Waits+ID(WaitFirstToken)] = math.Inf(1) }},
-		{"negative cost", "cost_usd_by_class.read is -1", func(r *Run) { r.Cells[0].Rows[0].CostByClass()[ClassRead] = -1 }},
+			func(r *Run) {
+				r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[Waits+ID(WaitFirstToken)] = math.Inf(1) })
+			}},
+		{"negative cost", "cost_usd_by_class.read is -1", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostByClass()[ClassRead] = -1 }) }},
 		{"negative cost of a source", "cost_usd_by_source.main.read is -0.5",
-			func(r *Run) { r.Cells[0].Rows[0].CostBy(SourceMain)[ClassRead] = -0.5 }},
-		{"negative storage", "storage_usd is -0.1", func(r *Run) { r.Cells[0].Rows[0].Figures[StorageUSD] = -0.1 }},
-		{"negative time at a level", "seconds_at_level.error is -1", func(r *Run) { r.Cells[0].Rows[0].Figures[SecondsAt+ID(LevelError)] = -1 }},
-		{"absurd cost", "cost_usd_by_class.output is 1e+103", func(r *Run) { r.Cells[0].Rows[0].CostByClass()[ClassOutput] = 1e103 }},
-		{"absurd wait", "added_latency_seconds is -1e+20", func(r *Run) { r.Cells[0].Rows[0].Figures[AddedLatency] = -1e20 }},
-		{"absurd calls", "calls is 1152921504606847232", func(r *Run) { r.Cells[0].Rows[0].Figures[Calls] = float64(1 << 60) }},
+			func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostBy(SourceMain)[ClassRead] = -0.5 }) }},
+		{"negative storage", "storage_usd is -0.1", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[StorageUSD] = -0.1 }) }},
+		{"negative time at a level", "seconds_at_level.error is -1", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[SecondsAt+ID(LevelError)] = -1 }) }},
+		{"absurd cost", "cost_usd_by_class.output is 1e+103", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostByClass()[ClassOutput] = 1e103 }) }},
+		{"absurd wait", "added_latency_seconds is -1e+20", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[AddedLatency] = -1e20 }) }},
+		{"absurd calls", "calls is 1152921504606847232", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[Calls] = float64(1 << 60) }) }},
 		{"repeated cell", `cell "recorded" occurs twice`, func(r *Run) { r.Cells[1].Cell = "recorded" }},
 		{"cell without a name", "need a name", func(r *Run) { r.Cells[1].Cell = "" }},
 		{"unknown unmeasured metric", `unknown unmeasured metric "regret"`, func(r *Run) { r.Cells[1].Unmeasured = []string{"regret"} }},
@@ -230,10 +240,10 @@ func TestRowsRefuses(t *testing.T) {
 		name, want string
 		change     func(*Run)
 	}{
-		{"no session", "without a session", func(r *Run) { r.Cells[0].Rows[0].Session = "" }},
-		{"repeated session", "two rows of one session", func(r *Run) { r.Cells[0].Rows[0].Session = "s2" }},
-		{"another strategy", `row of strategy "none" in a cell of "recorded"`, func(r *Run) { r.Cells[0].Rows[0].Strategy = "none" }},
-		{"total without rows", "no rows", func(r *Run) { r.Cells[0].Rows = nil }},
+		{"no session", "without a session", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Session = "" }) }},
+		{"repeated session", "two rows of one session", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Session = "s2" }) }},
+		{"another strategy", `row of strategy "none" in a cell of "recorded"`, func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Strategy = "none" }) }},
+		{"total without rows", "no rows", func(r *Run) { r.Cells[0].Rows = Rows{} }},
 	} {
 		r := full()
 		test.change(r)
@@ -371,7 +381,7 @@ func TestRowsCutShort(t *testing.T) {
 	}
 	lines := strings.SplitAfter(b.String(), "\n")
 	run, err := ReadRows("cut.jsonl", strings.NewReader(strings.Join(lines[:len(lines)-2], "")))
-	if err == nil || !strings.Contains(err.Error(), `cut.jsonl: 1 of 2 rows of cell "recorded" are there`) || run == nil || len(run.Cells[0].Rows) != 1 {
+	if err == nil || !strings.Contains(err.Error(), `cut.jsonl: 1 of 2 rows of cell "recorded" are there`) || run == nil || run.Cells[0].Rows.Len() != 1 {
 		t.Errorf("%v, %v", run, err)
 	}
 	if _, err := ReadRows("rows.jsonl", strings.NewReader(bareHead)); err != nil {

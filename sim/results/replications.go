@@ -146,11 +146,13 @@ func (c *Cell) costs() []float64 {
 	if cells == nil {
 		cells = []*Cell{c}
 	}
-	list := make([]float64, len(c.Rows))
-	for i := range list {
-		for _, s := range cells {
-			list[i] += s.Rows[i].CostUSD()
+	list := make([]float64, c.Rows.Len())
+	for _, s := range cells {
+		for i, r := range s.Rows.All() {
+			list[i] += r.CostUSD()
 		}
+	}
+	for i := range list {
 		list[i] /= float64(len(cells))
 	}
 	return list

@@ -88,7 +88,7 @@ func (r *Run) writeRows(w io.Writer) error {
 		return err
 	}
 	for i := range r.Cells {
-		n := len(r.Cells[i].Rows)
+		n := r.Cells[i].Rows.Len()
 		head.Cells[i].Rows = &n
 	}
 	for _, m := range published {
@@ -111,14 +111,13 @@ func (r *Run) writeRows(w io.Writer) error {
 
 // writeRows writes the rows of c by session. It returns line, which it uses.
 func (c *Cell) writeRows(w io.Writer, line []byte) ([]byte, error) {
-	if len(c.Rows) == 0 && c.Sessions > 0 {
+	if c.Rows.Len() == 0 && c.Sessions > 0 {
 		return line, fmt.Errorf("a total of %d sessions but no rows", c.Sessions)
 	}
-	rows := slices.Clone(c.Rows)
-	sortRows(rows)
-	for i, r := range rows {
+	rows := c.Rows.sorted()
+	for i, r := range rows.All() {
 		err := c.owns(r)
-		if err == nil && i > 0 && r.Session == rows[i-1].Session {
+		if err == nil && i > 0 && r.Session == rows.Session(i-1) {
 			err = errors.New("two rows of one session")
 		}
 		if err == nil {
@@ -242,8 +241,8 @@ func (rr *rowReader) head(line []byte) error {
 func (rr *rowReader) whole(name string) error {
 	for i := range rr.run.Cells {
 		c := &rr.run.Cells[i]
-		if n := rr.cells[i].want; n != nil && *n != len(c.Rows) {
-			return fmt.Errorf("%s: %d of %d rows of cell %q are there: the file was cut short", name, len(c.Rows), *n, c.Cell)
+		if n := rr.cells[i].want; n != nil && *n != c.Rows.Len() {
+			return fmt.Errorf("%s: %d of %d rows of cell %q are there: the file was cut short", name, c.Rows.Len(), *n, c.Cell)
 		}
 	}
 	return nil
@@ -273,10 +272,10 @@ func (rr *rowReader) row(line []byte) error {
 
 // add adds a row to a cell.
 func (rr *rowReader) add(c *Cell, k *cellRows, r *Row) error {
-	if n := len(c.Rows); k.seen == nil && n > 0 && c.Rows[n-1].Session >= r.Session {
+	if n := c.Rows.Len(); k.seen == nil && n > 0 && c.Rows.Session(n-1) >= r.Session {
 		k.seen = make(map[string]bool, n)
-		for i := range c.Rows {
-			k.seen[c.Rows[i].Session] = true
+		for i := range n {
+			k.seen[c.Rows.Session(i)] = true
 		}
 	}
 	if k.seen != nil {
@@ -285,7 +284,7 @@ func (rr *rowReader) add(c *Cell, k *cellRows, r *Row) error {
 		}
 		k.seen[r.Session] = true
 	}
-	c.Rows = append(c.Rows, r)
+	c.Rows.Keep(r)
 	return nil
 }
 

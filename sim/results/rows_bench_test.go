@@ -19,7 +19,7 @@ func BenchmarkReadRows(b *testing.B) {
 		c := &run.Cells[i]
 		for s := range rows / len(run.Cells) {
 			row := usual(c.Strategy, fmt.Sprintf("1356fdc2-9e7f-4c43-b1c4-%012d", s))
-			c.Rows = append(c.Rows, &row)
+			c.Rows.Keep(&row)
 		}
 	}
 	if err := WriteRows(&file, run); err != nil {
@@ -65,7 +65,7 @@ func BenchmarkWriteRows(b *testing.B) {
 	run := &Run{Cells: []Cell{{Cell: "none", Strategy: "none"}}}
 	for s := range 20_000 {
 		row := usual("none", fmt.Sprintf("1356fdc2-9e7f-4c43-b1c4-%012d", s))
-		run.Cells[0].Rows = append(run.Cells[0].Rows, &row)
+		run.Cells[0].Rows.Keep(&row)
 	}
 	for b.Loop() {
 		if err := WriteRows(io.Discard, run); err != nil {

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -80,8 +79,8 @@ type Cell struct {
 	Strategy string
 	Params   map[string]string
 	Sessions int
-	Total    Row    // of all sessions; set by Sum from Rows, or given without rows
-	Rows     []*Row // one per session
+	Total    Row  // of all sessions; set by Sum from Rows, or given without rows
+	Rows     Rows // one per session
 	// Unmeasured names the metrics, and groups of metrics, that this cell has
 	// no figures for, such as added latency of a bill. Their parts are
 	// unmeasured with them.
@@ -149,20 +148,15 @@ func (r *Run) Sum() {
 
 // sum sorts the rows of c and adds them up.
 func (c *Cell) sum() {
-	if len(c.Rows) == 0 {
+	if c.Rows.Len() == 0 {
 		return
 	}
-	sortRows(c.Rows)
+	c.Rows.Sort()
 	c.Total = Row{Strategy: c.Strategy}
-	for i := range c.Rows {
-		c.Total.Add(c.Rows[i])
+	for _, r := range c.Rows.All() {
+		c.Total.Add(r)
 	}
 	c.Sessions = c.Total.N(Sessions)
-}
-
-// sortRows sorts rows by session.
-func sortRows(rows []*Row) {
-	slices.SortStableFunc(rows, func(a, b *Row) int { return cmp.Compare(a.Session, b.Session) })
 }
 
 // Reference returns the first cell of a strategy, nil when there is none.
@@ -211,10 +205,10 @@ func (r *Run) VsRecorded(c *Cell) (Difference, bool) {
 // Covers reports whether c and d cover the same sessions, as far as their rows show; Sum
 // has sorted them.
 func (c *Cell) Covers(d *Cell) bool {
-	if c.Sessions != d.Sessions || len(c.Rows) == 0 || len(d.Rows) == 0 {
+	if c.Sessions != d.Sessions || c.Rows.Len() == 0 || d.Rows.Len() == 0 {
 		return c.Sessions == d.Sessions
 	}
-	return slices.EqualFunc(c.Rows, d.Rows, func(r, s *Row) bool { return r.Session == s.Session })
+	return c.Rows.sameSessions(&d.Rows)
 }
 
 // Over returns c on the sessions of d, false where c lacks such a session.
@@ -222,15 +216,15 @@ func (c *Cell) Over(d *Cell) (*Cell, bool) {
 	if c.Covers(d) {
 		return c, true
 	}
-	if len(c.Rows) < len(d.Rows) || len(d.Rows) == 0 {
+	if c.Rows.Len() < d.Rows.Len() || d.Rows.Len() == 0 {
 		return nil, false
 	}
 	drop := map[string]bool{}
-	for _, row := range c.Rows {
-		drop[row.Session] = true
+	for i := range c.Rows.Len() {
+		drop[c.Rows.Session(i)] = true
 	}
-	for _, row := range d.Rows {
-		delete(drop, row.Session)
+	for i := range d.Rows.Len() {
+		delete(drop, d.Rows.Session(i))
 	}
 	some := c.without(drop)
 	return some, some.Covers(d)
@@ -239,8 +233,7 @@ func (c *Cell) Over(d *Cell) (*Cell, bool) {
 // without returns c without some of its sessions.
 func (c *Cell) without(drop map[string]bool) *Cell {
 	some := *c
-	some.Rows = slices.Clone(c.Rows)
-	some.Drop(func(session string) bool { return drop[session] })
+	some.Rows = c.Rows.without(func(session string) bool { return drop[session] })
 	some.sum()
 	return &some
 }
@@ -252,17 +245,6 @@ func (r *Run) RankUSD(c *Cell) float64 {
 		return math.Inf(1)
 	}
 	return c.Total.RankUSD()
-}
-
-// Keep adds a copy of a row to c.
-func (c *Cell) Keep(r *Row) {
-	row := *r
-	c.Rows = append(c.Rows, &row)
-}
-
-// Drop leaves out the rows of sessions.
-func (c *Cell) Drop(drop func(session string) bool) {
-	c.Rows = slices.DeleteFunc(c.Rows, func(r *Row) bool { return drop(r.Session) })
 }
 
 // Footnotes returns the warnings that follow from the figures, in the order of

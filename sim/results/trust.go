@@ -82,14 +82,14 @@ func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
 	}
 	e := ModelError{BilledUSD: billed.Total.CostUSD(), RecordedUSD: recorded.Total.LoggedUSD(&billed.Total), Spread: prior}
 	e.LossUSD = recorded.Total.Figures[ExpectedLossUSD]
-	n := len(billed.Rows)
+	n := billed.Rows.Len()
 	if n == 0 || !billed.Covers(recorded) || e.BilledUSD == 0 {
 		return e
 	}
 	var bill, model, expected []float64
 	e.RecordedUSD = recorded.Total.LoggedUSD(&Row{})
-	for i := range n {
-		was, is := billed.Rows[i], recorded.Rows[i]
+	for i, was := range billed.Rows.All() {
+		is := recorded.Rows.At(i)
 		if was.uncounted() || !was.pricedAs(is) {
 			e.BilledUSD -= was.CostUSD()
 			e.RecordedUSD -= is.LoggedUSD(&Row{})
@@ -173,7 +173,7 @@ func (e ModelError) Difference(c, base *Cell) (Difference, bool) {
 		return Difference{}, false
 	}
 	d := Difference{Relative: (c.Total.CostUSD() - total) / total}
-	if len(c.Rows) > 0 && len(base.Rows) > 0 {
+	if c.Rows.Len() > 0 && base.Rows.Len() > 0 {
 		d = e.Interval(c.costs(), base.costs())
 	}
 	return d, true
@@ -183,20 +183,20 @@ func (e ModelError) Difference(c, base *Cell) (Difference, bool) {
 // prices and the other does not, nil when none is left.
 func alikePriced(c, base *Cell) (*Cell, *Cell) {
 	unlike := map[string]bool{}
-	for i, row := range c.Rows {
-		if i < len(base.Rows) && !row.pricedAs(base.Rows[i]) {
+	for i, row := range c.Rows.All() {
+		if i < base.Rows.Len() && !row.pricedAs(base.Rows.At(i)) {
 			unlike[row.Session] = true
 		}
 	}
 	switch {
-	case len(c.Rows) == 0 || len(base.Rows) == 0:
+	case c.Rows.Len() == 0 || base.Rows.Len() == 0:
 		if !c.Total.pricedAs(&base.Total) {
 			return nil, nil
 		}
 		return c, base
 	case len(unlike) == 0:
 		return c, base
-	case len(unlike) == len(c.Rows):
+	case len(unlike) == c.Rows.Len():
 		return nil, nil
 	}
 	return c.without(unlike), base.without(unlike)

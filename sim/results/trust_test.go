@@ -42,8 +42,8 @@ func corpus(sessions int) (billed, recorded Cell) {
 	billed, recorded = Cell{Cell: "billed", Strategy: "billed"}, Cell{Cell: "recorded", Strategy: "recorded"}
 	for i := range sessions {
 		id := fmt.Sprintf("%03d", i)
-		billed.Rows = append(billed.Rows, costing("billed", id, 10))
-		recorded.Rows = append(recorded.Rows, costing("recorded", id, 10+float64(i%2*2-1)))
+		billed.Rows.Keep(costing("billed", id, 10))
+		recorded.Rows.Keep(costing("recorded", id, 10+float64(i%2*2-1)))
 	}
 	billed.sum()
 	recorded.sum()
@@ -56,10 +56,10 @@ func TestIntervalIsOfTheExpectedFigure(t *testing.T) {
 	billed, recorded := Cell{Cell: "billed", Strategy: "billed"}, Cell{Cell: "recorded", Strategy: "recorded"}
 	for i := range 20 {
 		id := fmt.Sprintf("%03d", i)
-		billed.Rows = append(billed.Rows, costing("billed", id, 10))
+		billed.Rows.Keep(costing("billed", id, 10))
 		row := costing("recorded", id, 9)
 		row.Figures[ExpectedLossUSD] = 1 + 0.1*float64(i%2*2-1)
-		recorded.Rows = append(recorded.Rows, row)
+		recorded.Rows.Keep(row)
 	}
 	billed.sum()
 	recorded.sum()
@@ -78,7 +78,8 @@ func TestFewEqualErrorsAreNotSure(t *testing.T) {
 	billed, recorded := Cell{Cell: "billed", Strategy: "billed"}, Cell{Cell: "recorded", Strategy: "recorded"}
 	for i := range 3 {
 		id := fmt.Sprintf("%03d", i)
-		billed.Rows, recorded.Rows = append(billed.Rows, costing("billed", id, 10)), append(recorded.Rows, costing("recorded", id, 20))
+		billed.Rows.Keep(costing("billed", id, 10))
+		recorded.Rows.Keep(costing("recorded", id, 20))
 	}
 	billed.sum()
 	recorded.sum()
@@ -114,7 +115,7 @@ func TestFewSessionsTakeTheSpreadKnownBeforehand(t *testing.T) {
 		t.Errorf("%s: one session has no interval where nothing is known of others", alone)
 	}
 	other := recorded
-	other.Rows = []*Row{costing("x", "000", 6)}
+	other.Rows = RowsOf(costing("x", "000", 6))
 	other.sum()
 	if d, ok := e.Difference(&other, &recorded); !ok || !d.Chance() {
 		t.Errorf("a third less in one session is sure: %+v", d)
@@ -128,9 +129,9 @@ func TestChance(t *testing.T) {
 	e := ErrorOf(&billed, &recorded, 0.1)
 	for factor, want := range map[float64]bool{1: true, 1.005: true, 0.995: true, 0.67: false, 1.5: false} {
 		other := Cell{Cell: "x", Strategy: "x"}
-		for i := range recorded.Rows {
-			r := recorded.Rows[i]
-			other.Rows = append(other.Rows, costing("x", r.Session, factor*r.CostUSD()))
+		for i := range recorded.Rows.Len() {
+			r := recorded.Rows.At(i)
+			other.Rows.Keep(costing("x", r.Session, factor*r.CostUSD()))
 		}
 		other.sum()
 		d, ok := e.Difference(&other, &recorded)
@@ -153,7 +154,7 @@ func TestChanceIsCalibrated(t *testing.T) {
 			cells := [3]Cell{}
 			for k := range cells {
 				for i, usd := range rows[k] {
-					cells[k].Rows = append(cells[k].Rows, costing("x", fmt.Sprintf("%03d", i), usd))
+					cells[k].Rows.Keep(costing("x", fmt.Sprintf("%03d", i), usd))
 				}
 				cells[k].sum()
 			}
@@ -212,13 +213,12 @@ func TestDifferencesOfFewSessions(t *testing.T) {
 // A session without token counts has a bill of derived outputs alone, which the model is not held against.
 func TestSessionsWithoutCountsHaveNoModelError(t *testing.T) {
 	billed, recorded := corpus(4)
-	bare := billed.Rows[0]
-	*bare.CostByClass() = Cost{ClassOutput: 3}
+	billed.Rows.Edit(0, func(r *Row) { *r.CostByClass() = Cost{ClassOutput: 3} })
 	billed.sum()
 	if e := ErrorOf(&billed, &recorded, 0); e.Sessions != 3 || !about(e.BilledUSD, 30) || !about(e.RecordedUSD, 31) {
 		t.Errorf("%+v", e)
 	}
-	only, model := Cell{Rows: []*Row{bare}}, Cell{Rows: recorded.Rows[:1]}
+	only, model := Cell{Rows: RowsOf(billed.Rows.At(0))}, Cell{Rows: RowsOf(recorded.Rows.At(0))}
 	only.sum()
 	model.sum()
 	if _, ok := ErrorOf(&only, &model, 0).Relative(); ok {
@@ -232,12 +232,17 @@ func TestUnlikeRowsAreNotCompared(t *testing.T) {
 	billed, recorded := Cell{Cell: "billed", Strategy: "billed"}, Cell{Cell: "recorded", Strategy: "recorded"}
 	for i, usd := range []float64{10, 10, 5, 7} {
 		id := fmt.Sprintf("%03d", i)
-		billed.Rows, recorded.Rows = append(billed.Rows, costing("billed", id, usd)), append(recorded.Rows, costing("recorded", id, usd))
+		billed.Rows.Keep(costing("billed", id, usd))
+		recorded.Rows.Keep(costing("recorded", id, usd))
 	}
-	recorded.Rows[2] = costing("recorded", "002", 10)
-	recorded.Rows[2].Figures[UnloggedInputUSD] = 4
-	recorded.Rows[3] = costing("recorded", "003", 2)
-	recorded.Rows[3].Figures[UnpricedCalls] = 3
+	recorded.Rows.Edit(2, func(r *Row) {
+		*r = *costing("recorded", "002", 10)
+		r.Figures[UnloggedInputUSD] = 4
+	})
+	recorded.Rows.Edit(3, func(r *Row) {
+		*r = *costing("recorded", "003", 2)
+		r.Figures[UnpricedCalls] = 3
+	})
 	billed.sum()
 	recorded.sum()
 	e := ErrorOf(&billed, &recorded, 0)
@@ -249,7 +254,7 @@ func TestUnlikeRowsAreNotCompared(t *testing.T) {
 	}
 	last := func(c *Cell) *Cell {
 		one := *c
-		one.Rows = c.Rows[3:]
+		one.Rows = RowsOf(c.Rows.List()[3:]...)
 		one.sum()
 		return &one
 	}

@@ -104,7 +104,7 @@ func (c *Cell) validate() error {
 	if err := c.validateTotal(); err != nil {
 		return err
 	}
-	for _, r := range c.Rows {
+	for _, r := range c.Rows.All() {
 		if err := rowForm.Check(r.line(c.Cell)); err != nil {
 			return fmt.Errorf("cell %q, session %q: %w", c.Cell, r.Session, err)
 		}
