@@ -71,7 +71,7 @@ var recorded = map[string][]string{
 // A bill is what reading a recording gives.
 type bill struct {
 	usd      float64         // without derived outputs, which follow the texts at hand and are told with every bill
-	told     [3]int64        // what sim check refuses: calls without counts, tokens that sums have and calls lack, bad lines and problems
+	told     [4]int64        // what sim check refuses: calls without counts, tokens that sums have and calls lack, bad lines and problems; what every bill says: derived outputs
 	unpriced map[string]bool // models
 	why      string          // there is no bill; "" else
 }
@@ -90,6 +90,7 @@ func reads(name string) reader {
 func billOf(t *testing.T, prices *costmodel.Table, read reader, text []byte) (b bill) {
 	t.Helper()
 	b.unpriced = map[string]bool{}
+	derived := 0
 	c, err := read(t, text)
 	if err != nil {
 		if b.why = err.Error(); c != nil {
@@ -113,6 +114,7 @@ func billOf(t *testing.T, prices *costmodel.Table, read reader, text []byte) (b 
 			for _, r := range s.Threads[i].Rounds {
 				if r.Flags&(traces.RoundOutputDerived|traces.RoundOutputUnknown) != 0 {
 					r.Usage.Output = 0
+					derived++
 				}
 				cost(s.Models[r.Model], r.At, r.Usage)
 			}
@@ -123,7 +125,7 @@ func billOf(t *testing.T, prices *costmodel.Table, read reader, text []byte) (b 
 	}
 	uncounted, _, _ := charts.Uncounted(c)
 	_, problems := lost(c, hiding{})
-	b.told = [3]int64{int64(uncounted), 0, int64(problems)}
+	b.told = [4]int64{int64(uncounted), 0, int64(problems), int64(derived)}
 	for _, s := range c.Sessions {
 		b.told[1] += s.Quality.LostTokens
 	}
@@ -278,7 +280,7 @@ func size(path string) int64 {
 }
 
 // readStore reads an export as the database in which OpenCode would keep it: a row for each message and each part. A
-// table keeps no row twice.
+// table keeps no row twice, and no two rows under one id: the second gets an id of its own.
 func readStore(t *testing.T, text []byte) (*traces.Corpus, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "opencode.db")
@@ -300,6 +302,7 @@ func readStore(t *testing.T, text []byte) (*traces.Corpus, error) {
 		encode(&out, v)
 		return out.Bytes()
 	}
+	rows := map[string]string{} // messages by id
 	for _, doc := range values(t, text) {
 		info, _ := of(doc, "info").([]member)
 		exec(`insert or ignore into session values(?, null, '/src', ?, 0)`, fmt.Sprint(of(info, "id")), fmt.Sprint(of(info, "version")))
@@ -314,6 +317,10 @@ func readStore(t *testing.T, text []byte) (*traces.Corpus, error) {
 			if !isObject {
 				row = data(of(m, "info"))
 			}
+			if other, taken := rows[id]; taken && other != string(row) {
+				id = fmt.Sprint(id, "_", i)
+			}
+			rows[id] = string(row)
 			exec(`insert or ignore into message values(?, ?, ?, ?)`, id, fmt.Sprint(of(info, "id")), i, row)
 			parts, _ := of(m, "parts").([]any)
 			for k, p := range parts {

@@ -200,7 +200,10 @@ func (f *filler) input(n *node) {
 // call closes a round. Earlier passes of the model are rounds of their own,
 // with input that no line shows.
 func (f *filler) call(i int32, c *call) {
-	c.Final = c.final()
+	if c.Final = c.final(); c.Final && !c.stopped {
+		f.b.session.Problem(c.Place, "call %s has no stop reason, which calls of its version have: if its last line was not written, its output is larger", c.ID)
+		c.Doubt, c.Told = true, true
+	}
 	for k, u := range c.passes {
 		pass := c.Call
 		pass.ID, pass.Usage, pass.Blocks, pass.Advice, pass.Summaries, pass.Final = fmt.Sprintf("%s/%d", c.ID, k+1), u, nil, nil, nil, !u.Bad

@@ -60,6 +60,40 @@ func TestPassesBehindAnAdvisor(t *testing.T) {
 	}
 }
 
+// A list of passes whose counts the top does not add up is no sum of these: here the list has its only pass twice. The call is
+// read once, by the counts at the top, and told.
+func TestPassThatIsHereTwice(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go")
+	usage := tokensOf(40_000)
+	pass := tokensOf(40_000)
+	pass["type"] = "message"
+	usage["iterations"] = []fields{pass, pass}
+	s.callUsage("m1", usage, text("one"))
+	got := sessionOf(t, s)
+	r := got.Threads[0].Rounds
+	if len(r) != 1 || r[0].Usage.Input() != 40_000 || got.Quality.Uncounted != 1 {
+		t.Errorf("%d rounds, %d calls told, want one of each with 40,000 tokens", len(r), got.Quality.Uncounted)
+	}
+}
+
+// From 2.1.59 on the lines of a response have its stop reason. One that has none keeps its counts and is told, as its last line may be
+// missing: recorded responses begin with at most 10 tokens of output. Before, responses have no reason, and outputs are derived.
+func TestResponseWithoutItsLastLine(t *testing.T) {
+	for version, want := range map[string]int{"2.1.58": 0, "2.1.59": 1} {
+		s := newScript("S")
+		s.version, s.stop = version, "end_turn"
+		s.prompt("go")
+		s.call("m1", 20_000, text("one"))
+		s.stop = nil
+		s.prompt("on")
+		s.call("m2", 21_000, text("two"))
+		if got := sessionOf(t, s); got.Quality.Uncounted != want || len(got.Problems) != want {
+			t.Errorf("%s: %d calls told, problems %v, want %d", version, got.Quality.Uncounted, got.Problems, want)
+		}
+	}
+}
+
 // A response whose usage has the pass of another model and then a fallback is one call of the model that answered, and says so.
 func TestFallbackBehindARefusal(t *testing.T) {
 	usage := fields{"input_tokens": 2, "cache_read_input_tokens": 54_112, "cache_creation_input_tokens": 0, "output_tokens": 136}

@@ -26,6 +26,7 @@ type script struct {
 	lines   []string
 	uuids   int
 	wrap    string // tool id: lines are wrapped into progress lines of a parent
+	stop    any    // the stop reason of responses
 }
 
 type fields map[string]any
@@ -121,7 +122,7 @@ func (s *script) call(id string, total int, blocks ...fields) string {
 func (s *script) callUsage(id string, usage fields, blocks ...fields) string {
 	for _, b := range blocks {
 		s.add(fields{"type": "assistant", "message": fields{
-			"id": id, "model": "claude-opus-4-6", "role": "assistant", "content": []fields{b}, "usage": usage, "stop_reason": nil,
+			"id": id, "model": "claude-opus-4-6", "role": "assistant", "content": []fields{b}, "usage": usage, "stop_reason": s.stop,
 		}})
 	}
 	return s.head

@@ -28,7 +28,7 @@ func spent(model string, input, read, written, output int) fields {
 // 40,000 tokens that was sent twice, and a title by another model. Reads go to the first two by what these sent, 4 to 1.
 func TestCallsThatNoLineShows(t *testing.T) {
 	s := newScript("s")
-	s.version = "2.1.332"
+	s.version, s.stop = "2.1.332", "end_turn"
 	s.prompt("go")
 	s.call("m1", 160_000, text("a"))
 	s.compact("auto", 160_000, words(900))

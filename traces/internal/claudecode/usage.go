@@ -35,6 +35,10 @@ func (p *parser) usage(u *assembly.Usage, all *passes) {
 	p.counts(u, true)
 	*all = p.passes
 	last := len(all.ahead) - 1
+	if last >= 1 && u.OK && u.Same(&all.ahead[last]) {
+		u.Doubt = true // the counts at the top are the last pass's: no sum has the ones before it
+		last = 0
+	}
 	if last < 1 {
 		all.ahead = nil
 		return

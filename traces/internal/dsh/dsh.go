@@ -54,6 +54,7 @@ type file struct {
 	surface  []surfaced      // what the model sees
 	copied   []int32         // entries of the tree that were copied
 	ids      map[string]bool // of calls that are not copied
+	answered map[stepID]bool // where events have no numbers
 	reads    bool            // counts of calls have what was read from the cache
 }
 
@@ -201,7 +202,7 @@ var (
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), ids: map[string]bool{}}
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), ids: map[string]bool{}, answered: map[stepID]bool{}}
 	err := f.Read(ctx, opts, in, f.parse)
 	f.cutOff(0)
 	f.billUnused()
@@ -329,9 +330,16 @@ func (f *file) show(blocks []assembly.Block) { f.surface = append(f.surface, sur
 // answer takes a message of the model, whose counts a chunk had before.
 func (f *file) answer(line int, at int64, d *data) {
 	m := d.messageOf("assistant/message")
+	id := stepID{d.Turn, d.Step}
+	if !f.numbered && id.turn.Logged && id.step.Logged {
+		if f.answered[id] {
+			f.Lacks(1, line, "step %d of turn %d is answered a second time; both answers are billed", id.step.N, id.turn.N)
+		}
+		f.answered[id] = true
+	}
 	u := d.Usage.counts()
 	f.reads = f.reads || d.Usage != nil && d.Usage.Read.Logged
-	if f.chunk != nil && !f.step.other(stepID{d.Turn, d.Step}) {
+	if f.chunk != nil && !f.step.other(id) {
 		u.Doubt = u.Doubt || d.Usage == nil || *d.Usage != *f.chunk
 		f.chunk = nil
 	}

@@ -2,6 +2,7 @@ package dsh
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -270,6 +271,20 @@ func TestNumberedEvents(t *testing.T) {
 		got := read(t, s.text())
 		if n := len(got.Threads[0].Rounds); n != 2 || got.Quality.BadLines != 1 || !strings.Contains(fmt.Sprint(got.Problems), name) {
 			t.Errorf("%s: %d calls, problems %v", name, n, got.Problems)
+		}
+	}
+}
+
+// Where events have no numbers, a step that is answered twice is told.
+func TestStepAnsweredTwice(t *testing.T) {
+	number := regexp.MustCompile(`"seq":\d+,`)
+	for _, twice := range []bool{false, true} {
+		s := turns()
+		if twice {
+			s.lines = append(s.lines, s.lines[len(s.lines)-1])
+		}
+		if got := read(t, number.ReplaceAllString(s.text(), "")); got.Quality.Uncounted > 0 != twice {
+			t.Errorf("twice %t: %d calls told, problems %v", twice, got.Quality.Uncounted, got.Problems)
 		}
 	}
 }

@@ -212,6 +212,17 @@ func TestNested(t *testing.T) {
 			t.Errorf("without parents %d calls, problems %v", s.NumCalls(), s.Problems)
 		}
 	}
+	// Of two libraries one knows what was read, and stays; the span within has lost the one above it, and its trace.
+	around, within := call("a", "", 1, 500, 0, 0, 9, "otel.scope.name", "agent"), call("b", "lost", 2, 500, 400, 0, 9, "otel.scope.name", "client")
+	around.to, around.trace = 20, "t2"
+	for i, list := range [][]spanOf{{around, within}, {within, around}} {
+		for k := range list {
+			list[k].attributes = append(list[k].attributes, "gen_ai.conversation.id", "c1")
+		}
+		if s := sessionOf(t, list...); s.NumCalls() != 1 || s.Usage().Read != 400 || !strings.Contains(fmt.Sprint(s.Problems), "counted once") {
+			t.Errorf("%d: %d calls, %+v, problems %v", i, s.NumCalls(), s.Usage(), s.Problems)
+		}
+	}
 	// A response belongs to one call.
 	same, later := call("a", "", 0, 500, 0, 0, 9, "gen_ai.response.id", "r1"), call("b", "", 2, 500, 0, 0, 9, "gen_ai.response.id", "r1")
 	if s := sessionOf(t, same, later); s.NumCalls() != 1 || s.Quality.Uncounted != 0 {

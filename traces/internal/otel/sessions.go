@@ -184,34 +184,42 @@ func pair(list []*span) {
 
 // once returns the calls, without those inside another one that report the same.
 func once(list []*span, of map[prompt.Digest]*span) (kept []*span) {
-	traced := map[string][]*span{}
+	traced := map[string][]*span{} // by conversation: a span may have lost its trace
 	for _, sp := range list {
 		if sp.call == nil {
 			continue
 		}
-		before := traced[sp.trace]
+		before := traced[sp.lane[0]]
 		recent := before[max(0, len(before)-8):]
 		if i := slices.IndexFunc(recent, func(o *span) bool { return sp.repeats(o, of) }); i >= 0 {
 			sp.file.Problems.Add(sp.file.Name, sp.line, "another span reports the call of this span; it is counted once")
+			if recent[i].call.Usage.Read == 0 && sp.call.Usage.Read > 0 {
+				recent[i].call.Usage = sp.call.Usage
+			}
 			if recent[i].call.Adopt(sp.call); sp.answered && !recent[i].answered {
 				recent[i].call.ID = sp.call.ID
 			}
 			continue
 		}
-		kept, traced[sp.trace] = append(kept, sp), append(before, sp)
+		kept, traced[sp.lane[0]] = append(kept, sp), append(before, sp)
 	}
 	return kept
 }
 
 // repeats reports whether a span reports the call of an earlier one that encloses it, with the same counts: where the
 // span above one is not known, or where two libraries report beside each other. Of these only one knows the
-// id of the response, or each says who it is.
+// id of the response, or each says who it is, and only one may know what was read.
 func (sp *span) repeats(o *span, of map[prompt.Digest]*span) bool {
-	if sp.end > o.end || sp.start == sp.end || !sp.call.Usage.Same(&o.call.Usage) {
+	a, b := &sp.call.Usage, &o.call.Usage
+	if sp.end > o.end || sp.start == sp.end || !a.OK || !b.OK {
 		return false
 	}
+	if !a.Same(b) {
+		return sp.scope != o.scope && (of[o.up] == nil || of[sp.up] == nil) &&
+			a.Input() == b.Input() && a.Output == b.Output && (a.Read == 0) != (b.Read == 0)
+	}
 	if of[o.up] == nil || of[sp.up] == nil {
-		return sp.call.Usage == o.call.Usage || sp.scope != o.scope
+		return *a == *b || sp.scope != o.scope
 	}
 	return sp.up == o.up && (sp.scope != o.scope || sp.answered != o.answered)
 }
