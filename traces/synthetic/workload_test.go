@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -72,7 +73,7 @@ func sameSession(a, b *traces.Session) error {
 	}
 	qa, qb := a.Quality, b.Quality
 	qa.Lines, qb.Lines = 0, 0
-	if qa != qb {
+	if !reflect.DeepEqual(qa, qb) {
 		return fmt.Errorf("quality %+v\nand %+v", qa, qb)
 	}
 	if len(a.Threads) != len(b.Threads) || len(a.Blocks) != len(b.Blocks) {
