@@ -18,7 +18,7 @@ import (
 )
 
 // recordedSets are the sets of recordings beside the module.
-var recordedSets = []string{"traces", "traces-2", "traces-3", "traces-4"}
+var recordedSets = []string{"traces", "traces-2", "traces-3", "traces-4", "traces-5"}
 
 // again is the number of a session whose id another has too.
 var again = regexp.MustCompile(`-\d{1,2}$`)

@@ -103,7 +103,7 @@ var lateShare = distuv.Beta{Alpha: 0.5, Beta: 2.5}
 
 // spread draws the costs of a session of another agent, of which there are too few for a
 // residual. What is not known about its losses is drawn: once for all sessions of the agent at the
-// provider, by how many sessions it is known from, and once for the session; losses cost no more
+// provider, by how many sessions through its gateway it is known from, and once for the session; losses cost no more
 // than mostLost allows. So is the share of expired prefixes that are read after all. The
 // rest of the cost has the residual of clients without evidence.
 func (o *Options) spread(s *traces.Session) ([]float64, error) {
