@@ -27,6 +27,7 @@ type clearParams struct {
 	Batch       int         `yaml:"batch" doc:"pieces that must have gathered before any is cleared" unit:"pieces" min:"0" off:"0"`
 	MinGain     int64       `yaml:"min_gain" doc:"tokens below which a clearing is not worth it" unit:"tokens" min:"0" off:"0"`
 	MinShare    float64     `yaml:"min_share" doc:"the same, as a share of the tokens that remain, 0…1" unit:"share" min:"0" max:"1" off:"0"`
+	Persist     persistence `yaml:"persist" doc:"always: what was cleared stays cleared; never: each request has a copy of its own, and the trigger measures the history without any clearing; run: the same within a loop, whose last copy stays" off:"always"`
 	Leave       leaveParams `yaml:"leave" doc:"what stays of each piece"`
 	Worth       worthParams `yaml:"worth" doc:"refuses a clearing that does not pay back"`
 }
@@ -101,6 +102,8 @@ type clearing struct {
 	tools  toolset
 	pieces []piece
 	latest map[int32]int // last call by object, where only superseded reads go
+	hidden int64         // tokens that clearing took out and the client's history still has, where it clears a copy
+	kept   int64         // of what clearing took out, what the client's own history lacks too, tokens
 }
 
 var (
@@ -120,12 +123,15 @@ type piece struct {
 func (l *clearing) Name() string { return clearName }
 
 func (l *clearing) Clone() Layer {
-	return &clearing{params: l.params, tools: toolset{named: l.params.Tools, excluded: l.params.Exclude, mcp: true}}
+	return &clearing{params: l.params, tools: toolset{named: l.params.Tools, excluded: l.params.Exclude, mcp: true}, kept: l.kept}
 }
 
 func (l *clearing) Copy() Layer { return l.Clone() }
 
-func (l *clearing) Reset() { l.tools.reset() }
+func (l *clearing) Reset() {
+	l.tools.reset()
+	l.hidden, l.kept = 0, 0
+}
 
 func (l *clearing) Unfit(s *traces.Session) string {
 	if slices.Contains(l.params.What, clearOfThinking) || slices.Contains(l.params.What, clearOfMedia) {
@@ -136,12 +142,34 @@ func (l *clearing) Unfit(s *traces.Session) string {
 
 func (l *clearing) BeforeRequest(t *Turn) Outcome { return l.act(t, false) }
 
-// EndOfLoop clears where the conditions are looked at there.
-func (l *clearing) EndOfLoop(t *Turn) Outcome { return l.act(t, true) }
+// EndOfLoop clears where the conditions are looked at there, and keeps the copy of the loop's last request.
+func (l *clearing) EndOfLoop(t *Turn) Outcome {
+	out := l.act(t, true)
+	if l.params.Persist == persistRun {
+		l.kept = tokensCleared(t.Context)
+	}
+	return out
+}
+
+// tokensCleared returns the tokens that clearing has taken out of a context.
+func tokensCleared(c *prompt.Context) int64 {
+	n := int64(0)
+	for i := Body(c); i < c.Len(); i++ {
+		if e := c.At(i); e.Form != prompt.FormVerbatim {
+			n += int64(c.Block(e.Block).Tokens - e.Tokens)
+		}
+	}
+	return n
+}
 
 // act clears if it is due and worth it.
 func (l *clearing) act(t *Turn, end bool) Outcome {
 	p := &l.params
+	if p.Persist != persistAlways {
+		l.hidden = max(0, tokensCleared(t.Context)-l.kept)
+		t.Reading.add(l.hidden)
+		defer t.Reading.add(-l.hidden)
+	}
 	measured := p.Trigger.Measure >= MeasureGain
 	switch {
 	case isAgent(t.Kind) && !p.Subagents:
@@ -269,7 +297,7 @@ func (l *clearing) choose(t *Turn) {
 	if p.Target == 0 || !ok {
 		return
 	}
-	left := t.measure(p.Trigger.Measure) - int64(p.Target*float64(limit))
+	left := t.measure(p.Trigger.Measure) - l.hidden - int64(p.Target*float64(limit))
 	for i := range l.pieces {
 		if left <= 0 {
 			l.pieces = l.pieces[:i]

@@ -118,7 +118,22 @@ type streamingParams struct {
 type reads struct {
 	ResultBytes int32 `yaml:"result_bytes" doc:"bytes that are read of each tool result and each piece of thinking; 0 for all" unit:"bytes" min:"0" off:"0"`
 	Newest      int32 `yaml:"newest" doc:"newest messages that are read, as many as have so many tokens; 0 for all" unit:"tokens" min:"0" off:"0"`
+	Prompt      bool  `yaml:"from_prompt" doc:"of the newest, those from a prompt on: where none is among them, no call is made" needs:"newest"`
+	Nothing     int32 `yaml:"nothing" doc:"tokens of the text that then takes the place of the summary" unit:"tokens" min:"0" needs:"from_prompt"`
 	Text        bool  `yaml:"text_only" doc:"tool calls, their results and thinking are left out"`
+}
+
+// prompt returns from where a call reads the entries [from, to): the first prompt among the newest, to where none is among them. A
+// call that begins anywhere reads from the start.
+func (r *reads) prompt(c *prompt.Context, from, to int) int {
+	if !r.Prompt {
+		return from
+	}
+	at := newestWithin(c, from, to, int64(r.Newest), tokensBetween)
+	for at < to && c.At(at).Kind != prompt.KindPrompt {
+		at++
+	}
+	return at
 }
 
 // limit sets what a call reads.
@@ -196,6 +211,12 @@ func (p *CompactParams) Rules() []error {
 func (p *CompactParams) serverRules() []error {
 	var errs []error
 	errs = append(errs, p.Keep.rules(p.Partial.Direction)...)
+	if p.Keep.Persist != persistAlways && (p.Keep.User > 0 || p.Beside.Enabled) {
+		errs = append(errs, spec.Wrong("keep.persist", "is for summaries that take the place of messages before the request: without user_tokens and beside.enabled"))
+	}
+	if p.Keep.Persist == persistRun {
+		errs = append(errs, spec.Wrong("keep.persist", "run is not known here: always or never"))
+	}
 	if p.Beside.Enabled && p.Partial.Auto && p.Partial.Direction == partialFrom {
 		errs = append(errs, spec.Wrong("beside.enabled", "puts the block first, and partial.direction from puts it after what stays"))
 	}

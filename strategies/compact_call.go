@@ -5,7 +5,6 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // summaryCall is the state of the compaction under way: what is summarised and
@@ -21,6 +20,7 @@ type summaryCall struct {
 	fallbacks int            // changes to another way
 	made      int            // calls made
 	verified  bool           // the call under way checks the summary against what it replaces
+	unread    int32          // tokens of a fixed text in place of the summary, where the call would read nothing; 0 for a call
 	turn      int            // where the turn begins whose newest part stays, if it has a call of its own; 0 for none
 	first     *prompt.Result // of the call for what precedes that turn; nil until it is there
 	began     int64          // ns on the session's clock
@@ -269,14 +269,36 @@ func (l *compact) choose(t *Turn, to int) {
 		s.low = l.params.Partial.cut(c, body, to)
 	case partialNone:
 		s.low = l.params.Keep.start(c, body, to)
-		s.high = l.params.Keep.cut(c, s.low, to, t.Reading.Window)
+		s.high = l.cut(t, s.low, to)
 		if !l.params.Keep.Sent {
 			s.to = s.high
+		}
+		if at := l.reads().prompt(c, s.from, s.to); at < s.to {
+			s.from = at
+		} else {
+			s.unread = l.reads().Nothing
 		}
 		if l.params.SplitTurn {
 			s.turn = splitTurn(c, s.low, s.high, s.end)
 		}
 	}
+}
+
+// cut returns the position from which the newest messages among the entries [low, to) stay.
+func (l *compact) cut(t *Turn, low, to int) int {
+	k, by := &l.params.Keep.BySize, l.call.by
+	if k.newest() && (by == startedByRefusal || by == startedByTrigger && !t.Check(CompactName, &l.params.Trigger)) {
+		return k.cut(t.Context, low, to, t.Reading.Window)
+	}
+	return l.params.Keep.cut(t.Context, low, to, t.Reading.Window)
+}
+
+// reads returns what the first way of the call reads.
+func (l *compact) reads() *reads {
+	if l.params.Call[0] == waySmallModel {
+		return &l.params.SmallModel.Reads
+	}
+	return &l.params.Streaming.Reads
 }
 
 // splitTurn returns where the turn begins whose messages the position high parts, if
@@ -345,99 +367,3 @@ const (
 	startedByIdleness           // of the conversation
 	startedByHand
 )
-
-// apply puts the message set in place of the messages.
-func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
-	s, c := &l.call, t.Context
-	s.count(t, l.params.Signal)
-	b := Boundary{
-		Manual: s.by == startedByHand, Before: int64(c.Tokens()), Chained: holdsSummary(c, s.low, s.high),
-		Calls: s.made, Retries: s.retries, Fallbacks: s.fallbacks,
-		Summarised: countMessages(c, s.low, s.high), Parent: c.At(c.Len() - 1).ID,
-		Since: t.Reading.Values[MeasureRounds],
-	}
-	if s.by == startedByTrigger {
-		b.Threshold, _ = l.params.Trigger.Value(&t.Reading)
-	}
-	b.PreservedFrom, b.PreservedTo = s.preserved(c)
-	b.Restored, b.Remainder = l.replace(t, &r.Answer)
-	b.After = int64(c.Tokens())
-	if l.vain = b.After >= b.Before; !l.vain && b.After <= t.Reading.Window {
-		l.failures = 0
-	}
-	if l.params.Report == reportCall {
-		b.Reported = r.Usage.Input() + r.Usage.Output
-	}
-	t.Count(results.RestoredFiles, int64(b.Restored))
-	if s.by == startedByIdleness {
-		t.Count(results.IdleCompactions, 1)
-	}
-	t.Compacted(b)
-	return Outcome{Verdict: Done}
-}
-
-// replace puts the message set in place of the entries, in the client's order,
-// and returns the number of restored files and the tokens of the remainder. A full compaction keeps no messages
-// (002:133-142); up_to has [summary][kept][attachments][hooks], from has
-// [kept][summary][attachments][hooks].
-func (l *compact) replace(t *Turn, a *prompt.Answer) (files int, remainder int64) {
-	s, c := &l.call, t.Context
-	refs := []prompt.Ref{c.Arena().Add(l.params.summary(a, s.by))}
-	carried := t.carriedOr(&l.carried)
-	carried.gather(t, s.low, s.high)
-	kept := keptFiles(t, Body(c), s.low, keptFiles(t, s.high, s.end, nil))
-	attached, files := l.params.Attachments.attach(t, s.low, s.high, kept, carried)
-	attached = l.params.Hooks.inject(t, attached)
-	attached, remainder = l.remainder(t, attached)
-	if l.params.Keep.User > 0 {
-		summarised := s.high
-		s.low = l.params.Keep.keepUser(c, s.low, s.high)
-		s.end, s.high = s.end-(summarised-s.low), s.low
-	}
-	if s.high == s.end {
-		refs, attached = append(refs, attached...), nil
-	} else {
-		c.Replace(s.end, s.end, attached, prompt.CauseCompaction)
-	}
-	c.Replace(s.low, s.high, refs, prompt.CauseCompaction)
-	t.InputAt = s.low + len(refs) + (s.end - s.high) + len(attached)
-	return files, remainder
-}
-
-// keptFiles appends the objects of the files that the entries [from, to) show.
-func keptFiles(t *Turn, from, to int, list []int32) []int32 {
-	for i := from; i < to; i++ {
-		if isRead(t, i) {
-			list = append(list, t.Context.BlockAt(i).Object)
-		}
-	}
-	return list
-}
-
-// inject appends what hooks of the user put after a message set: SessionStart hooks, then
-// PostCompact hooks.
-func (h *hookSizes) inject(t *Turn, refs []prompt.Ref) []prompt.Ref {
-	arena := t.Context.Arena()
-	if n := t.announced(h.SessionStart, traces.AnnouncedHooks); n > 0 {
-		refs = append(refs, arena.Add(reminder("SessionStart hooks", n)))
-	}
-	if h.PostCompact > 0 {
-		refs = append(refs, arena.Add(reminder("PostCompact hooks", h.PostCompact)))
-	}
-	return refs
-}
-
-// summary returns the user message that carries the summary, with the client's own words
-// around it. Unless a person asked for the compaction, they tell the model to go on
-// without asking.
-func (p *CompactParams) summary(a *prompt.Answer, by startedBy) prompt.Block {
-	b := summaryBlock(a)
-	if p.Analysis == analysisKeep && a.Output > a.Summary {
-		b.Bytes = int32(int64(b.Bytes) * int64(a.Output) / int64(max(1, a.Summary)))
-		b.Tokens = a.Output
-	}
-	if a.Around {
-		return b
-	}
-	return p.Summary.around(b, by)
-}

@@ -8,14 +8,49 @@ import (
 // KeepSet says which messages stay as they are: the first ones, and the newest ones. Of
 // several limits of the newest, the one that keeps least counts.
 type KeepSet struct {
-	First    int     `yaml:"first" doc:"first messages after the head that stay" min:"0" off:"0"`
-	Rounds   int     `yaml:"rounds" doc:"newest API rounds that stay" min:"0" off:"0"`
-	Messages int     `yaml:"messages" doc:"newest messages that stay; a response, a prompt and a result are one each" min:"0" off:"0"`
-	Prompts  int     `yaml:"prompts" doc:"newest prompts that stay, with all that follows" min:"0" off:"0"`
-	Tokens   int64   `yaml:"tokens" doc:"newest messages that stay, as many as have so many tokens" min:"0" off:"0"`
-	PerToken float64 `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
-	Share    float64 `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
-	Window   float64 `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
+	First    int       `yaml:"first" doc:"first messages after the head that stay" min:"0" off:"0"`
+	Rounds   int       `yaml:"rounds" doc:"newest API rounds that stay" min:"0" off:"0"`
+	Messages int       `yaml:"messages" doc:"newest messages that stay; a response, a prompt and a result are one each" min:"0" off:"0"`
+	Prompts  int       `yaml:"prompts" doc:"newest prompts that stay, with all that follows" min:"0" off:"0"`
+	Tokens   int64     `yaml:"tokens" doc:"newest messages that stay, as many as have so many tokens" min:"0" off:"0"`
+	PerToken float64   `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
+	Share    float64   `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
+	Window   float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
+	AtPrompt promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the one before, or behind that one; off for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"off"`
+}
+
+// promptCut is where a cut goes that would part a turn.
+type promptCut uint8
+
+// Where the newest messages that stay begin.
+const (
+	cutAnywhere promptCut = iota
+	cutNext               // at the next prompt; where none follows, all stays
+	cutBefore             // at the prompt before
+	cutBehind             // behind the prompt before, which goes
+)
+
+// Names returns the names used in YAML, by value.
+func (promptCut) Names() []string { return []string{"off", "next", "before", "behind"} }
+
+// of returns where a cut at position at goes among the entries [body, to).
+func (p promptCut) of(c *prompt.Context, body, at, to int) int {
+	switch p {
+	case cutNext:
+		for ; at < to; at++ {
+			if c.At(at).Kind == prompt.KindPrompt {
+				return at
+			}
+		}
+		return body
+	case cutBefore, cutBehind:
+		for at = min(at, to-1); at > body && c.At(at).Kind != prompt.KindPrompt; at-- {
+		}
+		if p == cutBehind && c.At(at).Kind == prompt.KindPrompt {
+			at++
+		}
+	}
+	return at
 }
 
 // newest reports whether any of the newest messages stay.
@@ -61,7 +96,7 @@ func (k *KeepSet) cut(c *prompt.Context, body, to int, window int64) int {
 	if k.Window > 0 {
 		at = max(at, newestWithin(c, body, to, int64(k.Window*float64(window)), tokensBetween))
 	}
-	return at
+	return k.AtPrompt.of(c, body, at, to)
 }
 
 // newestFrom returns the position of the n-th entry from the end that begins something,
@@ -109,11 +144,14 @@ func newestWithin(c *prompt.Context, body, to int, budget int64, size func(c *pr
 // the newest, around the summary, and the person's own, before it.
 type keepParams struct {
 	KeepSet `yaml:",inline"`
-	User    int64 `yaml:"user_tokens" doc:"the person's own messages that stay before the summary, newest first, tokens; the one that passes them is cut" min:"0" off:"0"`
-	Initial bool  `yaml:"initial" doc:"of the first request, what the client had put into it stays before them: messages of its own, and what no line shows" needs:"user_tokens"`
-	Sent    bool  `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|messages|prompts|tokens|share|window"`
-	Prompt  bool  `yaml:"from_prompt" doc:"the newest that stay begin with a prompt: the first of them that is one, or none where the last message is a response without calls, or else the last prompt before them" needs:"rounds|messages|prompts|tokens|share|window"`
-	NotAll  bool  `yaml:"not_all" doc:"none of the newest stays where these would be all messages" needs:"rounds|messages|prompts|tokens|share|window"`
+	User    int64       `yaml:"user_tokens" doc:"the person's own messages that stay before the summary, newest first, tokens; the one that passes them is cut" min:"0" off:"0"`
+	Initial bool        `yaml:"initial" doc:"of the first request, what the client had put into it stays before them: messages of its own, and what no line shows" needs:"user_tokens"`
+	Oldest  int64       `yaml:"all_but_oldest" doc:"only the oldest go: as many whole rounds as have so many tokens; the limits above hold besides" unit:"tokens" min:"0" off:"0"`
+	BySize  KeepSet     `yaml:"by_size" doc:"the newest messages that stay where another condition than the trigger started it, or a refusal; none for what the other limits say"`
+	Persist persistence `yaml:"persist" doc:"always: the summary stays; never: it stands in one request alone, and the next begins with the messages that it stood for" off:"always"`
+	Sent    bool        `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|messages|prompts|tokens|share|window"`
+	Prompt  bool        `yaml:"from_prompt" doc:"the newest that stay begin with a prompt: the first of them that is one, or none where the last message is a response without calls, or else the last prompt before them" needs:"rounds|messages|prompts|tokens|share|window"`
+	NotAll  bool        `yaml:"not_all" doc:"none of the newest stays where these would be all messages" needs:"rounds|messages|prompts|tokens|share|window"`
 }
 
 // cut returns the position from which the newest messages among the entries [body, to) stay: to when none stays.
@@ -124,6 +162,22 @@ func (k *keepParams) cut(c *prompt.Context, body, to int, window int64) int {
 	}
 	if k.NotAll && at <= body {
 		return to
+	}
+	if k.Oldest > 0 {
+		return oldestWithin(c, body, at, k.Oldest)
+	}
+	return at
+}
+
+// oldestWithin returns where the oldest whole rounds among the entries [body, to) end that have at most so many tokens.
+func oldestWithin(c *prompt.Context, body, to int, budget int64) int {
+	at := body
+	for at < to {
+		next := min(nextRound(c, at), to)
+		if budget -= tokensBetween(c, at, next); budget < 0 {
+			break
+		}
+		at = next
 	}
 	return at
 }

@@ -26,6 +26,7 @@ type compact struct {
 	carried  Carried // used where the thread has none
 	call     summaryCall
 	beside   besideCall
+	undo     undo                           // of a summary that stands in one request alone
 	looked   int32                          // 1 + the round at whose end conditions were looked at
 	due      func(thread, round int32) bool // a schedule that replaces all other starts of compactions; nil for none
 }
@@ -46,13 +47,14 @@ func (l *compact) Clone() Layer {
 	c := *l
 	c.carried = l.carried.clone()
 	c.beside = besideCall{} // belongs to the thread that made it
+	c.undo = undo{}         // as do the ids in it
 	c.looked = 0            // a branch counts rounds of its own
 	return &c
 }
 
 func (l *compact) Copy() Layer {
 	c := l.Clone().(*compact)
-	c.beside, c.looked = l.beside, l.looked
+	c.beside, c.looked, c.undo = l.beside, l.looked, l.undo.copied()
 	return c
 }
 
@@ -63,6 +65,7 @@ func (l *compact) Reset() {
 }
 
 func (l *compact) BeforeRequest(t *Turn) Outcome {
+	l.undo.back(t)
 	if l.due != nil {
 		return l.onSchedule(t)
 	}
@@ -176,12 +179,19 @@ func (l *compact) start(t *Turn, to int, by startedBy) Outcome {
 	}
 	l.call.compacts = !slices.Contains(l.params.Barred, sourceCompact) && t.Check(CompactName, &l.params.Trigger)
 	switch {
+	case l.call.unread > 0:
+		return l.apply(t, &prompt.Result{Answer: fixedText(l.call.unread)})
 	case l.params.Call[0] == wayNone:
 		return l.apply(t, &prompt.Result{Answer: l.params.Local.compose(t, l.call.low, l.call.high)})
 	case l.params.Beside.Enabled && by == startedByTrigger:
 		return l.startBeside(t)
 	}
 	return l.ask(t)
+}
+
+// fixedText is what stands for messages of which no call would read any.
+func fixedText(tokens int32) prompt.Answer {
+	return prompt.Answer{Summary: tokens, Bytes: tokens * bytesPerToken, Digest: prompt.DigestString("nothing to summarize").ExtendInt(uint64(tokens))}
 }
 
 // fail ends a compaction without a summary. Those asked for by hand do not

@@ -53,6 +53,12 @@ type Reading struct {
 	Limit int64
 }
 
+// add adds tokens to what the turn measured of the context.
+func (r *Reading) add(tokens int64) {
+	r.Values[MeasureTokens] += tokens
+	r.Values[MeasureClientTokens] += tokens
+}
+
 // Trigger is a condition as data: a measure reaches a value. The value is Fixed, or a
 // Fraction of the window, or the window less Reserve, or the window less the model's
 // output limit (capped at OutputCap when that is not zero) less Reserve, or PctOverride

@@ -77,6 +77,9 @@ func (l *truncate) cut(t *Turn, target int64) Outcome {
 	c, k := t.Context, &l.params.Keep
 	total := int64(c.Tokens())
 	from := Body(c)
+	if k.AtPrompt != cutAnywhere {
+		return l.drop(t, from, k.cut(c, from, c.Len(), t.Reading.Window))
+	}
 	if k.First > 0 {
 		from = k.start(c, from, c.Len())
 	}
@@ -99,9 +102,16 @@ func (l *truncate) cut(t *Turn, target int64) Outcome {
 		left -= tokensBetween(c, to, next)
 		to = next
 	}
+	return l.drop(t, from, to)
+}
+
+// drop takes the entries [from, to) out.
+func (l *truncate) drop(t *Turn, from, to int) Outcome {
 	if to == from {
 		return Outcome{Declined, "nothing older than the newest round"}
 	}
+	c := t.Context
+	total := int64(c.Tokens())
 	c.Replace(from, to, nil, prompt.CauseEdit)
 	l.left = int64(c.Tokens())
 	t.Compacted(Boundary{Before: total, After: l.left, Kind: boundaryTruncate})

@@ -1,5 +1,7 @@
 package prompt
 
+import "slices"
+
 // Ref names a block: ≥ 0 an index into the session's blocks, < 0 the
 // complement of an index into the arena of the run.
 type Ref int32
@@ -206,6 +208,12 @@ func (c *Context) Replace(from, to int, with []Ref, cause EditCause) {
 		c.entries[from+i] = Entry{Tokens: b.Tokens, Block: r, ID: c.nextID, Kind: b.Kind}
 		c.nextID++
 	}
+	c.touch(from, cause)
+}
+
+// Restore puts entries that the context had before in place of the entries [from, to), each with the id and the form that it had.
+func (c *Context) Restore(from, to int, entries []Entry, cause EditCause) {
+	c.entries = slices.Replace(c.entries, from, to, entries...)
 	c.touch(from, cause)
 }
 
