@@ -223,9 +223,7 @@ func (t *thread) learnServed(r *traces.Round) {
 
 // see counts the grids that explain a read behind the last call, tokens.
 func (u *seen) see(read int64, model string) {
-	on := false
 	for i, way := range servers.Grids(model) {
-		on = on || (read-int64(way.Offset))%int64(way.Step) == 0
 		end := u.input
 		if way.Replies {
 			end += u.output
@@ -234,7 +232,7 @@ func (u *seen) see(read int64, model string) {
 			u.fits[i]++
 		}
 	}
-	if !on {
+	if !servers.OnGrid(model, read) {
 		u.off++
 	}
 	u.steps.see(read, u.input)

@@ -211,3 +211,18 @@ func Grids(model string) []prompt.Serving {
 	}
 	return by[""]
 }
+
+// OnGrid reports whether a read of a model, tokens, ends at a step of a known grid. Grids in a server's own tokens leave any
+// read possible.
+func OnGrid(model string, read int64) bool {
+	counted := false
+	for _, way := range Grids(model) {
+		if way.Ratio > 0 {
+			continue
+		}
+		if counted = true; (read-int64(way.Offset))%int64(way.Step) == 0 {
+			return true
+		}
+	}
+	return !counted
+}

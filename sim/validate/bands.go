@@ -123,6 +123,9 @@ func (o *Options) spread(s *traces.Session) ([]float64, error) {
 	most = (most - usd) * min(1, mostLost+1/max(n, 1))
 	p, x := o.configFor(s).Profile, profile.ShownBy(s)
 	known := p.TimesLost(&x).Sessions
+	if offGrid(calls) {
+		known = 1
+	}
 	var samples []float64
 	for n := range o.Replications {
 		all := draws.Source{Seed: uint64(n + 1), Session: prompt.DigestString(x.Agent + "/" + x.Provider).Lo}

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,5 +30,30 @@ func TestClocks(t *testing.T) {
 	}
 	if !slices.Equal(r.Clocks, want) {
 		t.Errorf("%+v, want %+v", r.Clocks, want)
+	}
+}
+
+// Reads of 1,001, 2,003 and 3,005 tokens end at no step of any server: they are told. Those of OpenAI's steps are not, nor are
+// Google's, whose steps are in tokens of its own, nor two reads alone.
+func TestReadsOffEveryGrid(t *testing.T) {
+	var calls []Call
+	for session, of := range map[string]struct {
+		model string
+		reads []int64
+	}{
+		"off": {"ling-2.6-flash", []int64{1001, 2003, 3005, 128}}, "on": {"gpt-5.5", []int64{1024, 2048, 2560}},
+		"own": {"gemini-3-flash", []int64{1001, 2003, 3005}}, "few": {"ling-2.6-flash", []int64{1001, 2003}},
+	} {
+		for _, read := range of.reads {
+			calls = append(calls, Call{Session: session, Agent: "pi", Model: of.model, Class: ClassToolResult, Context: 4000, Actual: prompt.Usage{Read: read}})
+		}
+	}
+	sum := 0
+	r := newReport(calls, 0)
+	for i := range r.Agents {
+		sum += r.Agents[i].OffGrid
+	}
+	if notes := strings.Join(r.byAgent().Notes, "\n"); sum != 1 || !strings.Contains(notes, "pi: the reads of 1 session end at no step") {
+		t.Errorf("%d sessions off every grid, want 1:\n%s", sum, notes)
 	}
 }

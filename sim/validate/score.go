@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -194,6 +195,9 @@ type AgentScore struct {
 	Expected *float64 `json:"expected_corpus_cost_error"`
 	Low      *float64 `json:"expected_low"`
 	High     *float64 `json:"expected_high"`
+	// OffGrid counts the sessions most of whose reads end at no step that a server's file has. Their steps are estimated from
+	// their own reads.
+	OffGrid int `json:"sessions_off_grid,omitempty"`
 	// Inside counts the sessions whose recorded cost lies in their 90 % band, out of Banded.
 	Inside int `json:"band_inside"`
 	Banded int `json:"band_sessions"`
@@ -228,6 +232,11 @@ func (r *Report) agents() {
 		a.Score, a.Naive = score(of[k], byModel, later), score(of[k], byNaive, later)
 		mean := score(of[k], byMean, later)
 		a.Expected = mean.Corpus
+		for from, to := 0, 0; from < len(of[k]); from = to {
+			for to = from; to < len(of[k]) && of[k][to].Session == of[k][from].Session; to++ {
+			}
+			a.OffGrid += index(offGrid(of[k][from:to]))
+		}
 	}
 }
 
@@ -255,6 +264,21 @@ func (r *Report) addReplications(session string, samples []float64, actual, expe
 	a.High = ratio(stats.Quantile(sorted, 1-bandLevel/2)-a.actual, a.actual)
 }
 
+// leastOff is the least number of reads that show an unknown grid.
+const leastOff = 3
+
+// offGrid reports whether most reads of a session's calls end at no step that is known of their automatic caches.
+func offGrid(calls []Call) bool {
+	off, n := 0, 0
+	for i := range calls {
+		if c := &calls[i]; later(c) && !c.Spread && c.Actual.Read > 0 && agents.Of(c.Agent).Cache(c.Model) == traces.CacheAutomatic {
+			n++
+			off += index(!servers.OnGrid(c.Model, c.Actual.Read))
+		}
+	}
+	return off >= leastOff && 2*off > n
+}
+
 // byAgent has one line for each agent at each provider.
 func (r *Report) byAgent() *document.Table {
 	t := &document.Table{Columns: document.Left("BY AGENT", "AND PROVIDER")}
@@ -271,6 +295,10 @@ func (r *Report) byAgent() *document.Table {
 		}
 		t.Rows = append(t.Rows, []any{a.Agent, cmp.Or(a.Provider, "unknown"), a.Score.Calls, Percent(a.Score.Within1, false), Percent(a.Naive.Within1, false),
 			a.Score.Sessions, Percent(a.Expected, true), Percent(a.Low, true), Percent(a.High, true), band, Percent(a.Naive.Corpus, true)})
+		if a.OffGrid > 0 {
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: the reads of %s end at no step that is known; the steps are estimated from these reads, and the bands are those of a cache that nothing is known of.",
+				a.Agent, document.Count(a.OffGrid, "session")))
+		}
 		if a.Provider == "" {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s of models whose provider is not known, taken to go to %s.",
 				a.Agent, document.Count(a.Score.Calls, "call"), plainCache))
