@@ -106,8 +106,8 @@ func TestOfferedByVersion(t *testing.T) {
 	}
 }
 
-// A setting that newer versions no longer honour is offered to older ones alone, and one about MCP tools to sessions that
-// call such tools.
+// A setting about the output of commands is offered to every version (runs of Claude Code 2.0.76 to 2.1.332 heed it), and one about
+// MCP tools to sessions that call such tools.
 func TestOfferedByVersionAndTool(t *testing.T) {
 	settings := agents.Of(traces.AgentClaudeCode).Settings
 	name := func(version, group string, tools ...string) string {
@@ -118,7 +118,7 @@ func TestOfferedByVersionAndTool(t *testing.T) {
 		}
 		return ""
 	}
-	for version, want := range map[string]string{"2.1.260": "BASH_MAX_OUTPUT_LENGTH", "2.1.261": "bashOutputMaxChars", "": "bashOutputMaxChars"} {
+	for version, want := range map[string]string{"2.0.76": "BASH_MAX_OUTPUT_LENGTH", "2.1.332": "BASH_MAX_OUTPUT_LENGTH", "": "BASH_MAX_OUTPUT_LENGTH"} {
 		if got := name(version, "output of commands"); got != want {
 			t.Errorf("version %q is offered %q, want %q", version, got, want)
 		}

@@ -43,7 +43,7 @@ func offered(settings []traces.Setting, newest string, tools []string) [][]candi
 	by := map[string][]candidate{}
 	for i := range settings {
 		s := &settings[i]
-		if later(s, newest) || ended(s, newest) || s.Tool != "" && !slices.ContainsFunc(tools, func(t string) bool { return strings.HasPrefix(t, s.Tool) }) {
+		if later(s, newest) || s.Tool != "" && !slices.ContainsFunc(tools, func(t string) bool { return strings.HasPrefix(t, s.Tool) }) {
 			continue
 		}
 		if !slices.Contains(groups, s.Group) {
@@ -83,11 +83,6 @@ func steps(p *Plan, made map[string][]*traces.Session) func() {
 // later reports whether a version of the client does not honour a setting yet.
 func later(s *traces.Setting, version string) bool {
 	return s.From != "" && version != "" && profile.Compare(version, s.From) < 0
-}
-
-// ended reports whether a version of the client honours a setting no longer. An unknown version counts as the newest.
-func ended(s *traces.Setting, version string) bool {
-	return s.Until != "" && (version == "" || profile.Compare(version, s.Until) >= 0)
 }
 
 // total returns the row of all sessions under strategy own with values of settings, in a closed

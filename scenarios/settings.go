@@ -24,10 +24,11 @@ type layerSetting struct {
 	value any
 }
 
-// Bounds of variables: the most of BASH_MAX_OUTPUT_LENGTH, characters (E4),
-// and the bytes taken for a token of MAX_MCP_OUTPUT_TOKENS (assumed: as the
-// client estimates).
-const maxBashOutput, bytesPerToken = 150_000, 4
+// Bounds of variables: the most of BASH_MAX_OUTPUT_LENGTH, characters, and the bytes taken for a token of MAX_MCP_OUTPUT_TOKENS
+// (assumed: as the client estimates). Documents allow 150,000 characters, but a client that puts long results to disk does so above
+// 30,000 whatever the variable says (runs of Claude Code 2.1.62, 2.1.120, 2.1.250 and 2.1.332; 2.0.76, which has no such storage, sends
+// what the variable allows).
+const maxBashOutput, bytesPerToken = 30_000, 4
 
 // settings returns the parameters of layers that the variables of an environment set.
 func settings(a *client.Assembly) []layerSetting {

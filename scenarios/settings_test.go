@@ -114,9 +114,9 @@ client:
 		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: 80abc", "full-compact", "trigger.pct_override", "80"}, // parseFloat
 		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: ' 8e1 %'", "full-compact", "trigger.pct_override", "80"},
 		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: abc", "full-compact", "trigger.pct_override", "0"},
-		{"BASH_MAX_OUTPUT_LENGTH: 60000", "tool-storage", "limits.bash", "60000"},
-		{"BASH_MAX_OUTPUT_LENGTH: 999999", "tool-storage", "limits.bash", "150000"}, // its maximum (E4)
-		{"MAX_MCP_OUTPUT_TOKENS: 25000", "tool-storage", "limits.mcp", "100000"},    // 4 bytes a token
+		{"BASH_MAX_OUTPUT_LENGTH: 8000", "tool-storage", "limits.bash", "8000"},
+		{"BASH_MAX_OUTPUT_LENGTH: 100000", "tool-storage", "limits.bash", "30000"}, // it only lowers (runs of 2.1.62 to 2.1.332)
+		{"MAX_MCP_OUTPUT_TOKENS: 25000", "tool-storage", "limits.mcp", "100000"},   // 4 bytes a token
 	} {
 		if got := envLayer(t, layers+tc.env+"}\n", tc.layer, tc.path); got != tc.want {
 			t.Errorf("%s: %s.%s is %s, want %s", tc.env, tc.layer, tc.path, got, tc.want)

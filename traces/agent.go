@@ -285,7 +285,6 @@ type Setting struct {
 	// Group is what it decides. Of settings of one group a person sets one.
 	Group   string
 	From    string // first version that honours it; "" where no source states one
-	Until   string // first version that honours it no longer; "" for none
 	Where   string // the file or environment that Snippet goes to
 	Snippet string
 	Does    string // in a few words

@@ -23,7 +23,7 @@ type Env struct {
 	MaxContextTokens   string `yaml:"CLAUDE_CODE_MAX_CONTEXT_TOKENS" env:"number" doc:"Tokens the client takes for the window of models that have no larger one."`
 	Disable1M          string `yaml:"CLAUDE_CODE_DISABLE_1M_CONTEXT" env:"flag" doc:"No window above 200,000 tokens."`
 	IdleMinTokens      string `yaml:"CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS" needs:"full-compact.idle.enabled" env:"number" doc:"Tokens below which a gap is no reason to compact: full-compact.idle.min_tokens."`
-	BashMaxOutput      string `yaml:"BASH_MAX_OUTPUT_LENGTH" needs:"tool-storage" env:"number" doc:"Characters of a Bash result that stay in the context, at most 150,000: tool-storage.limits.bash."`
+	BashMaxOutput      string `yaml:"BASH_MAX_OUTPUT_LENGTH" needs:"tool-storage" env:"number" doc:"Characters of a Bash result above which it goes to disk, at most 30,000: tool-storage.limits.bash."`
 	MCPMaxOutput       string `yaml:"MAX_MCP_OUTPUT_TOKENS" needs:"tool-storage" env:"number" doc:"Tokens of a result of an MCP tool, 4 bytes each: tool-storage.limits.mcp."`
 	Enable1h           string `yaml:"ENABLE_PROMPT_CACHING_1H" env:"flag" doc:"Ask for 1h everywhere."`
 	EnableBedrock1h    string `yaml:"ENABLE_PROMPT_CACHING_1H_BEDROCK" needs:"client.provider=bedrock" env:"flag" doc:"Ask for 1h on Bedrock under ttl policy."`

@@ -51,15 +51,9 @@ func settings() []traces.Setting {
 			Assign: "client.env.CLAUDE_CODE_PROMPT_CACHE_TTL=%s", Entries: []string{"sdk-cli"},
 		},
 		{
-			Name: "BASH_MAX_OUTPUT_LENGTH", Group: outputs, Until: outputChars, Where: file,
+			Name: "BASH_MAX_OUTPUT_LENGTH", Group: "output of commands", Where: file,
 			Snippet: `{"env": {"BASH_MAX_OUTPUT_LENGTH": "%s"}}`, Does: "%s characters of a command's output", Values: []string{"4000", "8000", "15000"},
 			Below: tooShort, Above: "beyond it few outputs are cut",
-			Assign: "client.env.BASH_MAX_OUTPUT_LENGTH=%s", Also: storing("mcp"), Caveat: cut,
-		},
-		{
-			Name: "bashOutputMaxChars", Group: outputs, From: outputChars, Where: file,
-			Snippet: `{"bashOutputMaxChars": %s}`, Does: "%s characters of a command's output", Values: []string{"4000", "8000", "15000"},
-			Below: "the client takes no smaller one", Above: "beyond it few outputs are cut",
 			Assign: "client.env.BASH_MAX_OUTPUT_LENGTH=%s", Also: storing("mcp"), Caveat: cut,
 		},
 		{
@@ -71,14 +65,10 @@ func settings() []traces.Setting {
 	}
 }
 
-// What settings of the sizes of results share: the group of the output of commands, the version from which on
-// bashOutputMaxChars decides it (read in the packages of 2.1.260 and 2.1.261: from then on BASH_MAX_OUTPUT_LENGTH alone
-// sizes what is read back), and why no smaller size is tried.
+// What settings of the sizes of results share: why no smaller size is tried, and what is assumed.
 const (
-	outputs     = "output of commands"
-	outputChars = "2.1.261"
-	tooShort    = "less is hardly more than the preview of a result that is stored"
-	cut         = "how often the agent reads a cut result again is assumed to be how often it reads again what compactions removed"
+	tooShort = "less is hardly more than the preview of a result that is stored"
+	cut      = "how often the agent reads a cut result again is assumed to be how often it reads again what compactions removed"
 )
 
 // storing returns the assignments that cut recorded results by the limit of one setting alone. Results of all other tools
