@@ -15,12 +15,12 @@ import (
 // many are on the wrong side of the edge. A call of an age beyond the lifetime is wrong if it reads nine tenths of what was left, a younger one if
 // it does not.
 type Clock struct {
-	Provider  string        `json:"provider"`
-	Model     string        `json:"model,omitempty"` // of an automatic cache, whose lifetimes go by model
-	Life      time.Duration `json:"lifetime_ns"`     // asked for, or of the server's file
-	Calls     int           `json:"calls"`
-	FromEnd   int           `json:"wrong_from_end"`   // the age counts from the end of the response before
-	FromStart int           `json:"wrong_from_start"` // and from the start of its request
+	Provider  string  `json:"provider"`
+	Model     string  `json:"model,omitempty"`  // of an automatic cache, whose lifetimes go by model
+	Life      float64 `json:"lifetime_seconds"` // asked for, or of the server's file
+	Calls     int     `json:"calls"`
+	FromEnd   int     `json:"wrong_from_end"`   // the age counts from the end of the response before
+	FromStart int     `json:"wrong_from_start"` // and from the start of its request
 }
 
 // clocks returns the lifetimes that calls tell of, by provider, model and lifetime.
@@ -32,7 +32,7 @@ func (r *Report) clocks() []Clock {
 		if !ok {
 			continue
 		}
-		near := func(age int64) bool { return 2*age >= int64(at.Life) && age <= 2*int64(at.Life) }
+		near := func(age int64) bool { return 2*seconds(age) >= at.Life && seconds(age) <= 2*at.Life }
 		if !near(c.Gap) && !near(c.Since) {
 			continue
 		}
@@ -42,8 +42,8 @@ func (r *Report) clocks() []Clock {
 		}
 		read := float64(c.Actual.Read) >= collapseShare*float64(c.Left)
 		list[k].Calls++
-		list[k].FromEnd += index(read == (c.Gap > int64(at.Life)))
-		list[k].FromStart += index(read == (c.Since > int64(at.Life)))
+		list[k].FromEnd += index(read == (seconds(c.Gap) > at.Life))
+		list[k].FromStart += index(read == (seconds(c.Since) > at.Life))
 	}
 	slices.SortFunc(list, func(a, b Clock) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Life, b.Life))
@@ -54,11 +54,13 @@ func (r *Report) clocks() []Clock {
 // clock returns the lifetime of what a call is due to read; ok is false for a call that tells nothing of it.
 func (c *Call) clock() (at Clock, ok bool) {
 	at.Provider = cmp.Or(promptcache.ProviderOf(c.Model), "another provider")
-	if at.Life = time.Duration(profile.Life(c.TTL)); !c.TierKnown {
-		at.Model, at.Life = c.Model, time.Duration(servers.Recorded(c.Model).Retention)
+	if at.Life = seconds(profile.Life(c.TTL)); !c.TierKnown {
+		at.Model, at.Life = c.Model, seconds(servers.Recorded(c.Model).Retention)
 	}
 	return at, c.aged() && at.Life > 0
 }
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // clockTable has one line for each lifetime, nil without any.
 func (r *Report) clockTable() *document.Table {
@@ -69,7 +71,7 @@ func (r *Report) clockTable() *document.Table {
 	t.Columns = append(t.Columns, document.Right("", "LIFETIME", "N", "WRONG FROM END", "WRONG FROM START")...)
 	for i := range r.Clocks {
 		c := &r.Clocks[i]
-		t.Rows = append(t.Rows, []any{c.Provider, cmp.Or(c.Model, "all"), c.Life.String(), c.Calls, c.FromEnd, c.FromStart})
+		t.Rows = append(t.Rows, []any{c.Provider, cmp.Or(c.Model, "all"), time.Duration(c.Life * 1e9).String(), c.Calls, c.FromEnd, c.FromStart})
 	}
 	t.Notes = []string{"N: calls whose prefix is half to twice as old as the lifetime. WRONG: on the other side of its edge than what they " +
 		"read says, where age counts from the end of the response before, and from the start of its request."}

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -25,11 +26,14 @@ func TestClocks(t *testing.T) {
 		call(claude, 30*time.Second, 0, 1000), call(claude, time.Hour, 0, 0), call(luna, 170*time.Second, 30*time.Second, 1000),
 	}, 0)
 	want := []Clock{
-		{Provider: "anthropic", Life: 5 * time.Minute, Calls: 3, FromEnd: 1, FromStart: 1},
-		{Provider: "openai", Model: luna, Life: 3 * time.Minute, Calls: 1, FromStart: 1},
+		{Provider: "anthropic", Life: 300, Calls: 3, FromEnd: 1, FromStart: 1},
+		{Provider: "openai", Model: luna, Life: 180, Calls: 1, FromStart: 1},
 	}
 	if !slices.Equal(r.Clocks, want) {
 		t.Errorf("%+v, want %+v", r.Clocks, want)
+	}
+	if err := r.Document().Write(io.Discard, "json"); err != nil {
+		t.Error(err)
 	}
 }
 
