@@ -204,7 +204,7 @@ func unlogged(c, billed *results.Cell) []string {
 		}
 	}
 	add(results.SourceCompact, "summary calls")
-	add(results.SourceOther, "calls at the end of turns")
+	add(results.SourceOther, "calls beside the conversation")
 	if usd := r.Figures[results.UnloggedInputUSD]; usd >= 0.005 {
 		parts = append(parts, fmt.Sprintf("$%.2f for input of calls without counts", usd))
 	}

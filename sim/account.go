@@ -273,23 +273,31 @@ func (s *replay) carry(l *Loop) {
 		return
 	}
 	for i := range s.session.Unshown {
-		c := &s.session.Unshown[i]
-		if !s.session.Given(c) {
-			continue
+		if c := &s.session.Unshown[i]; s.session.Given(c) {
+			s.carryCall(l, c)
 		}
-		model := s.models.named(c.Model, 0, s.session.StartTime())
-		cost := s.models.cost(model, c.At, &c.Usage)
-		s.row.Bill(results.SourceOther, &c.Usage, &cost)
-		if l.config.Record == nil {
-			continue
-		}
-		at := max(0, c.At-s.session.Start)
-		l.record = results.CallRecord{
-			Session: s.session.ID, Round: -1, Source: results.SourceOther, Model: c.Model, Start: at, End: at,
-			Usage: c.Usage, Expected: c.Usage.Read, Context: c.Usage.Input(), Cost: cost,
-		}
-		l.config.Record(&l.record)
 	}
+	if p := s.profile; p != nil && p.Switches.Hidden {
+		list := commandCalls(s.session)
+		for i := range list {
+			s.carryCall(l, &list[i])
+		}
+	}
+}
+
+func (s *replay) carryCall(l *Loop, c *traces.UnshownCall) {
+	model := s.models.named(c.Model, 0, s.session.StartTime())
+	cost := s.models.cost(model, c.At, &c.Usage)
+	s.row.Bill(results.SourceOther, &c.Usage, &cost)
+	if l.config.Record == nil {
+		return
+	}
+	at := max(0, c.At-s.session.Start)
+	l.record = results.CallRecord{
+		Session: s.session.ID, Round: -1, Source: results.SourceOther, Model: c.Model, Start: at, End: at,
+		Usage: c.Usage, Expected: c.Usage.Read, Context: c.Usage.Input(), Cost: cost,
+	}
+	l.config.Record(&l.record)
 }
 
 // search returns what the searches of the web cost that the server made in a recorded call, USD, which every strategy

@@ -73,7 +73,7 @@ func trust(e *studies.Explanation, asked bool) string {
 	}
 	ends := ""
 	if e.TurnEnds.Calls > 0 {
-		ends = fmt.Sprintf(", %s of that for %s at the end of turns, not listed here", document.USD(e.TurnEnds.CostUSD, 2),
+		ends = fmt.Sprintf(", %s of that for %s beside the conversation, not listed here", document.USD(e.TurnEnds.CostUSD, 2),
 			document.Count(e.TurnEnds.Calls, "call"))
 	}
 	if !asked {

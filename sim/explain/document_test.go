@@ -73,11 +73,11 @@ func TestBillComesFirst(t *testing.T) {
 	}
 }
 
-// Calls at the end of turns are a part of the cost that stands before them: of the model's, or of the strategy's that was asked for.
+// Calls beside the conversation are a part of the cost that stands before them: of the model's, or of the strategy's that was asked for.
 func TestTurnEndsFollowTheirCost(t *testing.T) {
 	e := threeCalls()
 	e.TurnEnds = studies.TurnEnds{Calls: 2, CostUSD: 0.1}
-	const ends = ", $0.10 of that for 2 calls at the end of turns, not listed here"
+	const ends = ", $0.10 of that for 2 calls beside the conversation, not listed here"
 	if got := trust(e, false); !strings.Contains(got, "in no log"+ends+"; model error") {
 		t.Error(got)
 	}

@@ -18,8 +18,8 @@ type Explanation struct {
 	ModelHiddenUSD float64 `json:"model_hidden_usd"`
 }
 
-// TurnEnds are the calls that the client is expected to make at the end of turns and that no
-// log shows. They have no number.
+// TurnEnds are the calls that the client is expected to make beside the conversation, such as at the end of turns, and that
+// no log shows. They have no number.
 type TurnEnds struct {
 	Calls   int     `json:"calls"`
 	CostUSD float64 `json:"cost_usd"`
