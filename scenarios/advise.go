@@ -220,7 +220,10 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	if len(sessions) < foldBlocks {
 		return one, nil // too few to choose on some and judge on others
 	}
-	for _, group := range offered(agent.Settings, one.Version, slices.Collect(maps.Keys(tools))) {
+	settings := slices.DeleteFunc(slices.Clone(agent.Settings), func(x traces.Setting) bool {
+		return !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return x.Has(s.Variant) })
+	})
+	for _, group := range offered(settings, one.Version, slices.Collect(maps.Keys(tools))) {
 		found, err := p.search(ctx, sessions, group)
 		if err != nil {
 			return nil, err
@@ -305,9 +308,22 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 	run := results.Run{Cells: []results.Cell{billed, recorded}}
 	run.Sum()
 	paid := &run.Cells[0].Total
-	one.PaidUSD, one.DerivedUSD, one.Unpriced = paid.CostUSD(), paid.DerivedUSD(), paid.N(results.UnpricedCalls)
+	one.PaidUSD, one.DerivedUSD, one.Unpriced = paid.CostUSD(), paid.DerivedUSD(), unpriced(p.Prices, sessions)
 	one.Model = results.ErrorOf(&run.Cells[0], &run.Cells[1], spreadOf(config.Profile))
 	return nil
+}
+
+// unpriced counts the calls of conversations, as NumCalls does, whose model has no price. Calls beside them, such as logged summaries,
+// are in no count that a person could compare it with.
+func unpriced(prices sim.Prices, sessions []*traces.Session) (n int) {
+	for _, s := range sessions {
+		for i, calls := range s.ModelCalls() {
+			if _, err := prices.Lookup(s.Models[i], s.StartTime()); err != nil {
+				n += int(calls)
+			}
+		}
+	}
+	return n
 }
 
 // rank orders changes that are not advised: the likely ones first, and of these the largest saving.

@@ -214,7 +214,9 @@ func recordedWindow(s *traces.Session, model string, known int64) int64 {
 		return w
 	}
 	x := boundsOf(s)
-	at := func(window int64) int64 { return agents.Of(s.Agent).CompactsAt(s.Version(), window, client.MaxOutput) }
+	at := func(window int64) int64 {
+		return agents.Of(s.Agent).CompactsAt(s.Version(), traces.Limits{Window: window, MaxOutput: client.MaxOutput})
+	}
 	switch {
 	case x.high < at(largeWindow): // the client compacts below the larger window's threshold
 		if small := at(smallWindow); w == largeWindow && x.high >= small-small/100 && x.high < smallWindow {

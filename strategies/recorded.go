@@ -127,8 +127,12 @@ func (l *recorded) call(t *Turn, e *traces.Event) Outcome {
 			to = at
 		}
 	}
+	model := ""
+	if by := agentlist.Of(t.Agent).SummaryModel; by != nil {
+		model = by(t.Version)
+	}
 	return t.Call(prompt.Intent{
-		Source: "compact", Own: own, SkipCacheWrite: !own, From: int32(from), To: int32(to), Clip: clip,
+		Source: "compact", Model: model, Own: own, SkipCacheWrite: !own, From: int32(from), To: int32(to), Clip: clip,
 		Head: l.params.Head, Instruction: l.params.Instruction, Known: &l.answer, Ordinal: uint8(l.done),
 		Summarised: int32(tokensBetween(t.Context, from, to)),
 	})
@@ -289,5 +293,6 @@ func (l *recorded) take(t *Turn, from, to int, tokens int32, match func(*prompt.
 
 // AutoThreshold returns the level at which the recorded client compacts.
 func (l *recorded) AutoThreshold(t *Turn) (int64, bool) {
-	return agentlist.Of(t.Agent).CompactsAt(t.Version, t.Reading.Window, t.Reading.MaxOutput), true
+	limits := traces.Limits{Window: t.Reading.Window, MaxInput: t.Reading.MaxInput, MaxOutput: t.Reading.MaxOutput}
+	return agentlist.Of(t.Agent).CompactsAt(t.Version, limits), true
 }

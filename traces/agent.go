@@ -74,13 +74,16 @@ type Agent struct {
 	// Cache returns the kind of cache that calls of a model go to.
 	Cache func(model string) Cache
 	// CompactsAt returns the tokens at which a version of the client compacts,
-	// given the window and the output limit.
-	CompactsAt func(version string, window, maxOutput int64) int64
+	// given the limits of the model.
+	CompactsAt func(version string, l Limits) int64
 	// SummaryShares reports whether the summary call of a version and variant continues the
 	// conversation's own prefix and so reads it from the cache.
 	SummaryShares func(version, variant string) bool
 	// SummaryOmits reports whether the summary call of an automatic compaction of a version is not sent the newest round; nil for none.
 	SummaryOmits func(version string) bool
+	// SummaryModel returns the model that writes the summaries of a version, "" for the model of the conversation; nil if it
+	// always is.
+	SummaryModel func(version string) string
 	// SummaryClip is how many bytes of each tool result the summary call of the client reads;
 	// 0 for all.
 	SummaryClip int32
@@ -88,6 +91,13 @@ type Agent struct {
 	Keeps Keeps
 	// Settings are the client's settings that bear on the bill.
 	Settings []Setting
+}
+
+// Limits are the limits of a model as a client takes them, tokens.
+type Limits struct {
+	Window    int64 // of input and output
+	MaxInput  int64 // of the input alone, below the window; 0 for none
+	MaxOutput int64
 }
 
 // Size is what a client takes for the size of a context: the tokens of the last call, and more or less of the rest.
@@ -299,15 +309,22 @@ type Setting struct {
 	Tool string
 	// Entries are the ways to start the client that the setting is for, as in Session.Entry; nil for all.
 	Entries []string
-	Caveat  string // what may differ from the simulation; "" for nothing
+	// Variants are the variants of the client that have the setting, as in Session.Variant; nil for all.
+	Variants []string
+	Caveat   string // what may differ from the simulation; "" for nothing
 }
 
-// Single reports whether one assignment is the setting, in all sessions.
+// Single reports whether one assignment is the setting, in all sessions of a variant of the client.
 func (s *Setting) Single() bool { return s.Also == nil && s.Entries == nil }
 
 // For reports whether the setting is for a session.
 func (s *Setting) For(x *Session) bool {
-	return s.Entries == nil || slices.Contains(s.Entries, x.Entry)
+	return (s.Entries == nil || slices.Contains(s.Entries, x.Entry)) && s.Has(x.Variant)
+}
+
+// Has reports whether a variant of the client has the setting.
+func (s *Setting) Has(variant string) bool {
+	return s.Variants == nil || slices.Contains(s.Variants, variant)
 }
 
 // GroupThreshold is the group of settings that decide at which size a context is compacted.

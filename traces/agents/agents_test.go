@@ -272,3 +272,47 @@ func TestUnwritten(t *testing.T) {
 		}
 	}
 }
+
+// OpenCode compacts at the window less an answer of 32,000 at most, and since 1.1.27 at the input limit of a model that has one,
+// from 1.1.65 on less 20,000 (bundles; 901,990 of 922,000 did not and 902,005 did, 1.18.33, 2026-11-27).
+func TestOpenCodeCompactsAt(t *testing.T) {
+	whole := traces.Limits{Window: 200_000, MaxOutput: 64_000}
+	split := traces.Limits{Window: 1_050_000, MaxInput: 922_000, MaxOutput: 128_000}
+	for _, c := range []struct {
+		version string
+		limits  traces.Limits
+		want    int64
+	}{
+		{"1.18.33", whole, 168_000}, {"1.0.1", whole, 168_000},
+		{"1.18.33", split, 902_000}, {"1.1.65", split, 902_000}, {"", split, 902_000},
+		{"1.1.64", split, 922_000}, {"1.1.27", split, 922_000}, {"1.1.26", split, 1_018_000},
+	} {
+		if got := Of(traces.AgentOpenCode).CompactsAt(c.version, c.limits); got != c.want {
+			t.Errorf("%q compacts at %d of %+v, want %d", c.version, got, c.limits, c.want)
+		}
+	}
+}
+
+// Summaries of Claude Code 1.0.128 are Sonnet 4's, of 2.0.77 the conversation's own model's (2026-11-27).
+func TestModelsOfSummaries(t *testing.T) {
+	for version, want := range map[string]string{"": "", "1.0.17": "", "1.0.128": "claude-sonnet-4-20250514", "2.0.0": "", "2.1.332": ""} {
+		if got := Of(traces.AgentClaudeCode).SummaryModel(version); got != want {
+			t.Errorf("%q: %q, want %q", version, got, want)
+		}
+	}
+}
+
+// Pi and Oh-My-Pi have settings of different names.
+func TestSettingsByVariant(t *testing.T) {
+	for variant, want := range map[string]string{"": "compaction.reserveTokens", traces.VariantOhMyPi: "compaction.thresholdPercent"} {
+		var names []string
+		for _, s := range Of(traces.AgentPi).Settings {
+			if s.For(&traces.Session{Variant: variant}) {
+				names = append(names, s.Name)
+			}
+		}
+		if len(names) != 1 || names[0] != want {
+			t.Errorf("variant %q has %v, want %s", variant, names, want)
+		}
+	}
+}

@@ -139,7 +139,7 @@ func SameInput(a, b *Usage) bool {
 // places, and asks for a summary in a request of its own.
 func Client(a *traces.Agent, percent int64) *traces.Agent {
 	a.Cache = CacheByModel
-	a.CompactsAt = func(_ string, window, _ int64) int64 { return window * percent / 100 }
+	a.CompactsAt = func(_ string, l traces.Limits) int64 { return l.Window * percent / 100 }
 	if a.Places == nil {
 		a.Places = func(*traces.Home) {}
 	}

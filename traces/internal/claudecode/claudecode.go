@@ -29,6 +29,7 @@ func Describe() *traces.Agent {
 		Cache:      func(string) traces.Cache { return traces.CacheMarked },
 		Settings:   settings(),
 		CompactsAt: compactsAt, SummaryShares: summaryShares,
+		SummaryModel: summaryModel,
 		SummaryOmits: func(release string) bool { return version.AtLeast(release, 2, 1, 153) }, // 2.1.152 does not (2026-11-27)
 	}
 }
@@ -57,20 +58,29 @@ func places(h *traces.Home) {
 // compactsAt returns the client's threshold: the window less 13,000 for 1.x
 // (001:230), and since 2.0 also less the output limit, of which after 2.1.20 at
 // most 20,000 count, as recordings of 2.1.25 and later show.
-func compactsAt(release string, window, maxOutput int64) int64 {
+func compactsAt(release string, l traces.Limits) int64 {
 	const reserve, outputCap = 13_000, 20_000
 	switch {
 	case release != "" && !version.AtLeast(release, 2):
-		return window - reserve
+		return l.Window - reserve
 	case release != "" && !version.AtLeast(release, 2, 1, 21):
-		return window - maxOutput - reserve
+		return l.Window - l.MaxOutput - reserve
 	}
-	return window - min(maxOutput, outputCap) - reserve
+	return l.Window - min(l.MaxOutput, outputCap) - reserve
 }
 
 // summaryShares reports whether a version forks the conversation to summarise it: from 2.1.86 on, as runs of 2.1.85 and 2.1.86 show
 // (2026-11-27).
 func summaryShares(release, _ string) bool { return version.AtLeast(release, 2, 1, 86) }
+
+// summaryModel returns Sonnet 4 for the last versions of Claude Code 1: 1.0.128 asks it for summaries whatever the model of the
+// conversation, 2.0.77 the model itself (runs on loopback, 2026-11-27).
+func summaryModel(release string) string {
+	if version.AtLeast(release, 1, 0, 128) && release != "" && !version.AtLeast(release, 2) {
+		return "claude-sonnet-4-20250514"
+	}
+	return ""
+}
 
 // ReadInputs reads transcripts that were found already; see assembly.Reader.
 func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {

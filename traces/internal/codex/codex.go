@@ -35,7 +35,7 @@ func Describe() *traces.Agent {
 			h.Add(traces.Place{Agent: Agent}, h.From("CODEX_HOME", ".codex"), "sessions")
 		},
 		Cache:         func(string) traces.Cache { return traces.CacheAutomatic },
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 18 / 19 },
+		CompactsAt:    func(_ string, l traces.Limits) int64 { return l.Window * 18 / 19 },
 		Settings:      settings(),
 		SummaryShares: func(_, _ string) bool { return true },
 		Keeps:         traces.KeepsPrompts,

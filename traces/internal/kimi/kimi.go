@@ -33,7 +33,7 @@ func Describe() *traces.Agent {
 			h.Add(traces.Place{Agent: Agent, Suffixes: []string{"wire.jsonl"}}, h.Under(".kimi-code"), "sessions")
 		},
 		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return min(window*85/100, window-50_000) },
+		CompactsAt:    func(_ string, l traces.Limits) int64 { return min(l.Window*85/100, l.Window-50_000) },
 		SummaryShares: func(_, _ string) bool { return true },
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
@@ -38,11 +39,24 @@ func Describe() *traces.Agent {
 	return &traces.Agent{
 		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Texts: texts, Source: source, Markers: 2, Size: traces.SizeUsage,
 		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, maxOutput int64) int64 { return window - min(maxOutput, 32_000) },
+		CompactsAt:    compactsAt,
 		SummaryShares: func(_, _ string) bool { return false },
 		Keeps:         traces.KeepsNewest,
 		SummaryClip:   2000, // compaction.ts @fd78ec6
 	}
+}
+
+// compactsAt returns the client's threshold: the window less the output limit, or the input limit of a model that has one: whole
+// from 1.1.27 on, and from 1.1.65 on less 20,000 (bundles of 1.1.11 to 1.18.33; 902,000 of 922,000 seen, 2026-11-27).
+func compactsAt(release string, l traces.Limits) int64 {
+	known := release != ""
+	switch {
+	case l.MaxInput == 0, known && !version.AtLeast(release, 1, 1, 27):
+		return l.Window - min(l.MaxOutput, 32_000)
+	case known && !version.AtLeast(release, 1, 1, 65):
+		return l.MaxInput
+	}
+	return l.MaxInput - min(l.MaxOutput, 20_000)
 }
 
 // document reports whether a file is a store, or an export: one JSON object that

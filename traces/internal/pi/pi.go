@@ -41,7 +41,7 @@ func Describe() *traces.Agent {
 			h.Add(traces.Place{Agent: Agent}, h.Under(".omp", "agent", "sessions"))
 		},
 		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window - 16_384 },
+		CompactsAt:    func(_ string, l traces.Limits) int64 { return l.Window - 16_384 },
 		Settings:      settings(),
 		SummaryShares: func(_, variant string) bool { return variant == traces.VariantOhMyPi },
 		Keeps:         traces.KeepsNewest,

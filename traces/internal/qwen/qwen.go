@@ -30,8 +30,8 @@ func Describe() *traces.Agent {
 		Document: begins, Lined: true,
 		Places: func(h *traces.Home) { h.Add(traces.Place{Agent: Agent}, h.Under(".qwen"), "projects") },
 		Cache:  assembly.CacheByModel,
-		CompactsAt: func(_ string, window, _ int64) int64 {
-			return min(window*85/100, window-33_000)
+		CompactsAt: func(_ string, l traces.Limits) int64 {
+			return min(l.Window*85/100, l.Window-33_000)
 		},
 		SummaryShares: func(_, _ string) bool { return true },
 	}
