@@ -42,7 +42,7 @@ func Example() {
 	none := run.Reference("none")
 	difference, _ := run.VsRecorded(none)
 	fmt.Printf("%s: %+.0f %% in cost, %d misses\n", none.Cell, 100*difference.Relative, none.Total.N(results.Misses))
-	// Output: none: +52 % in cost, 10 misses
+	// Output: none: +51 % in cost, 10 misses
 }
 
 // Bill the calls of a program that keeps no log, and ask what they would have cost with a cache marker.
@@ -154,8 +154,8 @@ func Example_layer() {
 		fmt.Printf("%s: %d times forgotten, %d misses, $%.2f\n", name, total.N(results.Microcompactions), total.N(results.Misses), usd)
 	}
 	// Output:
-	// forgetful: 37 times forgotten, 37 misses, $70.29
-	// none: 0 times forgotten, 10 misses, $60.47
+	// forgetful: 37 times forgotten, 37 misses, $70.63
+	// none: 0 times forgotten, 10 misses, $60.80
 }
 
 // The code of docs/library.md is the code of these examples.
