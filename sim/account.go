@@ -125,6 +125,25 @@ func (m *models) reset(s *traces.Session) {
 	for _, name := range s.Models {
 		m.add(name, at)
 	}
+	if m.minimum == 0 {
+		m.keptFrom(s)
+	}
+}
+
+// keptFrom lowers the minimum of a model to the shortest prefix that a recorded call read, or read and wrote: gateways and
+// servers of other makers keep shorter ones than the model's maker documents.
+func (m *models) keptFrom(s *traces.Session) {
+	for i := range s.Threads {
+		for k := range s.Threads[i].Rounds {
+			r := &s.Threads[i].Rounds[k]
+			o, u := &m.list[r.Model], r.Usage
+			for _, kept := range [...]int64{u.Read, u.Input() - u.Uncached} {
+				if r.Counted() && kept > 0 && kept < int64(o.minCache) {
+					o.minCache = int32(kept)
+				}
+			}
+		}
+	}
 }
 
 // add resolves a model at a time and appends it.

@@ -98,3 +98,25 @@ func (o *ownSummary) of(in *prompt.Intent, s *replay) {
 		in.Recorded = o.output
 	}
 }
+
+// readsSummaries reports whether two calls or more of a recording, each the first behind a compaction, read about what ends
+// with the newest summary, which stayed: the program marks it, or the server keeps all prefixes.
+func readsSummaries(session *traces.Session) bool {
+	n := 0
+	for i := range session.Threads {
+		t, end := &session.Threads[i], int64(0)
+		for k := range t.Events {
+			e := &t.Events[k]
+			if e.Kind != traces.EventCompact || int(e.Round) >= len(t.Rounds) {
+				continue
+			}
+			if e.Summary.Len() > 0 {
+				end = session.Tokens(t.Prefix) + session.Tokens(e.Summary)
+			}
+			if off := t.Rounds[e.Round].Usage.Read - end; end > 0 && 20*max(off, -off) <= end {
+				n++
+			}
+		}
+	}
+	return n > 1
+}

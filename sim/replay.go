@@ -424,10 +424,14 @@ func clientOf(s *traces.Session, cache traces.Cache) Client {
 		return &client.Codex{Windows: func(string) int64 { return client.CodexWindow }}
 	case cache == traces.CacheAutomatic:
 		return &client.Codex{Size: agent.Size}
-	case s.Markers != 0 && !agents.Automatic(s):
-		return client.Marking(int(s.Markers), agent.Size)
 	}
-	return client.Marking(max(1, agent.Markers), agent.Size)
+	markers := int(s.Markers)
+	if markers == 0 || agents.Automatic(s) {
+		markers = max(1, agent.Markers)
+	}
+	c := client.Marking(markers, agent.Size)
+	c.MarksSummary = readsSummaries(s)
+	return c
 }
 
 // namer is a server that treats models differently and is told their names.

@@ -51,6 +51,7 @@ type recorded struct {
 	done     int
 	absorbed int32 // blocks of the round's input that went into events so far
 	cut      int32 // tokens taken from the head, which the recorded totals after a compaction include again
+	gone     int32 // last block that a compaction replaced
 	answer   prompt.Answer
 }
 
@@ -153,25 +154,41 @@ func (l *recorded) compact(t *Turn, e *traces.Event, a *prompt.Answer) {
 	from, to := l.first(t, e), min(c.Len(), t.InputAt+int(e.Absorbed-l.absorbed))
 	chained := holdsSummary(c, from, to)
 	reminders := fitReminders(c, from, int64(e.Kept)-int64(a.Summary))
-	refs := []prompt.Ref{c.Arena().Add(summaryBlock(a))}
-	if restored := int64(e.Kept) + int64(l.cut) - reminders - int64(a.Summary); restored > 0 {
+	restored := int64(e.Kept) + int64(l.cut) - reminders - int64(a.Summary)
+	var refs []prompt.Ref
+	if len(e.Cleared) == 0 || e.Summary.Len() > 0 || restored <= 0 { // else the summary before it stayed
+		refs = append(refs, c.Arena().Add(summaryBlock(a)))
+	}
+	if restored > 0 {
 		refs = append(refs, c.Arena().Add(prompt.Block{
 			Digest: a.Digest.ExtendInt(uint64(restored)), Kind: prompt.KindAttachment,
 			Tokens: int32(restored), Bytes: int32(restored * 3), Object: -1, Flags: prompt.FlagMeta | prompt.FlagDerived,
 		}))
 	}
 	c.Replace(from, to, refs, prompt.CauseCompaction)
+	if n := len(e.Cleared); n > 0 {
+		l.gone = max(l.gone, e.Cleared[n-1])
+	}
 	t.InputAt, l.absorbed = from+len(refs), e.Absorbed
 	t.Compacted(Boundary{Replayed: true, Manual: e.Manual, Before: before, After: int64(c.Tokens()), Chained: chained})
 }
 
 // first returns where a compaction begins: at the first message that it replaced, if that is known and there, else behind
-// the prefix.
+// the prefix. What an earlier compaction left is a summary, which may have stayed, and one block behind it.
 func (l *recorded) first(t *Turn, e *traces.Event) int {
 	from := Body(t.Context)
-	for i := from; i < t.InputAt && len(e.Cleared) > 0; i++ {
-		if t.Context.At(i).Block == prompt.Ref(e.Cleared[0]) {
+	if len(e.Cleared) == 0 {
+		return from
+	}
+	for i := from; i < t.InputAt; i++ {
+		switch entry := t.Context.At(i); {
+		case entry.Block == prompt.Ref(e.Cleared[0]):
 			return i
+		case entry.Kind != prompt.KindSummary:
+		case e.Cleared[0] <= l.gone: // and what the summary stands for with it
+			return i
+		default:
+			return i + 1
 		}
 	}
 	return from

@@ -6,6 +6,7 @@ package client
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
@@ -20,6 +21,8 @@ type ClaudeCode struct {
 	// MessageMarkers is the number of markers on messages: 1 on the last
 	// block, or 2 with one on the last block of the second-to-last message.
 	MessageMarkers int
+	// MarksSummary says that the first summary has a marker too, where a request may carry one more.
+	MarksSummary bool
 	// SystemScope is who shares the marked system prompt.
 	SystemScope prompt.Scope
 	// Count is how it counts tokens.
@@ -152,6 +155,11 @@ func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) 
 	if last < messages {
 		return dst
 	}
+	if c.MarksSummary && len(dst)+max(1, c.MessageMarkers) < prompt.MaxMarkers {
+		if i := slices.IndexFunc(entries[messages:last], isSummary); i >= 0 {
+			dst = append(dst, prompt.Marker{Position: int32(messages + i), TTL: m.TTL})
+		}
+	}
 	if !m.SecondToLast && c.MessageMarkers < 2 {
 		return append(dst, prompt.Marker{Position: int32(last), TTL: m.TTL})
 	}
@@ -163,6 +171,8 @@ func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) 
 	}
 	return dst
 }
+
+func isSummary(e prompt.Entry) bool { return e.Kind == prompt.KindSummary }
 
 // markable returns the last position from i back that can carry a marker:
 // thinking cannot (platform.claude.com, prompt caching).

@@ -101,23 +101,24 @@ type sign struct {
 	most float64 // share of the calls that have a call before them
 	few  bool    // below fewPairs every call must have it: two or three of five calls often do
 	long bool    // below fewPairs it says nothing: short answers of a script are equally long
+	told bool    // it says nothing of two answers whose texts are as long as each other
 	has  func(before, call *traces.Round, compacted bool) bool
 }
 
 var signs = [...]sign{
-	{"the context does not grow", 0.25, false, false, func(before, call *traces.Round, compacted bool) bool {
+	{"the context does not grow", 0.25, false, false, false, func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Input() <= before.Usage.Input()
 	}},
-	{"more is read than was sent before", 0.5, false, false, func(before, call *traces.Round, compacted bool) bool {
+	{"more is read than was sent before", 0.5, false, false, false, func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Read > before.Usage.Input()+before.Usage.Output
 	}},
-	{"as much is written to the cache as by the call before", 0.5, true, false, func(before, call *traces.Round, _ bool) bool {
+	{"as much is written to the cache as by the call before", 0.5, true, false, false, func(before, call *traces.Round, _ bool) bool {
 		return call.Usage.Writes() > 0 && call.Usage.Writes() == before.Usage.Writes()
 	}},
-	{"as much is neither read nor written as by the call before", 0.5, false, false, func(before, call *traces.Round, _ bool) bool {
+	{"as much is neither read nor written as by the call before", 0.5, false, false, false, func(before, call *traces.Round, _ bool) bool {
 		return call.Usage.Uncached > traces.MaxTail && call.Usage.Uncached == before.Usage.Uncached
 	}},
-	{"the output is as long as the output of the call before", 0.5, false, true, func(before, call *traces.Round, _ bool) bool {
+	{"the output is as long as the output of the call before", 0.5, false, true, true, func(before, call *traces.Round, _ bool) bool {
 		return call.Usage.Output > shortOutput && call.Flags&(traces.RoundOutputDerived|traces.RoundOutputUnknown) == 0 &&
 			call.Usage.Output == before.Usage.Output
 	}},
@@ -144,7 +145,7 @@ func (s *Session) doubt(out *traces.Session) {
 			pairs++
 			compacted := changedAt(t, int32(r))
 			for k := range signs {
-				if signs[k].has(before, call, compacted) {
+				if signs[k].has(before, call, compacted) && !(signs[k].told && alike(out, before, call)) {
 					met[k]++
 				}
 			}
@@ -164,6 +165,17 @@ func (s *Session) doubt(out *traces.Session) {
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: %s", s.ID, text)
 		out.Quality.Uncounted = max(out.Quality.Uncounted, worst) // among them may be some that were told one by one
 	}
+}
+
+// alike reports whether the texts of two answers are as long as each other, within an eighth.
+func alike(s *traces.Session, a, b *traces.Round) bool {
+	var n [2]int32
+	for i, r := range [...]*traces.Round{a, b} {
+		for _, block := range s.Blocks[r.Reply.From:r.Reply.To] {
+			n[i] += block.Bytes
+		}
+	}
+	return min(n[0], n[1]) > 0 && 8*(max(n[0], n[1])-min(n[0], n[1])) <= min(n[0], n[1])
 }
 
 // changedAt reports whether the recording says that the context was changed ahead of a round.

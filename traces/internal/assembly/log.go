@@ -127,7 +127,7 @@ func Sessions(opts *traces.Options, agent string, all []*Request) (list []*Sessi
 // Draft returns the session of some requests.
 func Draft(opts *traces.Options, agent, id string, list []*Request) *Session {
 	s := &Session{Format: &Format{Agent: agent, Rates: opts.Rates, Exact: true}, ID: id, Problems: Problems{Limit: opts.MaxProblems}}
-	shown, markers := false, 0
+	shown, markers, cached := false, 0, false
 	for _, r := range list {
 		s.Start, s.End = Earlier(s.Start, r.Start), max(s.End, r.End)
 		if !slices.Contains(s.Files, r.Source) {
@@ -138,11 +138,12 @@ func Draft(opts *traces.Options, agent, id string, list []*Request) *Session {
 		}
 		s.LoggedUSD, s.Project = s.LoggedUSD+r.USD, cmp.Or(s.Project, r.Project)
 		shown, markers = shown || r.Messages != nil, max(markers, min(r.Markers, prompt.MaxMarkers))
+		cached = cached || r.Usage.Input() > r.Usage.Uncached && CacheByModel(r.Model) != traces.CacheAutomatic
 		if r.Whole && r.Messages != nil {
 			s.Head = sized
 		}
 	}
-	if s.Head != nil {
+	if s.Head != nil && (markers > 0 || !cached) { // a gateway sets markers that the logged requests lack
 		s.Markers = int8(cmp.Or(markers, -1))
 	}
 	if !shown {
@@ -153,7 +154,8 @@ func Draft(opts *traces.Options, agent, id string, list []*Request) *Session {
 }
 
 // sized gives tools and system prompt their share of the first call of a thread by their
-// bytes, or what that read from the cache if it is about as much.
+// bytes, or the least that a call read from the cache if it is about as much: the first one does where others have left
+// them, and one behind a compaction.
 func sized(t *Thread) []Block {
 	first := &t.Calls[0]
 	sizes, static := make([]*int32, len(t.Ahead)), int64(0)
@@ -164,7 +166,7 @@ func sized(t *Thread) []Block {
 		sizes[i] = &b.Tokens
 	}
 	static /= bytesPerToken
-	if read := first.Read; read > static*7/8 && read < static*9/8 {
+	if read := leastRead(t.Calls); read > static*7/8 && read < static*9/8 {
 		static = read
 	} else if said := Tokens(first.Before); first.OK && static+said > 0 {
 		static = int64(float64(first.Input()) * float64(static) / float64(static+said))
@@ -174,6 +176,16 @@ func sized(t *Thread) []Block {
 	}
 	Share(min(static, MaxTokens), sizes)
 	return t.Ahead
+}
+
+// leastRead returns the least that one of some calls read, if any read anything.
+func leastRead(list []Round) (least int64) {
+	for i := range list {
+		if read := list[i].Read; read > 0 && (read < least || least == 0) {
+			least = read
+		}
+	}
+	return least
 }
 
 // bytesPerToken of tools and system prompts, JSON and Markdown: the rate of the

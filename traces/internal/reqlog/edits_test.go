@@ -168,3 +168,30 @@ func TestSummariesInTheLog(t *testing.T) {
 		}
 	}
 }
+
+// Usage of a cache without a marker in the requests: a gateway sets them, so that the session is marked as its agent usually is.
+// Answers of one length have one count of tokens: no contradiction.
+func TestMarkedByGateway(t *testing.T) {
+	for cached, want := range map[int]int8{0: -1, 900: 0} {
+		var lines []string
+		var talk []message
+		for n := range 12 {
+			talk = append(talk, turn("user", n))
+			reply := turn("assistant", n)["content"]
+			request, _ := json.Marshal(map[string]any{"model": "claude-sonnet-4-5", "max_tokens": 1000, "system": strings.Repeat("brief ", 600), "messages": talk})
+			response, _ := json.Marshal(map[string]any{
+				"id": fmt.Sprint("m", n), "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "stop_reason": "end_turn",
+				"content": []any{map[string]string{"type": "text", "text": reply}},
+				"usage": map[string]int{
+					"input_tokens": 1000 + 200*n - min(n, 1)*cached, "cache_read_input_tokens": min(n, 1) * cached, "cache_creation_input_tokens": 0, "output_tokens": 90,
+				},
+			})
+			lines = append(lines, fmt.Sprintf(`{"start":%d,"end":%d,"request":%s,"response":%s}`, 1790000000+20*n, 1790000005+20*n, request, response))
+			talk = append(talk, turn("assistant", n))
+		}
+		s := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": strings.Join(lines, "\n") + "\n"}).Sessions[0]
+		if s.Markers != want || s.Quality.Uncounted != 0 || len(s.Problems) > 0 {
+			t.Errorf("%d read: %d markers, want %d; %d calls in doubt: %v", cached, s.Markers, want, s.Quality.Uncounted, s.Problems)
+		}
+	}
+}
