@@ -18,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // rankWindow is the window, tokens, at which strategies are ranked besides the window of each session's client.
@@ -93,6 +94,9 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 			continue
 		}
 		for k := range rankKinds {
+			if k < len(byOrigin) && len(out.Kinds) == 0 && r.oneOrigin() {
+				continue
+			}
 			v, _ := r.view(rankKinds[k].Name, run, func(session string) bool { return r.kinds[k][session] })
 			v.About = rankKinds[k].About
 			out.Kinds = append(out.Kinds, v)
@@ -103,7 +107,7 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 	}
 	out.NotRun = onlyOnce(out.NotRun)
 	keepRanked(out)
-	out.Lost = r.lost
+	out.Lost, out.Limits, out.Survives = r.lost, rankLimits(), survives(out)
 	return out, r.broken
 }
 
@@ -247,10 +251,15 @@ func onlyOnce(list []studies.NotRun) (out []studies.NotRun) {
 	return out
 }
 
-// keepRanked leaves in the run of a ranking the bill, the recording, and the strategies that have a place.
+// keepRanked leaves in the run of a ranking the bill, the recording, and the strategies that have a place
+// and bring all sessions to their end.
 func keepRanked(out *studies.Ranking) {
 	out.Run.Cells = slices.DeleteFunc(out.Run.Cells, func(c results.Cell) bool {
-		return c.Strategy != results.StrategyRecorded && c.Strategy != results.StrategyBilled && out.Windows[0].Of(c.Cell) == nil
+		if c.Strategy == results.StrategyRecorded || c.Strategy == results.StrategyBilled {
+			return false
+		}
+		s := out.Windows[0].Of(c.Cell)
+		return s == nil || s.Ends > 0
 	})
 	compared, _, _ := comparedIn(out.Run, func(string) bool { return true })
 	for i := range out.Run.Cells {
@@ -260,7 +269,24 @@ func keepRanked(out *studies.Ranking) {
 }
 
 // rankKinds are the kinds of sessions that are ranked by themselves.
-var rankKinds = slices.Concat(studies.ByCalls, studies.ByPause)
+var rankKinds = slices.Concat(byOrigin, studies.ByCalls, studies.ByPause)
+
+// byOrigin divides sessions into those that people recorded and those that were generated, which only their ids tell apart.
+var byOrigin = []studies.Kind{{Name: "recorded"}, {Name: "generated", About: "made by sim traces gen"}}
+
+// generatedKind is the index of generated sessions among rankKinds.
+const generatedKind = 1
+
+// oneOrigin reports whether all sessions were recorded, or all generated.
+func (r *ranker) oneOrigin() bool {
+	n := 0
+	for _, generated := range r.kinds[generatedKind] {
+		if generated {
+			n++
+		}
+	}
+	return n == 0 || n == len(r.kinds[generatedKind])
+}
 
 // kindsOf returns, for each of rankKinds, the ids of its sessions.
 func kindsOf(sessions []*traces.Session) ([]map[string]bool, error) {
@@ -280,7 +306,11 @@ func kindsOf(sessions []*traces.Session) ([]map[string]bool, error) {
 			}
 		}
 		for k := range kinds {
-			kinds[k][s.ID] = rankKinds[k].Has(s.NumCalls(), time.Duration(pause))
+			if has := rankKinds[k].Has; has != nil {
+				kinds[k][s.ID] = has(s.NumCalls(), time.Duration(pause))
+			} else {
+				kinds[k][s.ID] = synthetic.Generated(s.ID) == (k == generatedKind)
+			}
 		}
 	}
 	return kinds, nil

@@ -40,8 +40,9 @@ func comparedIn(run *results.Run, wanted func(session string) bool) (compared ma
 // ranked is a cell with its rows on the sessions that are ranked.
 type ranked struct {
 	*results.Cell
-	own   bool // the cell that others are held against
-	rows  []*results.Row
+	own   bool           // the cell that others are held against
+	rows  []*results.Row // of sessions that it brings to their end
+	cut   []*results.Row // of sessions that it ends early
 	total results.Row
 }
 
@@ -62,19 +63,19 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 			continue
 		}
 		x := &ranked{Cell: c, own: c == own}
-		ended := studies.Ended{Strategy: c.Cell}
 		reason, idleIn := "", 0
 		for i := range c.Rows.Len() {
 			if !compared[c.Rows.Session(i)] {
 				continue
 			}
 			row := c.Rows.At(i)
+			if row.CutShort() {
+				x.cut = append(x.cut, row)
+				continue
+			}
 			x.rows = append(x.rows, row)
 			if x.own {
 				v.Calls += row.OwnCalls()
-			}
-			if row.CutShort() {
-				ended.Sessions, ended.Calls = ended.Sessions+1, ended.Calls+row.N(results.UnsimulatedCalls)
 			}
 			if why := unfit(row); why != "" {
 				reason, idleIn = why, idleIn+1
@@ -83,8 +84,8 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 		switch {
 		case len(x.rows) > 0 && idleIn == len(x.rows) && !x.own:
 			idle = append(idle, studies.NotRun{Strategy: c.Cell, Reason: reason + ", in any session"})
-		case ended.Sessions > 0:
-			v.Ended = append(v.Ended, ended)
+		case len(x.rows) == 0 && len(x.cut) > 0:
+			v.Ended = append(v.Ended, studies.Ended{Strategy: c.Cell, Sessions: len(x.cut), Calls: unanswered(x.cut)})
 		default:
 			list = append(list, x)
 		}
@@ -92,7 +93,8 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 	acting := actingIn(list)
 	v.Acting = len(acting)
 	for _, x := range list {
-		x.rows = slices.DeleteFunc(x.rows, func(row *results.Row) bool { return !acting[row.Session] })
+		idles := func(row *results.Row) bool { return !acting[row.Session] }
+		x.rows, x.cut = slices.DeleteFunc(x.rows, idles), slices.DeleteFunc(x.cut, idles)
 		x.total = totalOf(x.rows)
 	}
 	ideal := func(x *ranked) bool { return idealised(r.plan.Registry, x.Strategy) }
@@ -129,10 +131,21 @@ func (x *ranked) on(y *ranked) []*results.Row {
 	return slices.DeleteFunc(slices.Clone(x.rows), func(row *results.Row) bool { return !has[row.Session] })
 }
 
-// actingIn returns the sessions in which some strategy acts.
+// unanswered counts the calls that rows leave without an answer.
+func unanswered(rows []*results.Row) (calls int) {
+	for _, row := range rows {
+		calls += row.N(results.UnsimulatedCalls)
+	}
+	return calls
+}
+
+// actingIn returns the sessions in which a strategy acts that ends none early.
 func actingIn(list []*ranked) map[string]bool {
 	acting := map[string]bool{}
 	for _, x := range list {
+		if len(x.cut) > 0 {
+			continue
+		}
 		for _, row := range x.rows {
 			if acts(row) > 0 {
 				acting[row.Session] = true
@@ -168,7 +181,9 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 	for i := range places {
 		places[i] = make([]studies.Place, len(list))
 	}
+	sure := make([]stats.Estimate, len(list))
 	if ordered {
+		sure = r.againstOwn(list, all[at], off.Noise)
 		places[0] = placesBy(list, costFigure, stats.Lower, off.Noise)
 		places[1] = placesBy(list, func(rows []*results.Row) (f stats.Figure) {
 			for _, row := range rows {
@@ -187,22 +202,32 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 		}
 		s := studies.Standing{Strategy: x.Cell.Cell, Own: x.own, Place: places[0][i], PlaceRecall: places[1][i], PlaceWait: places[2][i],
 			CostUSD: x.total.CostUSD(), Recall: math.NaN(), WaitSeconds: x.total.Figures[results.AddedLatency], RegretUSD: math.NaN()}
-		s.VsOwn = s.CostUSD/base - 1
+		s.VsOwn, s.Low, s.High = s.CostUSD/base-1, math.NaN(), math.NaN()
+		if e := &sure[i]; e.Pairs > 0 && e.Interval.Known() {
+			s.Low, s.High, s.Drawn, s.Cheaper = e.Interval.Low/base, e.Interval.High/base, e.Units, e.Verdict == stats.Lower
+		}
+		if preset, err := r.plan.Registry.Strategy(x.Strategy); err == nil {
+			s.Basis = preset.Origin.Certainty.String()
+		}
 		if v, ok := recall.Value(&x.total); ok {
 			s.Recall = v
 		}
 		if r.bounds != nil {
 			s.RegretUSD = s.CostUSD
 			for _, row := range x.rows {
-				s.RegretUSD -= r.bounds[row.Session].least
+				s.RegretUSD -= r.bounds[row.Session].found
 			}
 		}
 		s.Why = why(&x.total, own)
 		if x.own {
 			s.Why = "your agents' own strategy"
 		}
-		if s.Lacks = len(all[at].rows) - len(x.rows); s.Lacks > 0 {
-			s.Why += fmt.Sprintf("; without %s", document.Count(s.Lacks, "session"))
+		s.Lacks, s.Ends, s.Unanswered = len(all[at].rows)-len(x.rows), len(x.cut), unanswered(x.cut)
+		if s.Ends > 0 {
+			s.Why += fmt.Sprintf("; ends %s early, %s not answered", document.Count(s.Ends, "session"), document.Count(s.Unanswered, "call"))
+		}
+		if failed := s.Lacks - s.Ends; failed > 0 {
+			s.Why += fmt.Sprintf("; without %s", document.Count(failed, "session"))
 		}
 		out[i] = s
 	}
@@ -225,68 +250,6 @@ func (r *ranker) nameSame(list []studies.Standing) {
 			}
 		}
 	}
-}
-
-// costFigure and waitFigure are what rows cost and how long they wait, by session.
-func costFigure(rows []*results.Row) (f stats.Figure) {
-	for _, row := range rows {
-		f.Part = append(f.Part, row.CostUSD())
-	}
-	return f
-}
-
-func waitFigure(rows []*results.Row) (f stats.Figure) {
-	for _, row := range rows {
-		f.Part = append(f.Part, row.Figures[results.AddedLatency])
-	}
-	return f
-}
-
-// placesBy returns the place of each cell by a figure of its rows, session by session: all pairs are judged together,
-// each on the sessions of both. noise is the error of the figures on top of the sampling error; nil for none.
-func placesBy(
-	list []*ranked, figure func([]*results.Row) stats.Figure, better stats.Verdict, noise func(now, was []float64) float64,
-) []studies.Place {
-	places := make([]studies.Place, len(list))
-	sides := make([]stats.Figure, len(list))
-	for i, x := range list {
-		sides[i] = figure(x.rows)
-	}
-	var pairs []stats.Pair
-	for i, x := range list {
-		places[i] = studies.Place{First: 1, Last: len(list)}
-		for j, y := range list[:i] {
-			p := stats.Pair{Base: sides[i], Other: sides[j]}
-			if rows := x.on(y); len(rows) < len(x.rows) || len(x.rows) < len(y.rows) {
-				p.Base, p.Other = figure(rows), figure(y.on(x))
-			}
-			pairs = append(pairs, p)
-		}
-	}
-	if len(pairs) == 0 {
-		return places
-	}
-	estimates := stats.Estimator{Student: true}.Judged(pairs)
-	at := 0
-	for i := range list {
-		for j := range list[:i] {
-			e, p := estimates[at], &pairs[at]
-			at++
-			if noise != nil {
-				e = e.Blurred(noise(p.Other.Part, p.Base.Part))
-			}
-			worse, ahead := i, j
-			switch {
-			case e.Verdict <= stats.Chance:
-				continue
-			case e.Verdict != better:
-				worse, ahead = j, i
-			}
-			places[worse].First++
-			places[ahead].Last--
-		}
-	}
-	return places
 }
 
 // minor is the share of the cost up to which a difference needs no reason.

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // Places count the sides that are shown to be better or worse; those that differ in one session of twelve share theirs.
@@ -145,4 +147,39 @@ func text(t *testing.T, d *Design) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// A strategy that ends one of twelve sessions early keeps a place by the eleven that it brings to their end, and its cost is held
+// against the own strategy's there: 11 × $1 of 11 × $2. The interval of one that saves in a project of two sessions and loses in
+// other projects is wider by projects than by sessions.
+func TestEndingEarlyKeepsAPlace(t *testing.T) {
+	cell := func(name string, usd func(i int) float64) results.Cell {
+		c := results.Cell{Cell: name, Strategy: name}
+		for i := range 12 {
+			r := &results.Row{Session: string(rune('a' + i))}
+			r.Figures[results.Sessions], r.Figures[results.Compactions], r.Figures[results.StorageUSD] = 1, 1, usd(i)
+			if name == "none" && i == 4 {
+				r.Figures[results.UnsimulatedCalls] = 7
+			}
+			c.Rows.Keep(r)
+		}
+		return c
+	}
+	flat := func(usd float64) func(int) float64 { return func(i int) float64 { return usd + float64(i%3)/1000 } }
+	run := &results.Run{Cells: []results.Cell{
+		cell(strategyOwn, flat(2)), cell("none", flat(1)), cell("kimi-code", func(i int) float64 { return 1.9 - float64(i/2%6)/4 + float64(i%3)/1000 }),
+	}}
+	r := &ranker{plan: &Plan{Registry: registry(t)}}
+	for i := range 12 {
+		r.sessions = append(r.sessions, &traces.Session{ID: string(rune('a' + i)), Project: string(rune('A' + i/2)), Start: int64(i)})
+	}
+	v, _ := r.view("", run, func(string) bool { return true })
+	early, spread := v.Of("none"), v.Of("kimi-code")
+	if v.Acting != 12 || len(v.Ended) != 0 || early == nil || early.Ends != 1 || early.Unanswered != 7 || early.Lacks != 1 ||
+		math.Abs(early.VsOwn+0.5) > 0.01 || !early.Cheaper || early.Place.First != 1 || !strings.HasSuffix(early.Why, "; ends 1 session early, 7 calls not answered") {
+		t.Errorf("the view is %+v, %+v", v, early)
+	}
+	if spread.Drawn != unitProject || !(spread.Low < spread.VsOwn && spread.VsOwn < spread.High) || spread.Basis != "run" {
+		t.Errorf("the interval is %+v", spread)
+	}
 }

@@ -23,7 +23,7 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 		most = math.MaxInt
 	}
 	d := &document.Document{
-		Title: "Strategies of other programs, ranked", Head: append(headLines(r.Run), comparedTexts(r.Windows)...),
+		Title: "Strategies of other programs, ranked", Head: rankingHead(r),
 		Data: func() *document.Table { return rankingData(r) },
 	}
 	add := func(x *document.Table) {
@@ -31,11 +31,13 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})
 		}
 	}
-	add(rankingTable("", first, first.Standings, most))
-	add(rankingGroups(slices.Concat(r.Windows[1:], r.Kinds, r.Servers), first.Standings, most))
+	run, other := byBasis(first.Standings)
+	add(rankingTable("", first, run, most))
+	add(rankingTable("Of this program's own, or read in sources, on pages and in reports, and not run", first, other, most))
+	add(rankingGroups(slices.Concat(r.Windows[1:], r.Kinds, r.Servers), shown(run, other, most)))
 	if all {
 		add(rankingTable("Schedules that no program runs as they are, by themselves", first, first.Idealised, most))
-		ended := &document.Table{Title: "Without a place: they end sessions that the agent's own strategy brings to their end",
+		ended := &document.Table{Title: "Without a place: they end every session that the agent's own strategy brings to its end",
 			Columns: document.Left("STRATEGY", "WINDOW", "SESSIONS", "CALLS NOT ANSWERED")}
 		for _, v := range r.Windows {
 			for _, e := range v.Ended {
@@ -53,11 +55,23 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 	}
 	d.Notes = append(d.Notes,
 		"PLACE a–b: a − 1 strategies are shown to cost less, and b − 1 may, as all pairs are judged together, session by session (Holm). "+
-			"In brackets: the same a, by that figure. VS OWN: cost against the agent's own strategy. WAIT: waiting that it adds, negative "+
-			"where shorter contexts answer sooner."+regretText(first),
+			"In brackets: the same a, by that figure. VS OWN: cost against the agent's own strategy; 95 % INTERVAL: of VS OWN for other "+
+			"sessions like these, drawn by the units that are least sure (DRAWN BY: sessions, blocks of time, projects or people). WAIT: "+
+			"waiting that it adds, negative where shorter contexts answer sooner. BASIS: how its algorithm is known. A strategy that ends "+
+			"sessions early is held against others on those that both bring to their end."+regretText(first),
 		rankingKey(r))
 	d.Notes = append(append(d.Notes, r.Lost...), "", errorLine(r.Run))
 	return d
+}
+
+// rankingHead has what the ranking cannot say and what survives, then on what it is.
+func rankingHead(r *studies.Ranking) (list []string) {
+	for _, text := range []string{r.Limits, r.Survives} {
+		if text != "" {
+			list = append(list, text)
+		}
+	}
+	return slices.Concat(list, headLines(r.Run), comparedTexts(r.Windows))
 }
 
 // regretText says what REGRET is measured from, and how near to it a schedule came.
@@ -65,23 +79,48 @@ func regretText(v *studies.View) string {
 	if v.FoundUSD == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" REGRET: cost above %s, below which no schedule of full compactions comes; the best one that was found, with the "+
-		"future known, costs %s.", document.USD(v.LeastUSD, 2), document.USD(v.FoundUSD, 2))
+	return fmt.Sprintf(" REGRET: cost above the best schedule of full compactions that was found with the future known, %s; none comes below %s. "+
+		"Below 0 are strategies that do other things, such as clearing or summaries by a cheaper model.",
+		document.USD(v.FoundUSD, 2), document.USD(v.LeastUSD, 2))
+}
+
+// runBasis is the basis of algorithms that were seen of the program itself.
+const runBasis = "run"
+
+// byBasis divides strategies into those that were run, with the agent's own, and all others.
+func byBasis(list []studies.Standing) (run, other []studies.Standing) {
+	for i := range list {
+		if list[i].Own || list[i].Basis == runBasis {
+			run = append(run, list[i])
+		} else {
+			other = append(other, list[i])
+		}
+	}
+	return run, other
+}
+
+// shown returns what tables of two lists show, in order of cost.
+func shown(run, other []studies.Standing, most int) (list []studies.Standing) {
+	for _, from := range [][]studies.Standing{run, other} {
+		for i := range from {
+			if i < most || from[i].Own {
+				list = append(list, from[i])
+			}
+		}
+	}
+	return list
 }
 
 // hiddenText counts what the short form leaves out.
 func hiddenText(r *studies.Ranking, most int) string {
-	first, more := &r.Windows[0], 0
-	for i := range first.Standings {
-		if i >= most && !first.Standings[i].Own {
-			more++
-		}
-	}
+	first := &r.Windows[0]
+	run, other := byBasis(first.Standings)
+	more := len(first.Standings) - len(shown(run, other, most))
 	var list []string
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{more, "more in this order"}, {len(first.Idealised), "idealised"}, {len(first.Ended), "that end sessions early"}, {len(r.NotRun), "not run"}} {
+	}{{more, "more in this order"}, {len(first.Idealised), "idealised"}, {len(first.Ended), "that end every session early"}, {len(r.NotRun), "not run"}} {
 		if x.n > 0 {
 			list = append(list, document.Whole(x.n)+" "+x.what)
 		}
@@ -178,6 +217,24 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		}
 		return n
 	}
+	between := func(s ranked) any {
+		if math.IsNaN(s.Low) {
+			return nil
+		}
+		return document.SignedPercent(s.Low) + " … " + document.SignedPercent(s.High)
+	}
+	drawn := func(s ranked) any {
+		if math.IsNaN(s.Low) {
+			return nil
+		}
+		return cmp.Or(s.Drawn, "session")
+	}
+	basis := func(s ranked) any {
+		if s.Own {
+			return nil
+		}
+		return cmp.Or(s.Basis, "this program")
+	}
 	return []document.ColumnOf[ranked]{
 		column("view", "", false, func(s ranked) any { return s.view.Name }),
 		column("acting_sessions", "", true, func(s ranked) any { return s.view.Acting }),
@@ -187,6 +244,10 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		column("idealised", "", false, func(s ranked) any { return s.ideal }),
 		column("cost_usd", "COST", true, func(s ranked) any { return figure(s.CostUSD, document.USD(s.CostUSD, 2)) }),
 		column("vs_own", "VS OWN", true, func(s ranked) any { return figure(s.VsOwn, document.SignedPercent(s.VsOwn)) }),
+		column("", "95 % INTERVAL", true, between),
+		column("vs_own_low", "", true, func(s ranked) any { return figure(s.Low, "") }),
+		column("vs_own_high", "", true, func(s ranked) any { return figure(s.High, "") }),
+		column("drawn_by", "DRAWN BY", false, drawn),
 		column("needed_recall", "RECALL", true, func(s ranked) any {
 			return figure(s.Recall, document.Percent(s.Recall)+" ("+placed(s.PlaceRecall)+")")
 		}),
@@ -196,6 +257,9 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		}),
 		column("place_wait", "", true, func(s ranked) any { return place(s.PlaceWait.First) }),
 		column("regret_usd", "REGRET", true, func(s ranked) any { return figure(s.RegretUSD, document.USD(s.RegretUSD, 2)) }),
+		column("ended_sessions", "", true, func(s ranked) any { return s.Ends }),
+		column("unanswered_calls", "", true, func(s ranked) any { return s.Unanswered }),
+		column("basis", "BASIS", false, basis),
 		column("why", "WHY", false, func(s ranked) any { return s.Why }),
 	}
 }
@@ -215,7 +279,7 @@ func rankingTable(title string, v *studies.View, list []studies.Standing, most i
 
 // rankingGroups has the cost against the agent's own strategy and the place at the other window, by kind of session and
 // by server. Views without an order are left out.
-func rankingGroups(views []studies.View, list []studies.Standing, most int) *document.Table {
+func rankingGroups(views []studies.View, list []studies.Standing) *document.Table {
 	views = slices.DeleteFunc(slices.Clone(views), func(v studies.View) bool { return !v.Ordered() })
 	t := &document.Table{Title: "At another window, by kind of session and by server: cost against the agent's own strategy, and place", Fitted: true,
 		Columns: []document.Column{{Title: "STRATEGY"}}}
@@ -224,8 +288,8 @@ func rankingGroups(views []studies.View, list []studies.Standing, most int) *doc
 		t.Columns, acting = append(t.Columns, document.Column{Title: strings.ToUpper(views[i].Name), Right: true}), append(acting, views[i].Acting)
 	}
 	for i := range list {
-		if len(views) == 0 || i >= most && !list[i].Own {
-			continue
+		if len(views) == 0 {
+			break
 		}
 		row := []any{list[i].Strategy}
 		for k := range views {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"strings"
 	"time"
 )
 
@@ -235,6 +236,12 @@ func (c chooser) at(u float64) int {
 // uuid returns a version 4 UUID made of random bits and a counter below 2⁴⁸.
 func uuid(bits, n uint64) string {
 	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", bits>>32, bits>>16&0xffff, bits&0xfff, 0x8000|bits>>4&0x3fff, n)
+}
+
+// Generated reports whether a session's id is one of a generated session: a version 4 UUID whose counter is 0. One recorded id in
+// 2⁴⁸ looks so.
+func Generated(id string) bool {
+	return len(id) == len("00000000-0000-4000-8000-000000000000") && id[14] == '4' && strings.HasSuffix(id, "-000000000000")
 }
 
 const base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"

@@ -20,6 +20,16 @@ func TestDrawsStayWithinBounds(t *testing.T) {
 	}
 }
 
+// Generated sessions have ids that are known; recorded ones, and a version 7 UUID with a small counter, are none.
+func TestGeneratedIDs(t *testing.T) {
+	s := generator(t, workload(t, "short-fix")).Session(3, 0)
+	for id, want := range map[string]bool{s.ID: true, "4f395b34-3840-4baa-86ba-1c2d3e4f5a6b": false, "019f0000-0000-7000-8000-000000000000": false, "": false} {
+		if Generated(id) != want {
+			t.Errorf("%q: generated %v", id, !want)
+		}
+	}
+}
+
 // A session whose tail would overflow what holds it is cut off.
 func TestSessionsAreCutOff(t *testing.T) {
 	for name, edit := range map[string]func(*Workload){

@@ -10,6 +10,8 @@ import (
 
 // Ranking is strategies in order, by what they do on the same sessions.
 type Ranking struct {
+	// Limits says what the ranking cannot say, Survives what holds in all of its views.
+	Limits, Survives string
 	// Run has the ranked cells over the sessions of the first of Windows, with the front of the best schedules.
 	Run     *results.Run
 	Windows []View // as recorded, then one size for all
@@ -29,10 +31,11 @@ type View struct {
 	// Over are sessions that the agent's own strategy ends early, with their calls, and Unpriced those with
 	// calls without a price. No strategy is compared on them.
 	Over, OverCalls, Unpriced int
-	// Standings are the ranked strategies, the cheapest first. Schedules that no program runs as they are have an
+	// Standings are the ranked strategies, the cheapest first: one that ends sessions early by the sessions that it brings to
+	// their end. Schedules that no program runs as they are have an
 	// order of their own.
 	Standings, Idealised []Standing
-	Ended                []Ended
+	Ended                []Ended // those that end every session early
 	// LeastUSD is a bound on the acting sessions: no schedule of full compactions costs less, and none may cost as
 	// little. FoundUSD is the cost of the best schedule that was found. Both are 0 where no bound was sought.
 	LeastUSD, FoundUSD float64
@@ -46,11 +49,20 @@ type Standing struct {
 	Place, PlaceRecall, PlaceWait Place
 	CostUSD                       float64
 	VsOwn                         float64 // cost against the agent's own strategy, as a share of that strategy's cost
-	Recall                        float64 // NaN without a sample
-	WaitSeconds                   float64
-	RegretUSD                     float64 // cost above View.LeastUSD; NaN where no bound was sought
-	Why                           string
-	Lacks                         int // acting sessions on which the program fails under it: its figures, VsOwn included, are without these
+	// Low and High are the interval of VsOwn at Level over draws of the units that are least sure, NaN where nothing is
+	// known; Drawn names these units, "" for sessions. Cheaper says that the strategy is shown to cost less.
+	Low, High float64
+	Drawn     string
+	Cheaper   bool
+	// Basis is how sure the algorithm is: run, read, documented, reported, or "" for one of this program's own.
+	Basis       string
+	Recall      float64 // NaN without a sample
+	WaitSeconds float64
+	RegretUSD   float64 // cost above View.FoundUSD; NaN where no schedule was sought
+	Why         string
+	// Lacks counts acting sessions that its figures, VsOwn included, are without: the program fails under it there, or it ends
+	// them early. It ends Ends of them, and leaves Unanswered calls of these without an answer.
+	Lacks, Ends, Unanswered int
 }
 
 // Whole returns what the strategy costs on all acting sessions, USD, of which the agent's own
@@ -67,7 +79,7 @@ func (s *Standing) Whole(own float64) float64 {
 // to be better, Last the number of those that are not shown to be worse. Both are 0 where too few sessions act.
 type Place struct{ First, Last int }
 
-// Ended is a strategy without a place, as it ends sessions early that the agent's own strategy brings to their end.
+// Ended is a strategy without a place, as it ends every session early that the agent's own strategy brings to its end.
 type Ended struct {
 	Strategy        string
 	Sessions, Calls int // that it leaves unanswered
