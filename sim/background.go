@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -73,7 +74,7 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 		b.deleted.copyFrom(&t.deleted)
 	}
 	span := t.context.Seal()[t.context.Len()-1].Chain
-	l.build(t, &b.context, in)
+	side.Build(&b.context, t.replay.session.Blocks, &t.context, &t.head, in)
 	b.result = prompt.Result{Source: in.Source, Ordinal: in.Ordinal, Began: t.replay.now(l.clock.now)}
 	if in.Known == nil {
 		t.replay.asked++

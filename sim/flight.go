@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -231,7 +232,7 @@ func (l *Loop) launch(t *thread, layer int) {
 	}
 	model := l.callModel(t, &in)
 	span := t.context.Seal()[t.context.Len()-1].Chain
-	l.build(t, &l.side, &in)
+	side.Build(&l.side, t.replay.session.Blocks, &t.context, &t.head, &in)
 	entries := l.side.Seal()
 	if excess := int64(l.side.Tokens()) - s.models.of(model).window; excess > 0 && in.Known == nil {
 		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}})

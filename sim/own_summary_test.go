@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -36,52 +35,5 @@ func TestOwnSummaryOf(t *testing.T) {
 	}
 	if got := ownSummaryOf(&traces.Session{}); got != (ownSummary{}) {
 		t.Errorf("no compaction: %+v", got)
-	}
-}
-
-// What a round weighs beyond the estimate of its texts is cut as its results are: of 6,000 bytes 2,000 are shown, so of 300
-// unseen tokens 100. Rounds do not mix.
-func TestUnseenIsCutWithItsRound(t *testing.T) {
-	blocks := []prompt.Block{
-		{Kind: prompt.KindToolUse, Tokens: 10}, {Kind: prompt.KindToolResult, Tokens: 1800, Bytes: 6000}, {Kind: prompt.KindUnseen, Tokens: 300},
-		{Kind: prompt.KindToolUse, Tokens: 10}, {Kind: prompt.KindToolResult, Tokens: 600, Bytes: 2000}, {Kind: prompt.KindUnseen, Tokens: 300},
-	}
-	for clip, want := range map[int32][]int32{2000: {10, 600, 100, 10, 600, 300}, 0: {10, 1800, 300, 10, 600, 300}} {
-		c := new(prompt.Context)
-		c.Reset(blocks, new(prompt.Arena))
-		c.AppendRange(0, 6)
-		side, in := new(prompt.Context), &prompt.Intent{Clip: clip}
-		side.Reset(blocks, new(prompt.Arena))
-		cut := shownShare{in: in}
-		for i := range c.Len() {
-			include(side, cut.scale(*c.At(i), c.BlockAt(i)), in)
-		}
-		var got []int32
-		for i := range side.Len() {
-			got = append(got, side.At(i).Tokens)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%d bytes: %v, want %v", clip, got, want)
-		}
-	}
-}
-
-// Calls without tools share no prefix with the conversation, and one with each other.
-func TestToolsLeftOut(t *testing.T) {
-	blocks := []prompt.Block{{Kind: prompt.KindTools, Tokens: 9}, {Kind: prompt.KindSystem, Tokens: 5}, {Kind: prompt.KindPrompt, Tokens: 3}}
-	chain := func(leave bool) prompt.Digest {
-		c := new(prompt.Context)
-		c.Reset(blocks, new(prompt.Arena))
-		c.AppendRange(0, 3)
-		if leave {
-			leaveOutTools(c, "compact")
-			if c.Tokens() != 8 {
-				t.Errorf("%d tokens, want 8", c.Tokens())
-			}
-		}
-		return c.Seal()[c.Len()-2].Chain
-	}
-	if chain(true) == chain(false) || chain(true) != chain(true) {
-		t.Error("the prefix is the conversation's, or another in each call")
 	}
 }
