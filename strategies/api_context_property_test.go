@@ -119,7 +119,7 @@ func TestClearingDeclinesForFree(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() { l.BeforeRequest(&k.Turn) }); n != 0 {
 			t.Errorf("%s: %g allocations a call", text, n)
 		}
-		if len(h.refused) > 0 || len(h.deleted) > 0 || k.Boundary().Kind != BoundaryNone {
+		if len(h.refused) > 0 || len(h.deleted) > 0 || k.Boundary().Kind != boundaryNone {
 			t.Errorf("%s does not decline", text)
 		}
 	}

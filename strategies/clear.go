@@ -170,7 +170,7 @@ func (l *clearing) act(t *Turn, end bool) Outcome {
 		t.Reading.add(l.hidden)
 		defer t.Reading.add(-l.hidden)
 	}
-	measured := p.Trigger.Measure >= MeasureGain
+	measured := p.Trigger.Measure >= measureGain
 	switch {
 	case isAgent(t.Kind) && !p.Subagents:
 		return Outcome{Declined, "sub-agents do not clear"}
@@ -186,7 +186,7 @@ func (l *clearing) act(t *Turn, end bool) Outcome {
 	resent := tokensBetween(t.Context, first, t.Context.Len()) - gain
 	remains := int64(t.Context.Tokens()) - gain
 	if measured {
-		t.Reading.Values[MeasureGain], t.Reading.Values[MeasureResent] = gain, resent
+		t.Reading.Values[measureGain], t.Reading.Values[measureResent] = gain, resent
 	}
 	switch {
 	case measured && !p.When.fires(t, clearName, &p.Trigger, end):

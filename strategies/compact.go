@@ -58,7 +58,7 @@ const (
 	wayFork       Way = iota // on the conversation's own prefix
 	wayStreaming             // under a system prompt and tools of its own
 	waySmallModel            // the same with another model
-	WayServer                // by the provider, on the conversation's own prefix
+	wayServer                // by the provider, on the conversation's own prefix
 	wayNone                  // no call: the client composes a text
 )
 

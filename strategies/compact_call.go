@@ -70,7 +70,7 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		p := &l.params.Fork
 		in.SkipCacheWrite, in.MaxOutput, in.Rekey, in.NoTools = p.SkipCacheWrite, p.MaxOutput, p.MaxOutput > 0, p.NoTools
 		in.Strip = strip(p.Strip, p.Strip, false)
-	case WayServer:
+	case wayServer:
 		in.Instruction = l.params.Server.Instructions
 	case wayStreaming:
 		p := &l.params.Streaming

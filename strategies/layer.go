@@ -135,7 +135,7 @@ type BoundaryKind uint8
 
 // Things a layer does to the context.
 const (
-	BoundaryNone     BoundaryKind = iota
+	boundaryNone     BoundaryKind = iota
 	BoundaryCompact               // messages replaced by a summary
 	BoundaryMicro                 // tool results cleared
 	boundaryTruncate              // messages dropped

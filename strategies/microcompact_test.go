@@ -28,7 +28,7 @@ func TestSeedExampleDoesNotFire(t *testing.T) {
 		k.round(r.tool, "", r.tokens)
 	}
 	out, b := microcompacted(t, k, always)
-	if out.Verdict != Declined || b.Kind != BoundaryNone {
+	if out.Verdict != Declined || b.Kind != boundaryNone {
 		t.Errorf("%v (%s), want declined", out.Verdict, out.Reason)
 	}
 	// With a lower threshold it is the saving that is too small.

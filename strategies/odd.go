@@ -50,9 +50,9 @@ func (k *KeepSet) most(m Measure, r *Reading) (int64, string) {
 		return int64(k.Window * float64(r.Window)), "window"
 	case m.tokens() && k.Tokens > 0:
 		return k.Tokens, "tokens"
-	case m == MeasureMessages && k.Messages > 0:
+	case m == measureMessages && k.Messages > 0:
 		return int64(k.First + k.Messages), "messages"
-	case m == MeasurePrompts && k.Prompts > 0:
+	case m == measurePrompts && k.Prompts > 0:
 		return int64(k.Prompts), "prompts"
 	}
 	return 0, ""

@@ -83,9 +83,9 @@ func pageLevels(s *Strategy) string {
 		switch {
 		case th.Measure == MeasureIdle:
 			text = fmt.Sprintf("%v of pause", time.Duration(th.Value))
-		case th.Measure == MeasureGain:
+		case th.Measure == measureGain:
 			text += " tokens to gain"
-		case th.Measure == MeasureSince:
+		case th.Measure == measureSince:
 			text += " tokens since"
 		case !th.Measure.tokens():
 			text += " " + th.Measure.String()

@@ -282,7 +282,7 @@ func TestToolStorageProperties(t *testing.T) {
 				rt.Fatalf("%d bytes stay, one of %d could go", bytes, most)
 			}
 			k.Boundary()
-			if l.BeforeRequest(&k.Turn); k.Boundary().Kind != BoundaryNone {
+			if l.BeforeRequest(&k.Turn); k.Boundary().Kind != boundaryNone {
 				rt.Fatal("a second decision changed something")
 			}
 		}

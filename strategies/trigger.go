@@ -17,12 +17,12 @@ const (
 	MeasureTokens                      // true tokens of the context
 	MeasureIdle                        // time since the last response ended
 	MeasureRounds                      // requests since the thread began or was compacted
-	MeasureMessages                    // messages behind the head
-	MeasurePrompts                     // prompts in the context
-	MeasureResults                     // tool results that are shown
-	MeasureSince                       // tokens behind the last summary, or behind the head
-	MeasureGain                        // tokens that the layer's edit would take out
-	MeasureResent                      // tokens behind the first change of that edit
+	measureMessages                    // messages behind the head
+	measurePrompts                     // prompts in the context
+	measureResults                     // tool results that are shown
+	measureSince                       // tokens behind the last summary, or behind the head
+	measureGain                        // tokens that the layer's edit would take out
+	measureResent                      // tokens behind the first change of that edit
 	numMeasures
 )
 
@@ -37,7 +37,7 @@ func (Measure) Names() []string {
 func (m Measure) String() string { return spec.Name(m) }
 
 // looked reports whether layers measure it themselves.
-func (m Measure) looked() bool { return m >= MeasureMessages }
+func (m Measure) looked() bool { return m >= measureMessages }
 
 // tokens reports whether the measure counts tokens.
 func (m Measure) tokens() bool { return m == MeasureClientTokens || m == MeasureTokens }

@@ -93,7 +93,7 @@ func (t *Turn) Call(in prompt.Intent) Outcome {
 // Compacted reports a compaction, which the loop counts and passes to every
 // layer.
 func (t *Turn) Compacted(b Boundary) {
-	if b.Kind == BoundaryNone {
+	if b.Kind == boundaryNone {
 		b.Kind = BoundaryCompact
 	}
 	if b.Reported == 0 {
@@ -183,7 +183,7 @@ func (t *Turn) Intent() (prompt.Intent, bool) {
 
 // Reported reports whether a hook reported something about the context since the last call
 // of Boundary. Only the loop calls it.
-func (t *Turn) Reported() bool { return t.record.Kind != BoundaryNone }
+func (t *Turn) Reported() bool { return t.record.Kind != boundaryNone }
 
 // Boundary returns what a hook reported about the context, and forgets it. Only the loop
 // calls it.

@@ -65,16 +65,16 @@ func (t *Turn) test(layer string, tr *Trigger) bool {
 func (t *Turn) measure(m Measure) int64 {
 	c := t.Context
 	switch m {
-	case MeasureMessages:
+	case measureMessages:
 		return int64(countMessages(c, Body(c), c.Len()))
-	case MeasureSince:
+	case measureSince:
 		return tokensBetween(c, max(Body(c), lastSummary(c)+1), c.Len())
-	case MeasurePrompts, MeasureResults:
+	case measurePrompts, measureResults:
 		n := int64(0)
 		for i := Body(c); i < c.Len(); i++ {
 			switch e := c.At(i); {
-			case m == MeasurePrompts && e.Kind == prompt.KindPrompt,
-				m == MeasureResults && e.Kind == prompt.KindToolResult && e.Form == prompt.FormVerbatim:
+			case m == measurePrompts && e.Kind == prompt.KindPrompt,
+				m == measureResults && e.Kind == prompt.KindToolResult && e.Form == prompt.FormVerbatim:
 				n++
 			}
 		}

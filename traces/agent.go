@@ -115,7 +115,7 @@ type Keeps uint8
 
 // What may stay.
 const (
-	KeepsNothing Keeps = iota
+	keepsNothing Keeps = iota
 	KeepsNewest        // the newest, as many as the tokens behind the compaction allow
 	KeepsPrompts       // what people said
 )

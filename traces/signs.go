@@ -112,21 +112,21 @@ const (
 	VerdictSystem                  // the system prompt differs
 	VerdictTools                   // the tools differ
 	VerdictModel                   // the model differs
-	NumVerdicts
+	numVerdicts
 )
 
 // Names are as logged (message.diagnostics.cache_miss_reason.type).
-var verdictNames = [NumVerdicts]string{
+var verdictNames = [numVerdicts]string{
 	"none", "same", "unavailable", "previous_message_not_found", "messages_changed", "system_changed", "tools_changed",
 	"model_changed",
 }
 
 // String returns the name used in reports.
-func (v Verdict) String() string { return verdictNames[min(v, NumVerdicts-1)] }
+func (v Verdict) String() string { return verdictNames[min(v, numVerdicts-1)] }
 
 // VerdictOf returns the verdict with a name as logged; VerdictUnknown for a new one.
 func VerdictOf(name []byte) Verdict {
-	for v := VerdictUnknown; v < NumVerdicts; v++ {
+	for v := VerdictUnknown; v < numVerdicts; v++ {
 		if verdictNames[v] == string(name) {
 			return v
 		}

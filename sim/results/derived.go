@@ -69,7 +69,7 @@ func sourceCosts() []Metric {
 // expectedCost is the cost with the expected cost of losses without a visible reason. A
 // bill has none.
 func expectedCost() Metric {
-	return Metric{place: atExpected, Name: NameExpectedCost, Unit: UnitUSD, Better: Lower, Exact: true,
+	return Metric{place: atExpected, Name: nameExpectedCost, Unit: UnitUSD, Better: Lower, Exact: true,
 		Definition: "cost_usd and what losses of cached messages without a visible reason cost on average: " +
 			"their rate by class and gap × what the call would cost more; no sample in billed rows",
 		Value: func(r *Row) (float64, bool) {
@@ -144,7 +144,7 @@ func leftMetrics() []Metric {
 		ratio(Metric{place: atLeft, Name: "percent_left", Group: groupLevels,
 			Definition: "share of its limit that the client showed as left, " +
 				"mean over the calls of main conversations; no sample without calls"},
-			func(r *Row) (float64, float64) { return r.Figures[LeftSum], 100 * r.Figures[LeftCalls] }),
+			func(r *Row) (float64, float64) { return r.Figures[leftSum], 100 * r.Figures[LeftCalls] }),
 		{place: atLeft, Name: "percent_left_least", Unit: UnitRatio, Better: Higher, Exact: true,
 			Group: groupLevels, Kind: KindMinimum,
 			Definition: "least share of its limit that the client showed as left at a call; " +
@@ -173,12 +173,12 @@ func breakMetrics() []Metric {
 		confusion.Server:   "breaks said to be likely the server's",
 		confusion.Unknown:  "breaks without a reason: the length of the pause is not known",
 	}
-	ms := []Metric{{place: atBreaks, Name: NameBreaks, Unit: UnitCalls, Better: Lower, Exact: true,
+	ms := []Metric{{place: atBreaks, Name: nameBreaks, Unit: UnitCalls, Better: Lower, Exact: true,
 		Definition: "calls of conversations that the client's break detector takes for broken; " +
 			"no sample when it does not run",
 		Value: of((*confusion.Matrix).Broke)}}
 	for r := confusion.Model; int(r) < confusion.NumReasons; r++ {
-		m := part(0, "breaks_"+r.String(), atBreaks, UnitCalls, NameBreaks, ByPart, definitions[r])
+		m := part(0, "breaks_"+r.String(), atBreaks, UnitCalls, nameBreaks, ByPart, definitions[r])
 		m.Value = of(func(b *confusion.Matrix) int { return b.Said(r) })
 		ms = append(ms, m)
 	}

@@ -36,7 +36,7 @@ const (
 	FailedCompactions
 	AddedLatency
 	LeftCalls         // calls at which a client shows how much of its limit is left
-	LeftSum           // of what is left at them, per cent
+	leftSum           // of what is left at them, per cent
 	MostUsed          // of the limit at a request: 100 less the least left, per cent
 	LoggedOutputUSD   // billed rows: output as logged, without what was derived
 	UnloggedWritesUSD // billed rows: by how much the bill rises if all that was not read was written, where the provider bills writes and its logs carry none
@@ -141,9 +141,9 @@ var rowFields = []field{
 	bare("later_calls", jsonlines.Whole, LaterCalls).as(callHits()),
 
 	count(Compactions, NameCompactions, atCompaction, UnitCount, Neither, "times that messages were replaced by a summary"),
-	count(Microcompactions, NameMicrocompactions, atCompaction, UnitCount, Neither,
+	count(Microcompactions, nameMicrocompactions, atCompaction, UnitCount, Neither,
 		"times that tool results were cleared without a summary"),
-	count(Recompactions, NameRecompactions, atCompaction, UnitCount, Lower, "compactions of a context that already held a summary"),
+	count(Recompactions, nameRecompactions, atCompaction, UnitCount, Lower, "compactions of a context that already held a summary"),
 	largest(ChainMax, NameChainMax, UnitCount, "longest run of compactions on one thread; over several sessions the maximum"),
 	largest(PeakContext, NamePeakContext, UnitTokens, "largest request sent, tokens; over several sessions the maximum"),
 	count(Overflows, NameOverflows, atCompaction, UnitCalls, Lower, "requests that a server refuses as too long"),

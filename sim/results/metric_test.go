@@ -95,7 +95,7 @@ func sample(strategy, session string) *Row {
 			Sessions: 1, Calls: 189, // 7 + … + 20
 			Misses: 55, MissedTokens: 901, HitCalls: 30, LaterCalls: 40, Compactions: 7, Microcompactions: 8,
 			Recompactions: 6, ChainMax: 5, PeakContext: 1000, Overflows: 4, OverWindow: 1, FailedCompactions: 3, AddedLatency: 12.5,
-			LeftCalls: 40, LeftSum: 2600, MostUsed: 97,
+			LeftCalls: 40, leftSum: 2600, MostUsed: 97,
 			StorageUSD: 0.25, SearchUSD: 0.375, ExpectedLossUSD: 0.125, PredictedUSD: 4, PredictedOfUSD: 5, LoggedOutputUSD: 0.5, UnloggedWritesUSD: 0.75, UnloggedInputUSD: 0.0625,
 			UnpricedCalls: 2, BoundUSD: 32128, BoundReachedUSD: 32129, ClearBoundUSD: 32130, Bounded: 1,
 		},

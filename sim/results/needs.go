@@ -17,11 +17,11 @@ func needMetrics() []Metric {
 	}
 	kept := total(NameRecall, "weighted share of what actions used that is in the context, can be fetched as it "+
 		"was, or is expected in a summary", v, c, s)
-	kept.Low, kept.High, kept.Level = NameRecallLeast, NameRecallMost, 1
+	kept.Low, kept.High, kept.Level = nameRecallLeast, nameRecallMost, 1
 	ms := []Metric{
 		kept,
-		total(NameRecallLeast, "needed_recall when summaries keep nothing", v, c),
-		total(NameRecallMost, "needed_recall when summaries keep all that fits their size, the most used first", v, c, m),
+		total(nameRecallLeast, "needed_recall when summaries keep nothing", v, c),
+		total(nameRecallMost, "needed_recall when summaries keep all that fits their size, the most used first", v, c, m),
 		total("needed_verbatim", "weighted share of what actions used that is in the context word for word", v),
 	}
 	for k, name := range recall.NeedNames() {
@@ -31,14 +31,14 @@ func needMetrics() []Metric {
 				return t.Kept(), t[recall.Weight]
 			}))
 	}
-	ms = append(ms, needCount(NameNeeds, "uses of what had been said before", func(n *recall.Needs) float64 {
+	ms = append(ms, needCount(nameNeeds, "uses of what had been said before", func(n *recall.Needs) float64 {
 		t := n.Total()
 		return t[recall.Count]
 	}))
 	for k, name := range recall.NeedNames() {
-		m := needCount(NameNeeds+"_"+name, "uses of the kind "+name,
+		m := needCount(nameNeeds+"_"+name, "uses of the kind "+name,
 			func(n *recall.Needs) float64 { return n.Kind(recall.NeedKind(k))[recall.Count] })
-		m.Of, m.By, m.Group = NameNeeds, ByPart, groupUses
+		m.Of, m.By, m.Group = nameNeeds, ByPart, groupUses
 		ms = append(ms, m)
 	}
 	ms = append(ms,

@@ -265,7 +265,7 @@ func usageOf(f []float64) prompt.Usage {
 // SeeLeft adds a call at which the client shows percent of its limit as left, 0…100.
 func (r *Row) SeeLeft(percent int) {
 	r.Figures[LeftCalls]++
-	r.Figures[LeftSum] += float64(percent)
+	r.Figures[leftSum] += float64(percent)
 	r.Most(MostUsed, 100-int64(percent))
 }
 

@@ -43,7 +43,7 @@ func usual(strategy, session string) Row {
 	r := Row{Strategy: strategy, Session: session, Firings: map[string]int{"full-compact": 2}, Figures: Figures{
 		Sessions: 1, Misses: 7, MissedTokens: 888478, HitCalls: 143, LaterCalls: 150,
 		Compactions: 2, Recompactions: 1, ChainMax: 2, PeakContext: 167803,
-		SecondsAt + ID(LevelNormal): 4871.838100400004, SecondsAt + ID(LevelError): 577.171380781, LeftCalls: 151, LeftSum: 5807, MostUsed: 100,
+		SecondsAt + ID(LevelNormal): 4871.838100400004, SecondsAt + ID(LevelError): 577.171380781, LeftCalls: 151, leftSum: 5807, MostUsed: 100,
 	}}
 	r.Figures[MissesByClass+ID(1)], r.Figures[MissesByClass+ID(3)] = 5, 2
 	for i, s := range []Source{SourceMain, SourceCompact, SourceOther} {

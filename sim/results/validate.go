@@ -51,9 +51,9 @@ func (r *Row) agree() error {
 	switch {
 	case r.N(HitCalls) > r.N(LaterCalls):
 		errs = append(errs, fmt.Errorf("hit_calls is %d of %d later_calls", r.N(HitCalls), r.N(LaterCalls)))
-	case r.N(LeftSum) > 100*r.N(LeftCalls) || r.N(MostUsed) > 100:
+	case r.N(leftSum) > 100*r.N(LeftCalls) || r.N(MostUsed) > 100:
 		errs = append(errs, fmt.Errorf("percent_left is %d%% in sum and %d%% used over %s",
-			r.N(LeftSum), r.N(MostUsed), document.Count(r.N(LeftCalls), "call")))
+			r.N(leftSum), r.N(MostUsed), document.Count(r.N(LeftCalls), "call")))
 	}
 	return errors.Join(errs...)
 }
