@@ -8,7 +8,7 @@ import (
 
 // Claude Code through 2.1.62 asks a small model about Bash commands, in calls that no log shows: what a command may do, once for
 // each that it does not know as harmless, through 2.1.49; and which files an output has shown, for each command that ended
-// without an error, in a request that carries the command and the output (eighteen versions from 1.0.128 to 2.1.63 run against
+// without an error, in a request that carries the command and the output (eleven versions from 1.0.128 to 2.1.62 run against
 // a server on loopback, 2026-11-27 and -28).
 const (
 	lastOutputCall = "2.1.62"
