@@ -60,9 +60,6 @@ type Session struct {
 	away *away // nil if the body is in memory
 }
 
-// GatewayCopilot is GitHub Copilot, as clients that call models through it name it.
-const GatewayCopilot = "github-copilot"
-
 // VariantLocal is a client that has summaries written by the model, where others of its version have the provider compact.
 const VariantLocal = "local"
 

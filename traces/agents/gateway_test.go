@@ -17,7 +17,7 @@ func TestGateways(t *testing.T) {
 		traces.AgentPi:         {`"role":"assistant"`, `"role":"assistant","provider":"openai-codex"`, "openai-codex"},
 		traces.AgentCodex:      {`"cli_version":`, `"model_provider":"azure","cli_version":`, "azure"},
 		traces.AgentCline:      {"", "", "cline"},
-		traces.AgentCopilot:    {"", "", traces.GatewayCopilot},
+		traces.AgentCopilot:    {"", "", "github-copilot"},
 		traces.AgentClaudeCode: {"", "", ""},
 	} {
 		text := agenttest.Sample(agent, "s", 1)

@@ -270,7 +270,7 @@ func (f *file) answer(t *thread, line int, at int64, d *data) {
 		u.Output, t.visible = n, said+n
 	}
 	t.Add(&assembly.Step{Kind: assembly.StepReply, At: at, Line: int32(line), ID: id, Blocks: blocks})
-	t.Add(&assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: t.model, Gateway: traces.GatewayCopilot, Usage: u, Final: u.Output > 0})
+	t.Add(&assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: t.model, Gateway: "github-copilot", Usage: u, Final: u.Output > 0})
 	i := len(t.Calls) - 1
 	if id != "" {
 		t.calls[id] = i
