@@ -46,7 +46,7 @@ func (p promptCut) of(c *prompt.Context, body, at, to int) int {
 	case cutBefore, cutBehind:
 		for at = min(at, to-1); at > body && c.At(at).Kind != prompt.KindPrompt; at-- {
 		}
-		if p == cutBehind && c.At(at).Kind == prompt.KindPrompt {
+		if k := c.At(at).Kind; p == cutBehind && (k == prompt.KindPrompt || k == prompt.KindSummary) { // a summary took the prompt in
 			at++
 		}
 	}

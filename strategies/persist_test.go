@@ -85,6 +85,14 @@ func TestCutOfKeepAtAPrompt(t *testing.T) {
 			t.Errorf("%s: %d, want %d", text, got, want)
 		}
 	}
+	again := newTalk() // the prompt is in a summary already, which a further one replaces
+	again.Context.Replace(3, 4, nil, prompt.CauseNone)
+	again.add(prompt.KindSummary, 77)
+	again.round("Read", "", 900)
+	again.round("Read", "", 900)
+	if got := (&KeepSet{Messages: 1, AtPrompt: cutBehind}).cut(again.Context, 3, again.Context.Len(), 200_000); got != 4 {
+		t.Errorf("behind a summary: %d, want 4", got)
+	}
 	l := layer(t, "truncate-oldest: {trigger: {fixed: 1}, keep: {messages: 10, at_prompt: next}}")
 	l.(BeforeRequest).BeforeRequest(&k.Turn)
 	if got, want := k.sizes(3), []int32{10, 100, 900, 100, 900, 100, 900}; !slices.Equal(got, want) {
