@@ -182,7 +182,6 @@ func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 	cells := make([]results.Cell, len(d.Cells))
 	for i := range cells {
 		cells[i] = d.Cells[i].result()
-		cells[i].Rows.Grow(len(sessions))
 	}
 	if p.parts != nil {
 		return cells, p.parts.into(cells, len(sessions))

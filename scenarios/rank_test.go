@@ -43,8 +43,8 @@ func TestComparedByOwn(t *testing.T) {
 		return r
 	}
 	run := &results.Run{Cells: []results.Cell{
-		{Cell: strategyOwn, Strategy: strategyOwn, Rows: results.RowsOf(row("a", results.Calls), row("b", results.UnsimulatedCalls), row("c", results.UnpricedCalls))},
-		{Cell: "none", Strategy: "none", Rows: results.RowsOf(row("a", results.UnsimulatedCalls), row("b", results.Calls), row("c", results.Calls))},
+		{Cell: strategyOwn, Strategy: strategyOwn, Rows: results.Rows{}.With(row("a", results.Calls), row("b", results.UnsimulatedCalls), row("c", results.UnpricedCalls))},
+		{Cell: "none", Strategy: "none", Rows: results.Rows{}.With(row("a", results.UnsimulatedCalls), row("b", results.Calls), row("c", results.Calls))},
 	}}
 	compared, over, unpriced := comparedIn(run, func(string) bool { return true })
 	if len(compared) != 1 || !compared["a"] || len(over) != 1 || unpriced != 1 {
@@ -61,7 +61,7 @@ func TestOwnInSweep(t *testing.T) {
 	cell := func(name, strategy string, usd float64) results.Cell {
 		r := &results.Row{Session: "a"}
 		r.Figures[results.Sessions], r.Figures[results.Compactions], r.Figures[results.StorageUSD] = 1, 1, usd
-		return results.Cell{Cell: name, Strategy: strategy, Rows: results.RowsOf(r)}
+		return results.Cell{Cell: name, Strategy: strategy, Rows: results.Rows{}.With(r)}
 	}
 	run := &results.Run{Cells: []results.Cell{cell("none", "none", 3), cell("own breaker=1", strategyOwn, 2), cell("own breaker=2", strategyOwn, 1)}}
 	v, _ := (&ranker{plan: &Plan{Registry: registry(t)}}).view("", run, func(string) bool { return true })

@@ -78,7 +78,6 @@ func (p *Plan) visit(ctx context.Context, d *Design, corpus *traces.Corpus, sess
 	x := &survey{digests: make([]prompt.Digest, len(sessions)), windows: windows{}, settings: map[string]sim.Settings{}}
 	for _, date := range d.billedAt() {
 		x.billed = append(x.billed, d.billedCell(date))
-		x.billed[len(x.billed)-1].Rows.Grow(len(sessions))
 	}
 	var adding sync.Mutex
 	err := p.sights(ctx, d, corpus, sessions, func(i int, sight *Sight) error {
@@ -369,7 +368,9 @@ func (x *parts) into(cells []results.Cell, sessions int) error {
 			if to == nil {
 				return fmt.Errorf("rows of a cell %s: not of this run", run.Cells[i].Cell)
 			}
-			to.Rows.Join(&run.Cells[i].Rows)
+			for _, row := range run.Cells[i].Rows.All() {
+				to.Rows.Keep(row)
+			}
 		}
 		return nil
 	})

@@ -18,7 +18,7 @@ func keeping(name string, usd, verbatim, expected, most float64) results.Cell {
 	*(*recall.Needs)(r.Figures[results.Needs:]).Kind(recall.NeedName) = recall.NeedTally{recall.Count: 10,
 		recall.Weight: 10000, recall.Verbatim: math.Trunc(10000 * verbatim),
 		recall.Summarized: math.Trunc(10000 * expected), recall.Most: math.Trunc(10000 * most)}
-	return results.Cell{Cell: name, Strategy: name, Rows: results.RowsOf(r)}
+	return results.Cell{Cell: name, Strategy: name, Rows: results.Rows{}.With(r)}
 }
 
 func forgetting(t *testing.T, cells ...results.Cell) *results.Run {

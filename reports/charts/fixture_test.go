@@ -48,7 +48,7 @@ func bill() *results.Run {
 	b := prompt.Usage{Uncached: 180e3, Read: 8100e3, Write5m: 450e3, Write1h: 270e3, Output: 90e3}
 	bCost := results.Cost{90, 360, 180, 90, 0, 180} // 900
 	cell := func(name, strategy string, rows ...*results.Row) *results.Cell {
-		run.Cells = append(run.Cells, results.Cell{Cell: name, Strategy: strategy, Rows: results.RowsOf(rows...)})
+		run.Cells = append(run.Cells, results.Cell{Cell: name, Strategy: strategy, Rows: results.Rows{}.With(rows...)})
 		return &run.Cells[len(run.Cells)-1]
 	}
 	c := cell("billed", "billed",
@@ -103,7 +103,7 @@ func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
 	a.Figures[results.HitCalls], a.Figures[results.LaterCalls] = float64(440-compactions), 440
 	b.Figures[results.HitCalls], b.Figures[results.LaterCalls] = 2988, 3000
 	a.Figures[results.PeakContext], b.Figures[results.PeakContext] = 90_000, 166_600
-	c.Rows = results.RowsOf(a, b)
+	c.Rows = results.Rows{}.With(a, b)
 }
 
 // acting gives both sessions of c half of what happened beside: 3,725 s of
@@ -122,5 +122,5 @@ func acting(c *results.Cell) {
 		r.Reasons = map[string]int{"full-compact: API error": 2}
 	}
 	rows[0].Reasons["session-memory: no | file"] = 1234
-	c.Rows = results.RowsOf(rows...)
+	c.Rows = results.Rows{}.With(rows...)
 }

@@ -67,7 +67,7 @@ func TestSameBytes(t *testing.T) {
 	shuffled := bill()
 	for i := range shuffled.Cells {
 		rows := &shuffled.Cells[i].Rows
-		*rows = results.RowsOf(rows.At(1), rows.At(0))
+		*rows = results.Rows{}.With(rows.At(1), rows.At(0))
 	}
 	shuffled.Sum()
 	for _, format := range document.Formats() {

@@ -281,7 +281,7 @@ func TestSwapped(t *testing.T) {
 func reverse(rs *results.Rows) {
 	rows := rs.List()
 	slices.Reverse(rows)
-	*rs = results.RowsOf(rows...)
+	*rs = results.Rows{}.With(rows...)
 }
 
 // The order of rows and the number of workers do not show in any format.

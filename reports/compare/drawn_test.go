@@ -110,7 +110,7 @@ func TestHeadlineOfDraws(t *testing.T) {
 	} {
 		x, y := seeded("p", 1, 2, tc.change), seeded("p", tc.seed, 3, tc.change)
 		for _, r := range []*results.Run{x, y} {
-			r.Cells[0].Rows = results.RowsOf(r.Cells[0].Rows.List()[:len(tc.only)]...)
+			r.Cells[0].Rows = results.Rows{}.With(r.Cells[0].Rows.List()[:len(tc.only)]...)
 			r.Sum()
 		}
 		var b strings.Builder

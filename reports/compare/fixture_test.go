@@ -29,7 +29,7 @@ func run(cells ...results.Cell) *results.Run {
 }
 
 func cell(name string, rows ...*results.Row) results.Cell {
-	c := results.Cell{Cell: name, Strategy: name, Rows: results.RowsOf(rows...)}
+	c := results.Cell{Cell: name, Strategy: name, Rows: results.Rows{}.With(rows...)}
 	for i := range c.Rows.Len() {
 		c.Rows.Edit(i, func(r *results.Row) { r.Strategy = name })
 	}

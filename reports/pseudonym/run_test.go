@@ -53,7 +53,7 @@ func plant(v reflect.Value, make func() string) {
 	if rows, ok := v.Addr().Interface().(*results.Rows); ok {
 		var list []*results.Row
 		plant(reflect.ValueOf(&list).Elem(), make)
-		*rows = results.RowsOf(list...)
+		*rows = results.Rows{}.With(list...)
 		return
 	}
 	switch v.Kind() {

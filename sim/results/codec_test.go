@@ -34,7 +34,7 @@ func full() *Run {
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		c.Rows = RowsOf(sample(c.Strategy, "s1"), sample(c.Strategy, "s2"))
+		c.Rows = Rows{}.With(sample(c.Strategy, "s1"), sample(c.Strategy, "s2"))
 		c.Rows.Edit(1, func(r *Row) { r.Figures[StorageUSD] = 0.1 })
 	}
 	r.Sum()
@@ -136,7 +136,7 @@ func TestRowsCanonical(t *testing.T) {
 	for i := range r.Cells {
 		rows := r.Cells[i].Rows.List()
 		slices.Reverse(rows)
-		r.Cells[i].Rows = RowsOf(rows...)
+		r.Cells[i].Rows = Rows{}.With(rows...)
 	}
 	if err := WriteRows(&shuffled, r); err != nil {
 		t.Fatal(err)

@@ -23,17 +23,14 @@ type packed struct {
 	figures                         string
 }
 
-// RowsOf returns rows in a given order.
-func RowsOf(rows ...*Row) Rows {
-	var rs Rows
+// With returns rs with more rows behind it.
+func (rs Rows) With(rows ...*Row) Rows {
+	rs.list = slices.Clone(rs.list)
 	for _, r := range rows {
 		rs.Keep(r)
 	}
 	return rs
 }
-
-// Grow makes room for n more rows.
-func (rs *Rows) Grow(n int) { rs.list = slices.Grow(rs.list, n) }
 
 // Len returns the number of rows.
 func (rs *Rows) Len() int { return len(rs.list) }
@@ -77,9 +74,6 @@ func (rs *Rows) Edit(i int, f func(*Row)) {
 	f(r)
 	rs.list[i] = pack(r)
 }
-
-// Join adds the rows of another cell.
-func (rs *Rows) Join(more *Rows) { rs.list = append(rs.list, more.list...) }
 
 // Sort sorts rows by session.
 func (rs *Rows) Sort() {

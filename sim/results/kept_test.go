@@ -21,7 +21,7 @@ func TestRowsAreKeptWhole(t *testing.T) {
 				want.Figures[id] = odd[draw.IntN(len(odd))]
 			}
 		}
-		rows := RowsOf(&Row{Session: "other"}, want)
+		rows := Rows{}.With(&Row{Session: "other"}, want)
 		got := rows.At(1)
 		for id, v := range want.Figures {
 			if math.Float64bits(v) != math.Float64bits(got.Figures[id]) {

@@ -13,7 +13,7 @@ func seeded(seed string, usd float64, misses int) Cell {
 	row.Figures[Misses], row.Figures[PeakContext], row.Firings = float64(misses), float64(misses), map[string]int{"layer": misses}
 	row.Figures[LeftCalls], row.Figures[MostUsed] = 1, float64(10*misses)
 	row.Breaks = confusion.Counts{{N: 30}} // calls without a break
-	return Cell{Cell: "x w=1 seed=" + seed, Strategy: "x", Params: map[string]string{"seed": seed, "w": "1"}, Rows: RowsOf(row)}
+	return Cell{Cell: "x w=1 seed=" + seed, Strategy: "x", Params: map[string]string{"seed": seed, "w": "1"}, Rows: Rows{}.With(row)}
 }
 
 // Three seeds of $10, $12 and $14 are one cell of $12 with Student's interval: the

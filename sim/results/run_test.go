@@ -20,10 +20,10 @@ func costing(strategy, session string, usd float64) *Row {
 // partial, which lacks session b.
 func references() *Run {
 	r := &Run{Cells: []Cell{
-		{Cell: "billed", Strategy: StrategyBilled, Rows: RowsOf(costing("billed", "b", 6), costing("billed", "a", 2))},
-		{Cell: "recorded", Strategy: StrategyRecorded, Rows: RowsOf(costing("recorded", "a", 3), costing("recorded", "b", 7))},
-		{Cell: "half", Strategy: "x", Rows: RowsOf(costing("x", "b", 3), costing("x", "a", 2))},
-		{Cell: "partial", Strategy: "x", Rows: RowsOf(costing("x", "a", 1))},
+		{Cell: "billed", Strategy: StrategyBilled, Rows: Rows{}.With(costing("billed", "b", 6), costing("billed", "a", 2))},
+		{Cell: "recorded", Strategy: StrategyRecorded, Rows: Rows{}.With(costing("recorded", "a", 3), costing("recorded", "b", 7))},
+		{Cell: "half", Strategy: "x", Rows: Rows{}.With(costing("x", "b", 3), costing("x", "a", 2))},
+		{Cell: "partial", Strategy: "x", Rows: Rows{}.With(costing("x", "a", 1))},
 	}}
 	r.Sum()
 	return r
@@ -44,7 +44,7 @@ func TestVsRecorded(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v, %v", r.Cells[i].Cell, d.Relative, ok, want.rel, want.ok)
 		}
 	}
-	other := Cell{Cell: "other", Strategy: "x", Rows: RowsOf(costing("x", "a", 1), costing("x", "c", 1))}
+	other := Cell{Cell: "other", Strategy: "x", Rows: Rows{}.With(costing("x", "a", 1), costing("x", "c", 1))}
 	other.sum()
 	if _, ok := r.VsRecorded(&other); ok {
 		t.Error("sessions a and c were compared with a and b")
@@ -120,8 +120,8 @@ func TestCutShortIsNoBargain(t *testing.T) {
 // total must not depend on which session finished first.
 func TestSumOrder(t *testing.T) {
 	a, b, c := costing("x", "a", 0.1), costing("x", "b", 0.2), costing("x", "c", 0.3)
-	up := Cell{Cell: "x", Strategy: "x", Rows: RowsOf(a, b, c)}
-	down := Cell{Cell: "x", Strategy: "x", Rows: RowsOf(c, b, a)}
+	up := Cell{Cell: "x", Strategy: "x", Rows: Rows{}.With(a, b, c)}
+	down := Cell{Cell: "x", Strategy: "x", Rows: Rows{}.With(c, b, a)}
 	up.sum()
 	down.sum()
 	if diff := cmp.Diff(up, down, sameRows); diff != "" {

@@ -115,7 +115,7 @@ func TestFewSessionsTakeTheSpreadKnownBeforehand(t *testing.T) {
 		t.Errorf("%s: one session has no interval where nothing is known of others", alone)
 	}
 	other := recorded
-	other.Rows = RowsOf(costing("x", "000", 6))
+	other.Rows = Rows{}.With(costing("x", "000", 6))
 	other.sum()
 	if d, ok := e.Difference(&other, &recorded); !ok || !d.Chance() {
 		t.Errorf("a third less in one session is sure: %+v", d)
@@ -218,7 +218,7 @@ func TestSessionsWithoutCountsHaveNoModelError(t *testing.T) {
 	if e := ErrorOf(&billed, &recorded, 0); e.Sessions != 3 || !about(e.BilledUSD, 30) || !about(e.RecordedUSD, 31) {
 		t.Errorf("%+v", e)
 	}
-	only, model := Cell{Rows: RowsOf(billed.Rows.At(0))}, Cell{Rows: RowsOf(recorded.Rows.At(0))}
+	only, model := Cell{Rows: Rows{}.With(billed.Rows.At(0))}, Cell{Rows: Rows{}.With(recorded.Rows.At(0))}
 	only.sum()
 	model.sum()
 	if _, ok := ErrorOf(&only, &model, 0).Relative(); ok {
@@ -254,7 +254,7 @@ func TestUnlikeRowsAreNotCompared(t *testing.T) {
 	}
 	last := func(c *Cell) *Cell {
 		one := *c
-		one.Rows = RowsOf(c.Rows.List()[3:]...)
+		one.Rows = Rows{}.With(c.Rows.List()[3:]...)
 		one.sum()
 		return &one
 	}

@@ -337,6 +337,10 @@ func (f *file) answer(line int, at int64, d *data) {
 		}
 		f.answered[id] = true
 	}
+	if m.ID != "" && f.ids[m.ID] {
+		f.Lacks(1, line, "message %.40q has the id of an earlier one; both are billed", m.ID)
+		m.ID = ""
+	}
 	u := d.Usage.counts()
 	f.reads = f.reads || d.Usage != nil && d.Usage.Read.Logged
 	if f.chunk != nil && !f.step.other(id) {

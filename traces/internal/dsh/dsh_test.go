@@ -289,6 +289,15 @@ func TestStepAnsweredTwice(t *testing.T) {
 	}
 }
 
+// Two answers under one id are two calls, and told.
+func TestAnswersOfOneID(t *testing.T) {
+	s := turns()
+	got := read(t, strings.ReplaceAll(s.text(), `"m2"`, `"m1"`))
+	if n := len(got.Threads[0].Rounds); n != 2 || got.Quality.Uncounted != 1 {
+		t.Errorf("%d calls, %d told, want 2 and 1", n, got.Quality.Uncounted)
+	}
+}
+
 // The first versions have the members of a reply beside its counts, and name the model in the header of the request.
 func TestFirstVersions(t *testing.T) {
 	s := newScript("d1", "").add("request/header", `"header":{"config":{"model":"deepseek-v4-flash"},"system":"s"}`).user("fix it")
