@@ -16,7 +16,7 @@ type KeepSet struct {
 	PerToken float64   `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
 	Share    float64   `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
 	Window   float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
-	AtPrompt promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the one before, or behind that one; off for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"off"`
+	AtPrompt promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the one before, or behind that one; any for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"any"`
 }
 
 // promptCut is where a cut goes that would part a turn.
@@ -31,7 +31,7 @@ const (
 )
 
 // Names returns the names used in YAML, by value.
-func (promptCut) Names() []string { return []string{"off", "next", "before", "behind"} }
+func (promptCut) Names() []string { return []string{"any", "next", "before", "behind"} }
 
 // of returns where a cut at position at goes among the entries [body, to).
 func (p promptCut) of(c *prompt.Context, body, at, to int) int {
