@@ -276,24 +276,26 @@ func (f *readFlags) warnUnmet(cmd *cobra.Command, plan *scenarios.Plan) {
 
 // remark puts above the figures of a verb what was read and what was lost.
 func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Corpus) {
-	if f.sample {
-		w.Remarks = append(w.Remarks, fmt.Sprintf("These are the samples that come with sim. For your own sessions: %s ~/.claude/projects",
-			cmd.CommandPath()))
-	}
-	if f.origin != "" {
-		w.Remarks = append(w.Remarks, f.origin)
-	}
+	w.Remarks = append(w.Remarks, f.source(cmd)...)
 	charts.Remark(w, c, &f.selection)
 }
 
-// remarks says where discovered sessions come from, which sessions passed the
-// filter, and what could not be read.
-func (f *readFlags) remarks(c *traces.Corpus) []string {
+// source says whether the sessions are the samples or where they were discovered; nothing for named paths.
+func (f *readFlags) source(cmd *cobra.Command) []string {
 	var list []string
+	if f.sample {
+		list = append(list, fmt.Sprintf("These are the samples that come with sim. For your own sessions: %s ~/.claude/projects",
+			cmd.CommandPath()))
+	}
 	if f.origin != "" {
 		list = append(list, f.origin)
 	}
-	return append(list, charts.Reading(c, &f.selection)...)
+	return list
+}
+
+// remarks says which sessions these are, which of them passed the filter, and what could not be read.
+func (f *readFlags) remarks(cmd *cobra.Command, c *traces.Corpus) []string {
+	return append(f.source(cmd), charts.Reading(c, &f.selection)...)
 }
 
 // useGenerated replaces recordings with the sessions that the plan generates.

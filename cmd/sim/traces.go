@@ -118,7 +118,7 @@ assumed_lifetimes, calls whose cache lifetime is not logged.`,
 			}
 			return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
 				sheet := sessionSheet(corpus, table, f.format == "json" || f.format == "csv")
-				sheet.Notes = append(sheet.Notes, f.read.remarks(corpus)...)
+				sheet.Notes = append(sheet.Notes, f.read.remarks(cmd, corpus)...)
 				return sheet.Write(cmd.OutOrStdout(), f.format)
 			})
 		},

@@ -87,7 +87,9 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(report.Document().Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, charts.ValidationDrawings(report)))
+		d := report.Document()
+		d.Head = f.read.source(cmd)
+		return errors.Join(d.Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, charts.ValidationDrawings(report)))
 	})
 }
 

@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,7 +124,9 @@ func newReport(calls []Call, worst int) *Report {
 	for i := range calls {
 		versions[calls[i].Version] = true
 	}
-	for _, v := range sortedKeys(versions) {
+	for _, v := range slices.SortedFunc(maps.Keys(versions), func(a, b string) int {
+		return cmp.Or(profile.Compare(a, b), strings.Compare(a, b))
+	}) {
 		r.Versions = group(r.Versions, calls, cmp.Or(v, "unknown"), func(c *Call) bool { return later(c) && c.Version == v })
 	}
 	r.agents()

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/profile"
@@ -64,6 +65,21 @@ func TestNothingOverAnEmptySet(t *testing.T) {
 	}
 	if len(r.Classes)+len(r.Versions) > 0 {
 		t.Error("groups without calls")
+	}
+}
+
+// Versions are listed by their numbers, an unknown one first.
+func TestVersionsInOrder(t *testing.T) {
+	var calls []Call
+	for _, v := range []string{"2.1.49", "2.1.5", "", "0.144.2", "0.144.0-alpha.4"} {
+		calls = append(calls, Call{Class: ClassToolResult, Version: v, Context: 100})
+	}
+	var got []string
+	for _, g := range newReport(calls, 0).Versions {
+		got = append(got, g.Name)
+	}
+	if want := []string{"unknown", "0.144.0-alpha.4", "0.144.2", "2.1.5", "2.1.49"}; !slices.Equal(got, want) {
+		t.Errorf("versions are listed as %q, want %q", got, want)
 	}
 }
 
