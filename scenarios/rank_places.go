@@ -80,7 +80,7 @@ func placesBy(
 	if len(pairs) == 0 {
 		return places
 	}
-	estimates := stats.Estimator{Student: true}.Judged(pairs)
+	estimates := stats.Estimator{Student: true, Verdicts: true}.Judged(pairs)
 	at := 0
 	for i := range list {
 		for j := range list[:i] {

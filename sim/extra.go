@@ -82,18 +82,28 @@ func leanOf(p *profile.Profile, did *needs.Fates) (lean float64) {
 	if p == nil {
 		return 0
 	}
+	var buffer [2 * recall.NumNeedKinds]struct{ share, read, all float64 }
+	list := buffer[:0]
+	did.Each(func(kind recall.NeedKind, output bool, n needs.Fate) {
+		if n.Read+n.Used > 0 {
+			share := p.RefetchOf(kind.String(), output).Value
+			list = append(list, struct{ share, read, all float64 }{share, float64(n.Read), float64(n.Read + n.Used)})
+		}
+	})
 	for range 20 { // Newton's method: the logarithm of the likelihood is concave
 		slope, bend := -lean/(leanSpread*leanSpread), -1/(leanSpread*leanSpread)
-		did.Each(func(kind recall.NeedKind, output bool, n needs.Fate) {
-			share := leaning(p.RefetchOf(kind.String(), output).Value, lean)
+		for _, x := range list {
+			share := leaning(x.share, lean)
 			if share <= 0 || share >= 1 {
-				return
+				continue
 			}
-			all := float64(n.Read + n.Used)
-			slope += float64(n.Read) - all*share
-			bend -= all * share * (1 - share)
-		})
-		lean -= max(-1, min(1, slope/bend))
+			slope += x.read - x.all*share
+			bend -= x.all * share * (1 - share)
+		}
+		was := lean
+		if lean -= max(-1, min(1, slope/bend)); lean == was {
+			break
+		}
 	}
 	return lean
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"time"
 
@@ -138,8 +139,8 @@ func (f *readFlags) reading(cmd *cobra.Command, paths []string, do func(*traces.
 	return do(corpus)
 }
 
-// spare has garbage collected at a growth of so many per cent while bodies of sessions come and go. The caller calls the
-// result when it needs no more bodies.
+// spare has garbage collected at a growth of so many per cent, or of room where that is more, while bodies of sessions come
+// and go. The caller calls the result when it needs no more bodies.
 func (f *readFlags) spare(cmd *cobra.Command, percent int) (end func()) {
 	if !f.lazy {
 		return func() {}
@@ -149,6 +150,16 @@ func (f *readFlags) spare(cmd *cobra.Command, percent int) (end func()) {
 		debug.SetGCPercent(was)
 		f.closeStore(cmd)
 	}
+}
+
+// room is by how much the heap may grow between collections, whatever its size, bytes.
+const room = 48 << 20
+
+// roomy returns the growth in per cent at which garbage is collected: at least percent, and up to 100 while the heap is small.
+func roomy(percent int) int {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return max(percent, min(100, int(room*100/max(1, sample[0].Value.Uint64()))))
 }
 
 // read reads what is under paths, or the samples, and shows progress.
@@ -172,7 +183,13 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		if f.once {
 			collect = 150
 		}
-		defer debug.SetGCPercent(debug.SetGCPercent(collect))
+		was := debug.SetGCPercent(collect)
+		defer func() {
+			if f.lazy {
+				was = roomy(was)
+			}
+			debug.SetGCPercent(was)
+		}()
 	}
 	stop := f.watch(cmd, so.text)
 	if len(paths) == 0 && f.generate.Profile != "" {

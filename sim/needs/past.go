@@ -89,24 +89,46 @@ func (p *past) become(from *past) {
 
 // using lists the needs of a thread by the blocks of their places. It is made at the first compaction that asks.
 type using struct {
-	index   *Index
-	thread  int32
-	byBlock []uint64 // block and, in the lower half, place of the need in the thread; sorted
-	found   []int32
+	index  *Index
+	thread int32
+	from   []int32 // by block, where its needs begin in byBlock
+	to     []int32 // by block, where they end
+	needs  []int32 // by block, places of needs in the thread, in order
+	found  []int32
+}
+
+// list makes u the list of a judge's thread, by counting.
+func (u *using) list(j *Judge) {
+	n := len(j.blocks)
+	*u = using{index: j.x, thread: j.thread, from: slices.Grow(u.from[:0], n)[:n], to: u.to, needs: u.needs, found: u.found}
+	clear(u.from)
+	list := j.x.threads[j.thread].list
+	sum := int32(0)
+	for i := range list {
+		for _, p := range j.x.Places(&list[i]) {
+			u.from[p.Block]++
+			sum++
+		}
+	}
+	u.needs = slices.Grow(u.needs[:0], int(sum))[:sum]
+	for b := n - 1; b >= 0; b-- {
+		sum -= u.from[b]
+		u.from[b] = sum
+	}
+	u.to = append(u.to[:0], u.from...)
+	for i := range list {
+		for _, p := range j.x.Places(&list[i]) {
+			u.needs[u.to[p.Block]] = int32(i)
+			u.to[p.Block]++
+		}
+	}
 }
 
 // of returns the needs of a judge's thread from a place on, in order, that have a place in a block which left with the last
 // compaction, and those among had.
 func (u *using) of(j *Judge, had []int32, from int32) []int32 {
 	if u.index != j.x || u.thread != j.thread {
-		*u = using{index: j.x, thread: j.thread, byBlock: u.byBlock[:0], found: u.found}
-		list := j.x.threads[j.thread].list
-		for i := range list {
-			for _, p := range j.x.Places(&list[i]) {
-				u.byBlock = append(u.byBlock, uint64(p.Block)<<32|uint64(i))
-			}
-		}
-		slices.Sort(u.byBlock)
+		u.list(j)
 	}
 	u.found = u.found[:0]
 	for _, i := range had {
@@ -118,10 +140,9 @@ func (u *using) of(j *Judge, had []int32, from int32) []int32 {
 		if j.shown[b].left() != j.depth {
 			continue // it stayed
 		}
-		at, _ := slices.BinarySearch(u.byBlock, uint64(b)<<32|uint64(from))
-		for ; at < len(u.byBlock) && int32(u.byBlock[at]>>32) == b; at++ {
-			u.found = append(u.found, int32(uint32(u.byBlock[at])))
-		}
+		here := u.needs[u.from[b]:u.to[b]]
+		at, _ := slices.BinarySearch(here, from)
+		u.found = append(u.found, here[at:]...)
 	}
 	slices.Sort(u.found)
 	u.found = slices.Compact(u.found)

@@ -18,7 +18,9 @@ type Estimator struct {
 	// Student asks for Student's intervals instead of resamples, as for a mark in each line of a
 	// table of thousands.
 	Student bool
-	Workers int // 0 for one per processor; does not change the results
+	// Verdicts asks for no more than verdicts: Detectable is NaN.
+	Verdicts bool
+	Workers  int // 0 for one per processor; does not change the results
 }
 
 // Defaults of an Estimator.
@@ -39,7 +41,7 @@ type Estimate struct {
 	// corrected for the family.
 	P float64
 	// Detectable is the smallest difference that gets a verdict in four of five such samples;
-	// NaN for extremes and for too few sessions or none that differs. Of a difference that is most of the base, what all
+	// NaN for extremes, where verdicts alone are asked for, and for too few sessions or none that differs. Of a difference that is most of the base, what all
 	// sessions share says nothing of smaller ones.
 	Detectable float64
 	Base       float64
@@ -56,6 +58,7 @@ type Estimate struct {
 	least     float64 // the smallest that figures of so many sessions can have
 	null      float64 // standard deviation of the difference if sides are exchanged at random
 	extreme   bool
+	verdicts  bool    // nothing is said of detectable differences
 	family    int     // differences that are judged together
 	step      float64 // factor by which P is corrected
 }
@@ -133,7 +136,7 @@ func (e *Estimate) judge() {
 		e.Verdict = Higher
 	}
 	e.Detectable = math.NaN()
-	if !e.extreme && e.Verdict >= Chance {
+	if !e.extreme && !e.verdicts && e.Verdict >= Chance {
 		e.Detectable = e.noticed()
 	}
 }

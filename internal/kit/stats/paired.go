@@ -155,7 +155,7 @@ func (c *comparison) at(columns [][]float64, resample int) (base, diff float64) 
 func (c *comparison) estimate(e Estimator, sums, maxima [][]float64) Estimate {
 	base := c.Base.Value()
 	out := Estimate{Difference: Difference(base, c.Other.Value()), Interval: Everything, RelativeInterval: Everything,
-		Pairs: c.differ, Base: base, level: e.Level, family: 1, step: 1, freedom: 1}
+		Pairs: c.differ, Base: base, level: e.Level, family: 1, step: 1, freedom: 1, verdicts: e.Verdicts}
 	out.Relative = out.Difference / math.Abs(base)
 	out.least = math.Exp2(float64(1 - c.differ))
 	influence := c.influence()
