@@ -166,7 +166,9 @@ func tokensCleared(c *prompt.Context) int64 {
 func (l *clearing) act(t *Turn, end bool) Outcome {
 	p := &l.params
 	if p.Persist != persistAlways {
-		l.hidden = max(0, tokensCleared(t.Context)-l.kept)
+		cleared := tokensCleared(t.Context)
+		l.kept = min(l.kept, cleared) // a compaction took what was cleared, too
+		l.hidden = cleared - l.kept
 		t.Reading.add(l.hidden)
 		defer t.Reading.add(-l.hidden)
 	}

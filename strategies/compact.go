@@ -123,12 +123,9 @@ type reads struct {
 	Text        bool  `yaml:"text_only" doc:"tool calls, their results and thinking are left out"`
 }
 
-// prompt returns from where a call reads the entries [from, to): the first prompt among the newest, to where none is among them. A
-// call that begins anywhere reads from the start.
+// prompt returns from where a call that begins with a prompt reads the entries [from, to): the first prompt among the newest, or
+// to where none is among them.
 func (r *reads) prompt(c *prompt.Context, from, to int) int {
-	if !r.Prompt {
-		return from
-	}
 	at := newestWithin(c, from, to, int64(r.Newest), tokensBetween)
 	for at < to && c.At(at).Kind != prompt.KindPrompt {
 		at++

@@ -44,7 +44,7 @@ func (l *compact) replace(t *Turn, a *prompt.Answer) (files int, remainder int64
 	s, c := &l.call, t.Context
 	refs := []prompt.Ref{c.Arena().Add(l.params.summary(a, s.by))}
 	if l.params.Keep.Persist == persistNever {
-		l.undo.keep(c, s.low, s.high)
+		l.undo.take(c, s.low, s.high)
 	}
 	carried := t.carriedOr(&l.carried)
 	carried.gather(t, s.low, s.high)
@@ -64,7 +64,7 @@ func (l *compact) replace(t *Turn, a *prompt.Answer) (files int, remainder int64
 	}
 	c.Replace(s.low, s.high, refs, prompt.CauseCompaction)
 	if l.params.Keep.Persist == persistNever {
-		l.undo.placed(c, s.low, len(refs))
+		l.undo.mark(c, s.low, len(refs))
 	}
 	t.InputAt = s.low + len(refs) + (s.end - s.high) + len(attached)
 	return files, remainder

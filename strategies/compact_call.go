@@ -273,10 +273,10 @@ func (l *compact) choose(t *Turn, to int) {
 		if !l.params.Keep.Sent {
 			s.to = s.high
 		}
-		if at := l.reads().prompt(c, s.from, s.to); at < s.to {
-			s.from = at
-		} else {
-			s.unread = l.reads().Nothing
+		if r := l.reads(); r.Prompt {
+			if s.from = r.prompt(c, s.from, s.to); s.from == s.to {
+				s.from, s.unread = body, max(1, r.Nothing)
+			}
 		}
 		if l.params.SplitTurn {
 			s.turn = splitTurn(c, s.low, s.high, s.end)

@@ -54,7 +54,7 @@ func (l *compact) Clone() Layer {
 
 func (l *compact) Copy() Layer {
 	c := l.Clone().(*compact)
-	c.beside, c.looked, c.undo = l.beside, l.looked, l.undo.copied()
+	c.beside, c.looked, c.undo = l.beside, l.looked, l.undo.clone()
 	return c
 }
 
@@ -65,7 +65,7 @@ func (l *compact) Reset() {
 }
 
 func (l *compact) BeforeRequest(t *Turn) Outcome {
-	l.undo.back(t)
+	l.undo.restore(t)
 	if l.due != nil {
 		return l.onSchedule(t)
 	}

@@ -27,19 +27,19 @@ type undo struct {
 	n       int            // entries in their place
 }
 
-// keep notes the entries [from, to) before they are replaced.
-func (u *undo) keep(c *prompt.Context, from, to int) {
+// take notes the entries [from, to) before they are replaced.
+func (u *undo) take(c *prompt.Context, from, to int) {
 	u.entries, u.n = u.entries[:0], 0
 	for i := from; i < to; i++ {
 		u.entries = append(u.entries, *c.At(i))
 	}
 }
 
-// placed notes what has replaced the entries: n of them from a position on, at least one.
-func (u *undo) placed(c *prompt.Context, at, n int) { u.first, u.n = c.At(at).ID, n }
+// mark notes what replaced these entries: n entries from a position on, at least one.
+func (u *undo) mark(c *prompt.Context, at, n int) { u.first, u.n = c.At(at).ID, n }
 
-// back puts the entries where they were, if what replaced them is still there, and brings what the turn measured up to date.
-func (u *undo) back(t *Turn) {
+// restore puts the entries where they were, if what replaced them is still there, and brings what the turn measured up to date.
+func (u *undo) restore(t *Turn) {
 	if u.n == 0 {
 		return
 	}
@@ -58,5 +58,5 @@ func (u *undo) back(t *Turn) {
 	t.Reading.add(grown)
 }
 
-// copied returns an undo with storage of its own.
-func (u *undo) copied() undo { return undo{slices.Clone(u.entries), u.first, u.n} }
+// clone returns an undo with storage of its own.
+func (u *undo) clone() undo { return undo{slices.Clone(u.entries), u.first, u.n} }

@@ -37,6 +37,31 @@ func TestClearACopy(t *testing.T) {
 	}
 }
 
+// What a compaction took is not hidden from the trigger any more: behind it the third round of 1,100 passes 21,000, and a copy for
+// each request clears at the third and again at the fourth, whose history is 22,477 without any clearing.
+func TestClearACopyBehindACompaction(t *testing.T) {
+	l, k := layer(t, "clear: {trigger: {fixed: 21000}, keep_results: 1, leave: {tokens: 0}, persist: run}"), newTalk()
+	for range 6 {
+		k.round("Read", "", 1000)
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		k.Boundary()
+	}
+	l.(EndOfLoop).EndOfLoop(&k.Turn)
+	k.Context.Replace(3, k.Context.Len(), nil, prompt.CauseCompaction)
+	k.add(prompt.KindSummary, 77)
+	var done []int
+	for i := range 4 {
+		k.round("Read", "", 1000)
+		if l.(BeforeRequest).BeforeRequest(&k.Turn).Verdict == Done {
+			done = append(done, 1+i)
+		}
+		k.Boundary()
+	}
+	if !slices.Equal(done, []int{3, 4}) {
+		t.Errorf("rounds %v clear, want the third and the fourth", done)
+	}
+}
+
 // A summary that stands in one request alone: the next begins with the messages it stood for, of which the oldest whole rounds of at most
 // 1,700 tokens go, the prompt of 500 and one of the rounds of 1,000.
 func TestSummaryOfOneRequest(t *testing.T) {
@@ -103,8 +128,14 @@ func TestCutOfKeepAtAPrompt(t *testing.T) {
 // A call that begins with a prompt among the newest 2,000 tokens of what goes; where none is among them, as inside a loop of tools, no call is
 // made and a text of 27 tokens stands for all.
 func TestCallFromAPrompt(t *testing.T) {
-	for rounds, want := range map[int]Verdict{1: Pending, 3: Done} {
-		l, k := layer(t, "full-compact: {trigger: {fixed: 1}, call: [streaming], keep: {messages: 2}, streaming: {reads: {newest: 2000, from_prompt: true, nothing: 27}}, "+
+	for _, tc := range []struct {
+		rounds  int
+		nothing string // of the fixed text
+		want    Verdict
+		size    int32
+	}{{1, ", nothing: 27", Pending, 0}, {3, ", nothing: 27", Done, 27}, {1, "", Pending, 0}, {3, "", Done, 1}} {
+		rounds, want := tc.rounds, tc.want
+		l, k := layer(t, "full-compact: {trigger: {fixed: 1}, call: [streaming], keep: {messages: 2}, streaming: {reads: {newest: 2000, from_prompt: true"+tc.nothing+"}}, "+
 			"summary: {header: 0, pointer: 0, continuation: 0}, attachments: {files: {count: 0}, plan: false, plan_mode: 0, agent_status: 0}}"), newTalk()
 		k.round("Read", "", 900)
 		k.add(prompt.KindPrompt, 40)
@@ -118,7 +149,7 @@ func TestCallFromAPrompt(t *testing.T) {
 			t.Errorf("%d rounds: %v, want %v", rounds, out, want)
 		case want == Pending && k.Context.At(int(in.From)).Tokens != 40:
 			t.Errorf("the call begins with entry %d, which is not the prompt", in.From)
-		case want == Done && !slices.Equal(k.sizes(3), []int32{27, 100, 900}):
+		case want == Done && !slices.Equal(k.sizes(3), []int32{tc.size, 100, 900}):
 			t.Errorf("%d rounds: %v stays", rounds, k.sizes(3))
 		}
 	}
