@@ -264,8 +264,9 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 		ID: rd.ID, Logged: rd.Output, At: rd.InputAt, Line: rd.Line, File: e.files[rd.Source],
 		Model: e.intern(e.models, &e.out.Models, cmp.Or(rd.Model, unnamed), "models"), Trigger: traces.TriggerOther,
 		Signs: rd.Signs, Verdict: rd.Verdict, Parted: rd.Parted,
-		Skill:  e.intern(e.tools, &e.out.Tools, traces.NameSkill.Of(rd.Skill), "tools"),
-		Plugin: e.intern(e.tools, &e.out.Tools, traces.NamePlugin.Of(rd.Plugin), "tools"), Gateway: e.intern(e.tools, &e.out.Tools, traces.NameGateway.Of(rd.Gateway), "tools"),
+		Skill:   e.intern(e.tools, &e.out.Tools, traces.NameSkill.Of(rd.Skill), "tools"),
+		Plugin:  e.intern(e.tools, &e.out.Tools, traces.NamePlugin.Of(rd.Plugin), "tools"),
+		Gateway: e.intern(e.tools, &e.out.Tools, traces.NameGateway.Of(rd.Gateway), "tools"),
 	}
 	if rd.OK {
 		out.Usage, out.Tail = rd.Usage.Usage, int32(rd.tail)
