@@ -94,7 +94,7 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 			continue
 		}
 		for k := range rankKinds {
-			if k < len(byOrigin) && len(out.Kinds) == 0 && r.oneOrigin() {
+			if k < len(byOrigin) && r.oneOrigin() {
 				continue
 			}
 			v, _ := r.view(rankKinds[k].Name, run, func(session string) bool { return r.kinds[k][session] })

@@ -85,7 +85,7 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 		case len(x.rows) > 0 && idleIn == len(x.rows) && !x.own:
 			idle = append(idle, studies.NotRun{Strategy: c.Cell, Reason: reason + ", in any session"})
 		case len(x.rows) == 0 && len(x.cut) > 0:
-			v.Ended = append(v.Ended, studies.Ended{Strategy: c.Cell, Sessions: len(x.cut), Calls: unanswered(x.cut)})
+			v.Ended = append(v.Ended, studies.Ended{Strategy: c.Cell, Sessions: len(x.cut), Calls: countUnanswered(x.cut)})
 		default:
 			list = append(list, x)
 		}
@@ -131,8 +131,8 @@ func (x *ranked) on(y *ranked) []*results.Row {
 	return slices.DeleteFunc(slices.Clone(x.rows), func(row *results.Row) bool { return !has[row.Session] })
 }
 
-// unanswered counts the calls that rows leave without an answer.
-func unanswered(rows []*results.Row) (calls int) {
+// countUnanswered counts the calls that rows leave without an answer.
+func countUnanswered(rows []*results.Row) (calls int) {
 	for _, row := range rows {
 		calls += row.N(results.UnsimulatedCalls)
 	}
@@ -222,7 +222,7 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 		if x.own {
 			s.Why = "your agents' own strategy"
 		}
-		s.Lacks, s.Ends, s.Unanswered = len(all[at].rows)-len(x.rows), len(x.cut), unanswered(x.cut)
+		s.Lacks, s.Ends, s.Unanswered = len(all[at].rows)-len(x.rows), len(x.cut), countUnanswered(x.cut)
 		if s.Ends > 0 {
 			s.Why += fmt.Sprintf("; ends %s early, %s not answered", document.Count(s.Ends, "session"), document.Count(s.Unanswered, "call"))
 		}

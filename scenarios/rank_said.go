@@ -54,7 +54,7 @@ func survives(r *studies.Ranking) string {
 		}
 	}
 	if most == 0 {
-		return "What survives: in no view a strategy is shown to cost less than the agents' own."
+		return "What survives: no strategy is shown to cost less than the agents' own in any view."
 	}
 	if n := len(names); n > mostNamed {
 		names = append(names[:mostNamed:mostNamed], fmt.Sprintf("%d more", n-mostNamed))

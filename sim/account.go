@@ -126,13 +126,13 @@ func (m *models) reset(s *traces.Session) {
 		m.add(name, at)
 	}
 	if m.minimum == 0 {
-		m.keptFrom(s)
+		m.lowerMinimums(s)
 	}
 }
 
-// keptFrom lowers the minimum of a model to the shortest prefix that a recorded call read, or read and wrote: gateways and
+// lowerMinimums lowers the minimum of each model to the shortest prefix that a recorded call read, or read and wrote: gateways and
 // servers of other makers keep shorter ones than the model's maker documents.
-func (m *models) keptFrom(s *traces.Session) {
+func (m *models) lowerMinimums(s *traces.Session) {
 	for i := range s.Threads {
 		for k := range s.Threads[i].Rounds {
 			r := &s.Threads[i].Rounds[k]

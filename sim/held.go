@@ -35,7 +35,7 @@ func (t *thread) alreadyHeld() int32 {
 	return int32(min(behind+surplus, int64(t.context.Tokens())))
 }
 
-// readHeld makes the thread's request read what the server held already, and notes which blocks that no line shows are of it.
+// readHeld makes the thread's request read what the server held already, and notes the blocks among what it held that no line shows.
 func (t *thread) readHeld(q *prompt.Request) {
 	n := t.alreadyHeld()
 	if n == 0 || len(q.Markers) == 0 {

@@ -10,7 +10,7 @@ type NameKind string
 const (
 	NameSkill  NameKind = "skill"
 	NamePlugin NameKind = "plugin"
-	// NameGateway is for whom a client asked for a model, as its log has it, such as "github-copilot".
+	// NameGateway is for the provider or gateway that a client asked for a model, as its log names it, such as "github-copilot".
 	NameGateway NameKind = "gateway"
 	NameHook    NameKind = "hook"   // of a block: the hook whose output it is
 	NameMemory  NameKind = "memory" // of a block: the file of instructions that it holds

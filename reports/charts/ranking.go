@@ -31,7 +31,7 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})
 		}
 	}
-	run, other := byBasis(first.Standings)
+	run, other := splitByBasis(first.Standings)
 	add(rankingTable("", first, run, most))
 	add(rankingTable("Of this program's own, or read in sources, on pages and in reports, and not run", first, other, most))
 	add(rankingGroups(slices.Concat(r.Windows[1:], r.Kinds, r.Servers), shown(run, other, most)))
@@ -87,8 +87,8 @@ func regretText(v *studies.View) string {
 // runBasis is the basis of algorithms that were seen of the program itself.
 const runBasis = "run"
 
-// byBasis divides strategies into those that were run, with the agent's own, and all others.
-func byBasis(list []studies.Standing) (run, other []studies.Standing) {
+// splitByBasis divides strategies into those that were run, with the agent's own, and all others.
+func splitByBasis(list []studies.Standing) (run, other []studies.Standing) {
 	for i := range list {
 		if list[i].Own || list[i].Basis == runBasis {
 			run = append(run, list[i])
@@ -99,7 +99,7 @@ func byBasis(list []studies.Standing) (run, other []studies.Standing) {
 	return run, other
 }
 
-// shown returns what tables of two lists show, in order of cost.
+// shown returns what the tables of two lists show: the cheapest of each list, at most so many, and the agent's own strategy.
 func shown(run, other []studies.Standing, most int) (list []studies.Standing) {
 	for _, from := range [][]studies.Standing{run, other} {
 		for i := range from {
@@ -114,7 +114,7 @@ func shown(run, other []studies.Standing, most int) (list []studies.Standing) {
 // hiddenText counts what the short form leaves out.
 func hiddenText(r *studies.Ranking, most int) string {
 	first := &r.Windows[0]
-	run, other := byBasis(first.Standings)
+	run, other := splitByBasis(first.Standings)
 	more := len(first.Standings) - len(shown(run, other, most))
 	var list []string
 	for _, x := range []struct {
@@ -287,10 +287,10 @@ func rankingGroups(views []studies.View, list []studies.Standing) *document.Tabl
 	for i := range views {
 		t.Columns, acting = append(t.Columns, document.Column{Title: strings.ToUpper(views[i].Name), Right: true}), append(acting, views[i].Acting)
 	}
+	if len(views) == 0 {
+		return t
+	}
 	for i := range list {
-		if len(views) == 0 {
-			break
-		}
 		row := []any{list[i].Strategy}
 		for k := range views {
 			text := any(nil)

@@ -38,7 +38,7 @@ func (rs *Rows) Len() int { return len(rs.list) }
 // Session returns the session of the i-th row.
 func (rs *Rows) Session(i int) string { return rs.list[i].session }
 
-// At returns a copy of the i-th row.
+// At returns a copy of the i-th row. Its maps are shared by all copies of the row, and not to be changed.
 func (rs *Rows) At(i int) *Row {
 	r := new(Row)
 	rs.list[i].into(r)
@@ -92,7 +92,7 @@ func (rs *Rows) Drop(drop func(session string) bool) {
 	rs.list = slices.DeleteFunc(rs.list, func(p packed) bool { return drop(p.session) })
 }
 
-// without returns the rows without those of some sessions.
+// without returns the rows of the sessions that are not dropped.
 func (rs *Rows) without(drop func(session string) bool) Rows {
 	some := Rows{slices.Clone(rs.list)}
 	some.Drop(drop)

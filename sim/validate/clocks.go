@@ -51,7 +51,7 @@ func (r *Report) clocks() []Clock {
 	return list
 }
 
-// clock returns the lifetime of what a call is due to read; ok is false for a call that tells nothing of it.
+// clock returns the lifetime of what a call is due to read; ok is false for a call that says nothing about that lifetime.
 func (c *Call) clock() (at Clock, ok bool) {
 	at.Provider = cmp.Or(promptcache.ProviderOf(c.Model), "another provider")
 	if at.Life = seconds(profile.Life(c.TTL)); !c.TierKnown {
@@ -73,7 +73,7 @@ func (r *Report) clockTable() *document.Table {
 		c := &r.Clocks[i]
 		t.Rows = append(t.Rows, []any{c.Provider, cmp.Or(c.Model, "all"), time.Duration(c.Life * 1e9).String(), c.Calls, c.FromEnd, c.FromStart})
 	}
-	t.Notes = []string{"N: calls whose prefix is half to twice as old as the lifetime. WRONG: on the other side of its edge than what they " +
-		"read says, where age counts from the end of the response before, and from the start of its request."}
+	t.Notes = []string{"N: calls whose prefix is half to twice as old as the lifetime. WRONG: calls that read a prefix older than the lifetime, or lost " +
+		"a younger one. FROM END, FROM START: age counts from the end of the response before, or from the start of its request."}
 	return t
 }

@@ -296,7 +296,7 @@ func (r *Report) byAgent() *document.Table {
 		t.Rows = append(t.Rows, []any{a.Agent, cmp.Or(a.Provider, "unknown"), a.Score.Calls, Percent(a.Score.Within1, false), Percent(a.Naive.Within1, false),
 			a.Score.Sessions, Percent(a.Expected, true), Percent(a.Low, true), Percent(a.High, true), band, Percent(a.Naive.Corpus, true)})
 		if a.OffGrid > 0 {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: the reads of %s end at no step that is known; the steps are estimated from these reads, and the bands are those of a cache that nothing is known of.",
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: the reads of %s end at no step that is known; the steps are estimated from these reads, and the bands are as wide as for an unknown cache.",
 				a.Agent, document.Count(a.OffGrid, "session")))
 		}
 		if a.Provider == "" {
