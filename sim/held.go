@@ -42,7 +42,7 @@ func (t *thread) readHeld(q *prompt.Request) {
 		return
 	}
 	q.Shared = max(q.Shared, n)
-	t.unlogged.unsent = t.unlogged.unsent[:0]
+	t.unlogged.unsent = nil // what a branch took over from its parent stays the parent's
 	for i := t.inputAt; i < len(q.Entries); i++ {
 		if e := &q.Entries[i]; e.Kind == prompt.KindUnseen {
 			t.unlogged.unsent = append(t.unlogged.unsent, e.Block)
@@ -61,7 +61,7 @@ func (t *thread) leaveOut(entries []prompt.Entry, u *prompt.Usage) {
 			break
 		}
 		if slices.Contains(t.unlogged.unsent, e.Block) {
-			left := int64(e.Tokens)
+			left := min(int64(e.Tokens), int64(e.Cum)-u.Read)
 			for _, from := range []*int64{&u.Uncached, &u.Write5m, &u.Write1h} {
 				take := min(left, *from)
 				*from, left = *from-take, left-take
