@@ -11,7 +11,7 @@ import (
 // Three commands, of which the second fails and the third repeats the first: outputs of 1,000, 200 and 5,000 tokens, commands of
 // 100. Through 2.1.49 the client asks about two different commands, 830 + 100 tokens each; through 2.1.62 it sends two outputs
 // with 300 and the command. From 2.1.20 on the one of 5,400 is written, as Haiku 4.5 keeps 4,096 and more. So runs of Claude Code
-// 1.0.128 to 2.1.63 show (2026-11-28).
+// 1.0.128 to 2.1.62 show (2026-11-28).
 func TestCommandsOfOldClients(t *testing.T) {
 	for _, c := range []struct {
 		version string
