@@ -260,13 +260,19 @@ func Derived(k prompt.Kind, d prompt.Digest, tokens int64) prompt.Block {
 	return prompt.Block{Digest: d, Tokens: int32(tokens), Object: -1, Kind: k, Flags: prompt.FlagDerived}
 }
 
-// Own counts the lines and problems of a file as the session's.
+// Own counts the lines and problems of a file as the session's, but for those that another session of the file has: each
+// counts once.
 func (s *Session) Own(f *File) {
 	s.Owned = append(s.Owned, f)
-	s.Quality.Lines += f.Lines
-	s.Quality.BadLines += f.Bad
-	s.Quality.Uncounted += f.lacking
-	s.Problems.Join(f.Problems)
+	o := &f.owned
+	s.Quality.Lines += f.Lines - o.lines
+	s.Quality.BadLines += f.Bad - o.bad
+	s.Quality.Uncounted += f.lacking - o.lacking
+	s.Problems.Join(Problems{
+		List:  f.Problems.List[min(o.listed, len(f.Problems.List)):],
+		Total: f.Problems.Total - o.problems, Unread: f.Problems.Unread - o.unread,
+	})
+	*o = owned{f.Lines, f.Bad, f.lacking, len(f.Problems.List), f.Problems.Total, f.Problems.Unread}
 }
 
 // Counted leaves out the calls of a session in which none has counts, unless sizes are to be estimated.

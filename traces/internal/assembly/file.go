@@ -34,11 +34,14 @@ type File struct {
 	rates   traces.Rates
 	strict  bool
 	lacking int             // calls whose token counts are missing, beside the rounds' own
-	owned   bool            // a session has its lines and problems
+	owned   owned           // what sessions have of it
 	claimed bool            // a session answers for its problems
 	spoken  []prompt.Digest // names of sessions and calls it mentions, besides its own sessions' names
 	records map[string]bool // by id; see Once
 }
+
+// owned counts what sessions have of a file's lines and problems.
+type owned struct{ lines, bad, lacking, listed, problems, unread int }
 
 // Once notes the id of a record, "" for none, such as a message. It is an error if the file had a record of this id: a log that two programs wrote,
 // or that was merged, may have some twice, whose tokens count once.
@@ -377,7 +380,7 @@ func (f *File) Moment(line int, v []byte) int64 {
 		n *= 1000
 	}
 	if n <= 0 {
-		n = 1e9 // no time that a log could have
+		return f.Stamp(line, v) // says what stands there: no log could have this time
 	}
 	return f.Nanos(line, n)
 }

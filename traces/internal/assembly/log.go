@@ -115,10 +115,7 @@ func Sessions(opts *traces.Options, agent string, all []*Request) (list []*Sessi
 	}
 	for _, s := range list {
 		for _, f := range s.Files {
-			if !f.owned { // its lines and problems count once
-				f.owned = true
-				s.Own(f)
-			}
+			s.Own(f)
 		}
 	}
 	return list

@@ -290,3 +290,29 @@ func TestRecordedStore(t *testing.T) {
 		t.Errorf("(-export +store):\n%s", diff)
 	}
 }
+
+// A store is one file of many sessions: each message that cannot be read is one problem, of one session.
+func TestProblemsOfAStoreCountOnce(t *testing.T) {
+	c := newClient(t, "opencode.db")
+	for _, id := range []string{"ses_a", "ses_b", "ses_c"} {
+		c.exec(`insert into session values (?, null, '/r', '1.2.20', 1780000000000)`, id)
+		c.exec(`insert into message values (?, ?, 1780000000000, 1780000000000, ?)`, "msg_"+id, id,
+			`{"role":"assistant","time":{"created":1780000000000,"completed":1780000004000},"modelID":"claude-sonnet-4-5","providerID":"anthropic","tokens":{"input":10,"output":50,"cache":{"read":0,"write":5000}}}`)
+		c.exec(`insert into message values (?, ?, 1780000005000, 1780000005000, '{')`, "msg_"+id+"_broken", id)
+	}
+	corpus, err := c.read()
+	if err != nil || len(corpus.Sessions) != 3 {
+		t.Fatalf("%v, %v", corpus, err)
+	}
+	broken := 0
+	for _, s := range corpus.Sessions {
+		for _, p := range s.Problems {
+			if strings.Contains(p.Text, "message:") {
+				broken++
+			}
+		}
+	}
+	if broken != 3 || corpus.BadLines != 3 {
+		t.Errorf("%d messages told as broken and %d bad lines, want 3 of each, in %v", broken, corpus.BadLines, corpus.Sessions[0].Problems)
+	}
+}
