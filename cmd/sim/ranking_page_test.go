@@ -10,7 +10,7 @@ import (
 )
 
 // docs/ranking.md is what docs/rank makes: the head, the notes, and of some strategies all figures but the places, which
-// depend on all other strategies. llama-index clears in every session, so that all are ranked here too.
+// depend on all other strategies. A strategy that acts in every session has all ranked here too.
 func TestRankingPage(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {
