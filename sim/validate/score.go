@@ -232,10 +232,12 @@ func (r *Report) agents() {
 		a.Score, a.Naive = score(of[k], byModel, later), score(of[k], byNaive, later)
 		mean := score(of[k], byMean, later)
 		a.Expected = mean.Corpus
-		for from, to := 0, 0; from < len(of[k]); from = to {
-			for to = from; to < len(of[k]) && of[k][to].Session == of[k][from].Session; to++ {
+		for from := 0; from < len(of[k]); {
+			to := from
+			for ; to < len(of[k]) && of[k][to].Session == of[k][from].Session; to++ {
 			}
 			a.OffGrid += index(offGrid(of[k][from:to]))
+			from = to
 		}
 	}
 }
