@@ -204,7 +204,7 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 			CostUSD: x.total.CostUSD(), Recall: math.NaN(), WaitSeconds: x.total.Figures[results.AddedLatency], RegretUSD: math.NaN()}
 		s.VsOwn, s.Low, s.High = s.CostUSD/base-1, math.NaN(), math.NaN()
 		if e := &sure[i]; e.Pairs > 0 && e.Interval.Known() {
-			s.Low, s.High, s.Drawn, s.Cheaper = e.Interval.Low/base, e.Interval.High/base, e.Units, e.Verdict == stats.Lower
+			s.Low, s.High, s.Drawn, s.Cheaper = max(-1, e.Interval.Low/base), e.Interval.High/base, e.Units, e.Verdict == stats.Lower
 		}
 		if preset, err := r.plan.Registry.Strategy(x.Strategy); err == nil {
 			s.Basis = preset.Origin.Certainty.String()

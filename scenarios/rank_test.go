@@ -151,7 +151,8 @@ func text(t *testing.T, d *Design) string {
 
 // A strategy that ends one of twelve sessions early keeps a place by the eleven that it brings to their end, and its cost is held
 // against the own strategy's there: 11 × $1 of 11 × $2. The interval of one that saves in a project of two sessions and loses in
-// other projects is wider by projects than by sessions.
+// other projects is wider by projects than by sessions. No interval promises more than the whole cost: half of the projects at $0 and
+// half at $4 have a mean of ±0 and a half-width beyond 100 %.
 func TestEndingEarlyKeepsAPlace(t *testing.T) {
 	cell := func(name string, usd func(i int) float64) results.Cell {
 		c := results.Cell{Cell: name, Strategy: name}
@@ -168,6 +169,7 @@ func TestEndingEarlyKeepsAPlace(t *testing.T) {
 	flat := func(usd float64) func(int) float64 { return func(i int) float64 { return usd + float64(i%3)/1000 } }
 	run := &results.Run{Cells: []results.Cell{
 		cell(strategyOwn, flat(2)), cell("none", flat(1)), cell("kimi-code", func(i int) float64 { return 1.9 - float64(i/2%6)/4 + float64(i%3)/1000 }),
+		cell("copilot-cli", func(i int) float64 { return float64(i / 6 * 4) }),
 	}}
 	r := &ranker{plan: &Plan{Registry: registry(t)}}
 	for i := range 12 {
@@ -178,6 +180,9 @@ func TestEndingEarlyKeepsAPlace(t *testing.T) {
 	if v.Acting != 12 || len(v.Ended) != 0 || early == nil || early.Ends != 1 || early.Unanswered != 7 || early.Lacks != 1 ||
 		math.Abs(early.VsOwn+0.5) > 0.01 || !early.Cheaper || early.Place.First != 1 || !strings.HasSuffix(early.Why, "; ends 1 session early, 7 calls not answered") {
 		t.Errorf("the view is %+v, %+v", v, early)
+	}
+	if all := v.Of("copilot-cli"); all.Low != -1 || !(all.High > 1) {
+		t.Errorf("the interval is %+v", all)
 	}
 	if spread.Drawn != unitProject || !(spread.Low < spread.VsOwn && spread.VsOwn < spread.High) || spread.Basis != "run" {
 		t.Errorf("the interval is %+v", spread)
