@@ -271,7 +271,7 @@ func keepRanked(out *studies.Ranking) {
 // rankKinds are the kinds of sessions that are ranked by themselves.
 var rankKinds = slices.Concat(byOrigin, studies.ByCalls, studies.ByPause)
 
-// byOrigin divides sessions into those that people recorded and those that were generated, which only their ids tell apart.
+// byOrigin divides sessions into recorded and generated ones, which only their ids tell apart.
 var byOrigin = []studies.Kind{{Name: "recorded"}, {Name: "generated", About: "made by sim traces gen"}}
 
 // generatedKind is the index of generated sessions among rankKinds.

@@ -59,10 +59,10 @@ func survives(r *studies.Ranking) string {
 	if n := len(names); n > mostNamed {
 		names = append(names[:mostNamed:mostNamed], fmt.Sprintf("%d more", n-mostNamed))
 	}
-	text := fmt.Sprintf("What survives: in %d of %s below, more than any other, these are shown to cost less than the agents' own strategy: %s.",
-		most, document.Count(len(views), "view"), strings.Join(names, ", "))
+	text := fmt.Sprintf("What survives: %s cost less than the agents' own strategy in %d of %s below; no other strategy is shown to in as many.",
+		strings.Join(names, ", "), most, document.Count(len(views), "view"))
 	if len(lacks) > 0 {
-		text += " No strategy named here does so in: " + strings.Join(lacks, ", ") + "."
+		text += " None of them is shown to cost less in: " + strings.Join(lacks, ", ") + "."
 	}
 	return text
 }

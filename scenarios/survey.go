@@ -73,7 +73,7 @@ func (w windows) largest(a *client.Assembly) int64 {
 	return largest
 }
 
-// visit visits every session once while it is in memory, except those that another program has seen.
+// visit visits every session once while it is in memory, except the sessions whose sights are kept or came from another program.
 func (p *Plan) visit(ctx context.Context, d *Design, corpus *traces.Corpus, sessions []*traces.Session) (*survey, error) {
 	x := &survey{digests: make([]prompt.Digest, len(sessions)), windows: windows{}, settings: map[string]sim.Settings{}}
 	for _, date := range d.billedAt() {

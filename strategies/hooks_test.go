@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A layer's exported methods are those of Layer and of the hooks that it names beside its type (var _ BeforeRequest =
+// A layer exports the methods of Layer and of the hooks that it names beside its type (var _ BeforeRequest =
 // (*truncate)(nil)): a hook whose name is misspelt does not compile, or is not named there.
 func TestLayersNameTheirHooks(t *testing.T) {
 	methods := map[string][]string{} // of layers, by type

@@ -54,11 +54,11 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 		d.Notes = append(d.Notes, "not shown: "+hidden+"; --all lists them, with reasons")
 	}
 	d.Notes = append(d.Notes,
-		"PLACE a–b: a − 1 strategies are shown to cost less, and b − 1 may, as all pairs are judged together, session by session (Holm). "+
-			"In brackets: the same a, by that figure. VS OWN: cost against the agent's own strategy; 95 % INTERVAL: of VS OWN for other "+
+		"PLACE 3–7: at least 2 strategies cost less, and at most 6, as all pairs are judged together, session by session (Holm). "+
+			"In brackets: the first place, by that figure. VS OWN: cost against the agent's own strategy; 95 % INTERVAL: of VS OWN for other "+
 			"sessions like these, drawn by the units that are least sure (DRAWN BY: sessions, blocks of time, projects or people). WAIT: "+
-			"waiting that it adds, negative where shorter contexts answer sooner. BASIS: how its algorithm is known. A strategy that ends "+
-			"sessions early is held against others on those that both bring to their end."+regretText(first),
+			"waiting that it adds, negative where shorter contexts answer sooner. BASIS: how the strategy's algorithm is known. A "+
+			"strategy that ends sessions early is compared on the sessions that both strategies bring to their end."+regretText(first),
 		rankingKey(r))
 	d.Notes = append(append(d.Notes, r.Lost...), "", errorLine(r.Run))
 	return d
@@ -87,7 +87,7 @@ func regretText(v *studies.View) string {
 // runBasis is the basis of algorithms that were seen of the program itself.
 const runBasis = "run"
 
-// splitByBasis divides strategies into those that were run, with the agent's own, and all others.
+// splitByBasis parts the strategies whose programs were run, and the agent's own, from all other strategies.
 func splitByBasis(list []studies.Standing) (run, other []studies.Standing) {
 	for i := range list {
 		if list[i].Own || list[i].Basis == runBasis {

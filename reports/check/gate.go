@@ -193,7 +193,7 @@ func (f *File) needsSame(in *Input) bool {
 	})
 }
 
-// otherRates returns the models whose rates differ, sorted; of both alone, or also those that only now has.
+// otherRates returns the models whose rates differ, sorted: of the models that both have, or also of the models that only now has.
 func otherRates(was, now map[string]results.Cost, both bool) (models []string) {
 	for _, model := range slices.Sorted(maps.Keys(now)) {
 		if _, known := was[model]; was[model] != now[model] && (known || !both) {

@@ -90,7 +90,7 @@ const crept, creptPrice = 1.05, 1.1
 // fewCalls is the share of the calls of the smallest run of a window below which a note tells how few there are.
 const fewCalls = 0.2
 
-// firstRun returns the figures of the first run of all, without those that are accepted as they are now.
+// firstRun returns the figures of the first run of all, without the figures that were accepted since.
 func (b *Baseline) firstRun(meant *Acceptance) *RunFigures {
 	first := history(b, nil)[0]
 	if b.First != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Fate counts things: those that an agent read again and then used, those that it used without doing so, and those that it
+// Fate counts things: how many an agent read again and then used, how many it used without reading them again, and how many it
 // read again and did not visibly use.
 type Fate struct{ Read, Used, Idle int32 }
 

@@ -35,7 +35,7 @@ type View struct {
 	// their end. Schedules that no program runs as they are have an
 	// order of their own.
 	Standings, Idealised []Standing
-	Ended                []Ended // those that end every session early
+	Ended                []Ended // the strategies that end every session early
 	// LeastUSD is a bound on the acting sessions: no schedule of full compactions costs less, and none may cost as
 	// little. FoundUSD is the cost of the best schedule that was found. Both are 0 where no bound was sought.
 	LeastUSD, FoundUSD float64

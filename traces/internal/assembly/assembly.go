@@ -260,8 +260,8 @@ func Derived(k prompt.Kind, d prompt.Digest, tokens int64) prompt.Block {
 	return prompt.Block{Digest: d, Tokens: int32(tokens), Object: -1, Kind: k, Flags: prompt.FlagDerived}
 }
 
-// Own counts the lines and problems of a file as the session's, but for those that another session of the file has: each
-// counts once.
+// Own counts the lines and problems of a file as the session's, unless another session of the file has them: each line and
+// problem counts once.
 func (s *Session) Own(f *File) {
 	s.Owned = append(s.Owned, f)
 	o := &f.owned
