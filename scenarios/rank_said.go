@@ -62,7 +62,7 @@ func survives(r *studies.Ranking) string {
 	text := fmt.Sprintf("What survives: %s cost less than the agents' own strategy in %d of %s below; no other strategy is shown to in as many.",
 		strings.Join(names, ", "), most, document.Count(len(views), "view"))
 	if len(lacks) > 0 {
-		text += " None of them is shown to cost less in: " + strings.Join(lacks, ", ") + "."
+		text += " No strategy named here is shown to cost less in: " + strings.Join(lacks, ", ") + "."
 	}
 	return text
 }
