@@ -29,9 +29,9 @@ func (l *Loop) account(t *thread, f *flight) {
 	search := 0.0
 	if f.recorded() {
 		l.advised(t, f)
-		search = t.replay.models.search(t.replay.session, t.index, t.round, t.replay.date(f.start))
+		search = t.replay.models.search(t.replay.session, t.Index, t.Round, t.replay.date(f.start))
 		r.Figures[results.SearchUSD] += search
-		if t.replay.session.Threads[t.index].Rounds[t.round].Usage.Input() == 0 {
+		if t.replay.session.Threads[t.Index].Rounds[t.Round].Usage.Input() == 0 {
 			r.Figures[results.UnloggedInputUSD] += cost.Total() - cost[results.ClassOutput]
 		}
 	}
@@ -39,7 +39,7 @@ func (l *Loop) account(t *thread, f *flight) {
 		return
 	}
 	l.record = results.CallRecord{
-		Session: t.replay.session.ID, Thread: t.index, Round: t.round, Source: src,
+		Session: t.replay.session.ID, Thread: t.Index, Round: t.Round, Source: src,
 		Model: t.replay.models.of(f.model).name, Start: t.replay.now(f.start), End: t.replay.now(l.clock.now),
 		Usage: f.outcome.Usage, Expected: f.outcome.Expected, Miss: f.outcome.Miss,
 		First: f.first, Context: f.context, Cost: cost, Search: search, Rules: uint16(f.rules),
@@ -59,7 +59,7 @@ func (l *Loop) advised(t *thread, f *flight) {
 	s := t.replay.session
 	for i := range s.Advice {
 		c := &s.Advice[i]
-		if c.Thread != t.index || c.Round != t.round {
+		if c.Thread != t.Index || c.Round != t.Round {
 			continue
 		}
 		model := t.replay.models.named(c.Model, 0, s.StartTime())
@@ -67,7 +67,7 @@ func (l *Loop) advised(t *thread, f *flight) {
 		t.replay.row.Bill(results.SourceAdvisor, &c.Usage, &cost)
 		if l.config.Record != nil {
 			l.record = results.CallRecord{
-				Session: s.ID, Thread: t.index, Round: -1, Source: results.SourceAdvisor, Model: c.Model,
+				Session: s.ID, Thread: t.Index, Round: -1, Source: results.SourceAdvisor, Model: c.Model,
 				Start: t.replay.now(f.start), End: t.replay.now(l.clock.now), Usage: c.Usage, Cost: cost,
 			}
 			l.config.Record(&l.record)
@@ -407,7 +407,7 @@ func (l *Loop) modelled(c *call, u *prompt.Usage) (first, total int64) {
 // has to compute more, or less, than it did in the recording, and adds the difference to
 // the waiting of the row. It moves no first token ahead of the model's base.
 func (l *Loop) shifted(t *thread, first, total int64, u *prompt.Usage) (int64, int64) {
-	was := &t.current().Usage
+	was := &t.Current().Usage
 	input := was.Input()
 	if input == 0 {
 		return first, total // nobody knows what the recorded server did

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -169,7 +170,7 @@ func TestWhatACallTellsOfItsServing(t *testing.T) {
 		"compacted a round earlier": {first: 1000, events: event(2), learns: true},
 	} {
 		session := &traces.Session{Models: []string{"deepseek-v4-flash", "deepseek-v4-pro"}}
-		th := &thread{replay: &replay{session: session}, trace: &traces.Thread{Events: tc.events}, round: 3, event: len(tc.events)}
+		th := &thread{Course: course.Course{Session: session, Trace: &traces.Thread{Events: tc.events}, Round: 3, Event: len(tc.events)}, replay: &replay{session: session}}
 		th.automatic.models = []seen{{first: tc.first, input: input}, {model: 1, first: tc.first, input: input}}
 		th.learnServed(&traces.Round{Model: tc.model, Usage: prompt.Usage{Read: plainRead(input)}})
 		if got := th.automatic.of(tc.model).fits[0] > 0; got != tc.learns {

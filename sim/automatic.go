@@ -58,7 +58,7 @@ func (t *thread) serving(index int32, model string) prompt.Serving {
 	default:
 		return prompt.Serving{}
 	}
-	best := servers.ServingOf(servers.CallerOf(s.session, t.current()), model)
+	best := servers.ServingOf(servers.CallerOf(s.session, t.Current()), model)
 	if fitted, ok := p.Codex.ServingFor(s.session.Agent, model, s.version); ok {
 		fitted.FromStart, fitted.Forgets = best.FromStart, best.Forgets
 		best = fitted
@@ -124,27 +124,27 @@ func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
 	if p.Codex.Switches.Reasoning && l.request.Serving.Forgets && !t.codex() {
 		l.request.Through = t.reasoned(l.request.Entries)
 	}
-	u := t.automatic.of(t.current().Model)
+	u := t.automatic.of(t.Current().Model)
 	switch c := &p.Codex; {
 	case u != nil && c.Switches.Warm:
-		l.request.Shared = int32(min(u.first, t.opening()))
-	case u == nil && !t.started && c.Switches.First && t.codex():
-		l.request.Shared = int32(min(c.FirstRead(t.firstRead()), t.opening()))
+		l.request.Shared = int32(min(u.first, t.Opening()))
+	case u == nil && !t.Started && c.Switches.First && t.codex():
+		l.request.Shared = int32(min(c.FirstRead(t.firstRead()), t.Opening()))
 	}
 }
 
 // reasoned returns the tokens ahead of the first reasoning of the turn that a person's prompt has finished, 0 amid a
 // turn and for a turn without reasoning.
 func (t *thread) reasoned(entries []prompt.Entry) int32 {
-	at := t.round - 1
-	if at < 0 || !t.answersPerson() {
+	at := t.Round - 1
+	if at < 0 || !t.AnswersPerson() {
 		return 0
 	}
-	rounds := t.trace.Rounds
+	rounds := t.Trace.Rounds
 	for at > 0 && rounds[at].Trigger == traces.TriggerToolResult {
 		at--
 	}
-	from, to := prompt.Ref(rounds[at].Reply.From), prompt.Ref(rounds[t.round-1].Reply.To)
+	from, to := prompt.Ref(rounds[at].Reply.From), prompt.Ref(rounds[t.Round-1].Reply.To)
 	for i := range entries {
 		if e := &entries[i]; e.Kind == prompt.KindThinking && e.Form == prompt.FormVerbatim && e.Block >= from && e.Block < to {
 			return e.Cum - e.Tokens
@@ -168,7 +168,7 @@ func (t *thread) searches(r *traces.Round) bool {
 // response searched the web: what the provider's own passes found and said is
 // counted as input of the call, but later calls find only what the request held.
 func (t *thread) searched() int32 {
-	s, r := t.replay.session, t.current()
+	s, r := t.replay.session, t.Current()
 	if !t.searches(r) {
 		return 0
 	}
@@ -187,14 +187,14 @@ func (t *thread) moveFound(ev *traces.Event) {
 	if p := t.replay.profile; p == nil || !p.Codex.Switches.Search || !t.codex() || len(ev.Cleared) == 0 {
 		return
 	}
-	for i := range t.trace.Rounds[:t.round] {
-		r := &t.trace.Rounds[i]
+	for i := range t.Trace.Rounds[:t.Round] {
+		r := &t.Trace.Rounds[i]
 		if first := ev.Cleared[0]; first < r.Reply.From || first >= r.Reply.To || !t.searches(r) {
 			continue
 		}
-		for at := range t.context.Len() {
-			if e := t.context.At(at); e.Kind == prompt.KindUnseen && int32(e.Block) >= r.Input.From && int32(e.Block) < r.Input.To {
-				t.context.SetForm(at, prompt.FormCleared, e.Tokens, prompt.CauseEdit)
+		for at := range t.Context.Len() {
+			if e := t.Context.At(at); e.Kind == prompt.KindUnseen && int32(e.Block) >= r.Input.From && int32(e.Block) < r.Input.To {
+				t.Context.SetForm(at, prompt.FormCleared, e.Tokens, prompt.CauseEdit)
 			}
 		}
 	}
@@ -207,7 +207,7 @@ func (t *thread) learnServed(r *traces.Round) {
 	if u == nil {
 		all.models = append(all.models, seen{model: r.Model, first: r.Usage.Read})
 		u = &all.models[len(all.models)-1]
-	} else if acted := t.event > 0 && t.trace.Events[t.event-1].Round == t.round; r.Model == all.last && !acted && r.Usage.Read > u.first {
+	} else if acted := t.Event > 0 && t.Trace.Events[t.Event-1].Round == t.Round; r.Model == all.last && !acted && r.Usage.Read > u.first {
 		u.see(r.Usage.Read, model)
 	}
 	for _, way := range servers.Grids(model) {

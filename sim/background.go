@@ -73,8 +73,8 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 	if !in.Own && in.Model == "" {
 		b.deleted.copyFrom(&t.deleted)
 	}
-	span := t.context.Seal()[t.context.Len()-1].Chain
-	side.Build(&b.context, t.replay.session.Blocks, &t.context, &t.head, in)
+	span := t.Context.Seal()[t.Context.Len()-1].Chain
+	side.Build(&b.context, t.replay.session.Blocks, &t.Context, &t.head, in)
 	b.result = prompt.Result{Source: in.Source, Ordinal: in.Ordinal, Began: t.replay.now(l.clock.now)}
 	if in.Known == nil {
 		t.replay.asked++

@@ -19,8 +19,8 @@ type deletions struct {
 // Delete adds an entry of the thread to the deletions in force.
 func (h *host) Delete(id int32) {
 	t := h.thread
-	if i := t.context.Index(id); i >= 0 && !slices.Contains(t.deleted.ids, id) {
-		t.deleted.add(&t.context, i)
+	if i := t.Context.Index(id); i >= 0 && !slices.Contains(t.deleted.ids, id) {
+		t.deleted.add(&t.Context, i)
 	}
 }
 
@@ -88,9 +88,9 @@ func (d *deletions) copyFrom(o *deletions) {
 // this round: the reasoning of finished turns. As the agent has no part in it,
 // it happens under every strategy, to the reasoning that is left.
 func (l *Loop) forget(t *thread) {
-	for i := t.event; i < len(t.trace.Events) && t.trace.Events[i].Round <= t.round; i++ {
-		if ev := &t.trace.Events[i]; ev.Kind == traces.EventForget {
-			forgetBlocks(&t.context, ev)
+	for i := t.Event; i < len(t.Trace.Events) && t.Trace.Events[i].Round <= t.Round; i++ {
+		if ev := &t.Trace.Events[i]; ev.Kind == traces.EventForget {
+			forgetBlocks(&t.Context, ev)
 			t.moveFound(ev)
 		}
 	}

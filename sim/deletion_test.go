@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -35,14 +36,14 @@ func inForce(list []prompt.Deletion) (at [][2]int32) {
 // that are gone or show less than they did.
 func TestDeletionsFollowTheContext(t *testing.T) {
 	c := contextOf(prompt.KindToolResult, 100, 200, 300, 400, 500)
-	th := &thread{context: *c}
+	th := &thread{Course: course.Course{Context: *c}}
 	h := &host{thread: th}
 	for _, id := range []int32{4, 2, 0, 3, 3, 9} {
 		h.Delete(id)
 	}
 	check := func(what string, tokens int64, want ...[2]int32) {
 		t.Helper()
-		got := inForce(th.deleted.resolve(&th.context))
+		got := inForce(th.deleted.resolve(&th.Context))
 		if !slices.Equal(got, want) || th.deleted.tokens != tokens {
 			t.Errorf("%s: %v of %d tokens, want %v of %d", what, got, th.deleted.tokens, want, tokens)
 		}
@@ -55,14 +56,14 @@ func TestDeletionsFollowTheContext(t *testing.T) {
 		t.Error("entry 0 is deleted, or 2 is not")
 	}
 	for range 2 {
-		th.context.Replace(0, 1, nil, prompt.CauseEdit)
+		th.Context.Replace(0, 1, nil, prompt.CauseEdit)
 	}
 	check("two ahead of them gone", 1200, [2]int32{0, 300}, [2]int32{1, 400}, [2]int32{2, 500})
-	th.context.SetForm(0, prompt.FormCleared, 5, prompt.CauseEdit)
+	th.Context.SetForm(0, prompt.FormCleared, 5, prompt.CauseEdit)
 	check("one cleared", 900, [2]int32{1, 400}, [2]int32{2, 500})
-	th.context.SetForm(1, prompt.FormRange, 40, prompt.CauseEdit)
+	th.Context.SetForm(1, prompt.FormRange, 40, prompt.CauseEdit)
 	check("one shortened", 540, [2]int32{1, 40}, [2]int32{2, 500})
-	th.context.Truncate(2, prompt.CauseEdit)
+	th.Context.Truncate(2, prompt.CauseEdit)
 	check("the last gone", 40, [2]int32{1, 40})
 }
 
@@ -70,12 +71,12 @@ func TestDeletionsFollowTheContext(t *testing.T) {
 // of entries, not of positions.
 func TestDeletionsOfEqualEntries(t *testing.T) {
 	c := contextOf(prompt.KindToolResult, 100, 100, 100, 100)
-	th := &thread{context: *c}
+	th := &thread{Course: course.Course{Context: *c}}
 	h := &host{thread: th}
 	h.Delete(1)
-	th.deleted.resolve(&th.context)
-	th.context.Replace(0, 1, nil, prompt.CauseEdit)
-	if got := inForce(th.deleted.resolve(&th.context)); !slices.Equal(got, [][2]int32{{0, 100}}) || !h.IsDeleted(1) {
+	th.deleted.resolve(&th.Context)
+	th.Context.Replace(0, 1, nil, prompt.CauseEdit)
+	if got := inForce(th.deleted.resolve(&th.Context)); !slices.Equal(got, [][2]int32{{0, 100}}) || !h.IsDeleted(1) {
 		t.Errorf("%v, want the entry in its new place", got)
 	}
 }

@@ -50,9 +50,9 @@ func (l *Loop) snapshot(t *thread, c *call, i int32) {
 	}
 	f, d := &l.flights[i], &l.told[i]
 	f.told = i + 1
-	d.Source, d.Thread, d.Model = f.source, t.index, t.replay.models.of(f.model).name
+	d.Source, d.Thread, d.Model = f.source, t.Index, t.replay.models.of(f.model).name
 	if d.Source == results.SourceCompact {
-		d.Source = ownSource(t.trace.Kind) // whose baseline a summary call has
+		d.Source = ownSource(t.Trace.Kind) // whose baseline a summary call has
 	}
 	d.At, d.Context, d.Compacted, d.Cleared = t.replay.now(f.start), f.context, false, false
 	if c.layer >= 0 {
@@ -60,7 +60,7 @@ func (l *Loop) snapshot(t *thread, c *call, i int32) {
 		return
 	}
 	k := &t.told
-	if edits := t.context.Edits() + 1; k.edits != edits || k.ttl != c.marks.TTL || k.overage != t.replay.heads.Overage() {
+	if edits := t.Context.Edits() + 1; k.edits != edits || k.ttl != c.marks.TTL || k.overage != t.replay.heads.Overage() {
 		k.state, k.edits, k.ttl, k.overage = l.stateOf(t, c), edits, c.marks.TTL, t.replay.heads.Overage()
 		l.states++
 		k.same = l.states
@@ -126,7 +126,7 @@ func (l *Loop) stateOf(t *thread, c *call) breaks.State {
 func hashHead(s *breaks.State, t *thread, entries []prompt.Entry) {
 	tools, system := t.head.Key(changes.ActionWebSearch), prompt.Digest{}
 	for i := range entries {
-		b := t.context.Block(entries[i].Block)
+		b := t.Context.Block(entries[i].Block)
 		switch entries[i].Kind.Level() {
 		case prompt.LevelTools:
 			tools = tools.Extend(b.Digest)
@@ -163,12 +163,12 @@ func extraBody(h *head.Head) breaks.Hash {
 func (t *thread) eachTool() []breaks.Tool {
 	var list []breaks.Tool
 	base, known, servers := t.head.Tools()
-	if _, to := head.Stretch(&t.context, prompt.LevelTools); to > 0 {
-		own := t.context.At(to - 1).Block
+	if _, to := head.Stretch(&t.Context, prompt.LevelTools); to > 0 {
+		own := t.Context.At(to - 1).Block
 		if known {
 			own = base
 		}
-		list = append(list, breaks.Tool{Name: "built-in tools", Schema: hashOf(t.context.Block(own).Digest)})
+		list = append(list, breaks.Tool{Name: "built-in tools", Schema: hashOf(t.Context.Block(own).Digest)})
 	}
 	if servers > 0 {
 		list = append(list, breaks.Tool{Name: "mcp", Schema: breaks.Hash(servers)})

@@ -123,24 +123,24 @@ func (l *Loop) extend(t *thread) bool {
 	}
 	t.extended = true
 	x := l.fetch(t)
-	if t.chain > 0 {
+	if t.Chain > 0 {
 		t.owed += a.Elongation
 	}
-	if t.owed >= 1 && t.round > 0 {
+	if t.owed >= 1 && t.Round > 0 {
 		t.owed--
-		last := &t.trace.Rounds[t.round-1]
+		last := &t.Trace.Rounds[t.Round-1]
 		x.output += int32(last.Usage.Output)
-		for b := t.current().Input.From; b < t.current().Input.To; b++ {
+		for b := t.Current().Input.From; b < t.Current().Input.To; b++ {
 			x.result += t.replay.session.Blocks[b].Tokens
 		}
 	}
 	if x == (extra{}) {
 		return false
 	}
-	t.ttl = t.head.Renew(t.current())
+	t.TTL = t.head.Renew(t.Current())
 	l.fly(t, &call{
-		layer: -1, extra: x, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),
-		marks: client.Marks{TTL: t.ttl}, tail: t.current().Tail, change: t.context.Sent(), model: t.model(),
+		layer: -1, extra: x, entries: t.Context.Seal(), deletions: t.deleted.resolve(&t.Context),
+		marks: client.Marks{TTL: t.TTL}, tail: t.Current().Tail, change: t.Context.Sent(), model: t.model(),
 		answer: prompt.Answer{Output: x.output},
 	})
 	return true
@@ -181,7 +181,7 @@ func (t *thread) drawOf(block int32, about string) float64 {
 	if o := t.replay.session.Blocks[block].Object; o >= 0 {
 		thing = 1<<23 + o
 	}
-	return draws.Unit(t.replay.draws.Uint64(draws.Layer, draws.Event(t.index, thing, client.DrawKey(about), uint8(t.chain))))
+	return draws.Unit(t.replay.draws.Uint64(draws.Layer, draws.Event(t.Index, thing, client.DrawKey(about), uint8(t.Chain))))
 }
 
 // weight returns the tokens of a result that is fetched again, at the session's own tokens a byte where lines show fewer.
@@ -195,30 +195,30 @@ func (s *replay) weight(block int32) int64 {
 func (l *Loop) extended(t *thread, f *flight) {
 	s := t.replay
 	s.extras++
-	seen, from := f.extra, t.context.Len()
+	seen, from := f.extra, t.Context.Len()
 	for _, block := range t.fetched { // calls come before results
-		t.context.Append(s.called(t, block))
+		t.Context.Append(s.called(t, block))
 	}
 	t.counted, t.trailing = s.counted(t, f, int64(f.answer.Output)), 0
 	from += len(t.fetched)
 	for _, block := range t.fetched {
-		t.context.Append(s.brought(t, block))
+		t.Context.Append(s.brought(t, block))
 		seen.output -= s.callTokens(block)
 		seen.result -= s.session.Blocks[block].Tokens
 	}
 	if seen.output > 0 { // a round of an agent that takes longer
-		t.context.Add(s.invented(t, prompt.KindToolUse, seen.output))
+		t.Context.Add(s.invented(t, prompt.KindToolUse, seen.output))
 		from++
-		t.context.Add(s.invented(t, prompt.KindToolResult, max(0, seen.result)))
+		t.Context.Add(s.invented(t, prompt.KindToolResult, max(0, seen.result)))
 	} else if seen.result > 0 {
-		t.context.Add(s.invented(t, prompt.KindUnseen, seen.result))
+		t.Context.Add(s.invented(t, prompt.KindUnseen, seen.result))
 	}
-	for i := from; i < t.context.Len(); i++ {
-		t.trailing += s.estimate(t.context.BlockAt(i))
+	for i := from; i < t.Context.Len(); i++ {
+		t.trailing += s.estimate(t.Context.BlockAt(i))
 	}
 	t.fetched = t.fetched[:0]
 	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted
-	t.lastEnd, t.started = l.clock.now, true
+	t.LastEnd, t.Started = l.clock.now, true
 	t.rounds++
 	l.waited(t, f.start, results.WaitOther)
 	t.retried, t.barred = false, 0
@@ -274,7 +274,7 @@ func (s *replay) brought(t *thread, block int32) prompt.Ref {
 func (s *replay) invented(t *thread, k prompt.Kind, tokens int32) prompt.Block {
 	b := prompt.Block{
 		Kind: k, Op: prompt.OpNone, Object: -1, Call: -(1<<24 + s.extras), Tokens: tokens,
-		Digest: prompt.DigestString("extra").ExtendInt(uint64(t.index)<<32 | uint64(s.extras)).ExtendInt(uint64(k)<<32 | uint64(tokens)),
+		Digest: prompt.DigestString("extra").ExtendInt(uint64(t.Index)<<32 | uint64(s.extras)).ExtendInt(uint64(k)<<32 | uint64(tokens)),
 	}
 	if k == prompt.KindUnseen {
 		b.Call = 0

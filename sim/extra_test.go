@@ -116,8 +116,8 @@ func TestFurtherRounds(t *testing.T) {
 		t.Errorf("%d compactions, %d with twice the requests between them", plain.N(results.Compactions), row.N(results.Compactions))
 	}
 	seen := 0
-	for i := range l.threads[0].context.Len() {
-		if b := l.threads[0].context.BlockAt(i); b.Call <= -1<<24 {
+	for i := range l.threads[0].Context.Len() {
+		if b := l.threads[0].Context.BlockAt(i); b.Call <= -1<<24 {
 			seen++
 			if b.Object >= 0 || b.Bytes != 3*b.Tokens {
 				t.Errorf("%+v", b)

@@ -11,11 +11,11 @@ import (
 // describeFirst adds to the first request of a session, neither Claude Code's nor Codex's, the part that other sessions of its agent keep warm.
 func (l *Loop) describeFirst(t *thread, model string) {
 	p, s := l.config.Profile, t.replay.session
-	if p == nil || t.started || t.trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || l.config.abroad(s) {
+	if p == nil || t.Started || t.Trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || l.config.abroad(s) {
 		return
 	}
-	at := t.replay.gatherShown(t.current(), model)
-	l.request.Shared = int32(min(int64(p.FirstShare(&at)*float64(l.request.Tokens())), t.opening()))
+	at := t.replay.gatherShown(t.Current(), model)
+	l.request.Shared = int32(min(int64(p.FirstShare(&at)*float64(l.request.Tokens())), t.Opening()))
 }
 
 // foundFirst returns what the first call of a thread finds in the cache of what
@@ -23,14 +23,14 @@ func (l *Loop) describeFirst(t *thread, model string) {
 // nothing is drawn, so that the cost of many sessions comes out right. It looks
 // at the version alone, never at the call.
 func (l *Loop) foundFirst(t *thread, p *profile.Profile) int32 {
-	if t.trace.Kind == traces.ThreadBranch || t.forked {
+	if t.Trace.Kind == traces.ThreadBranch || t.Forked {
 		return 0
 	}
 	if n, ok := t.history(p); ok {
 		return n
 	}
 	share, tokens := t.firstCall(p)
-	tokens = min(tokens, t.opening())
+	tokens = min(tokens, t.Opening())
 	if !l.config.Draw {
 		return int32(share * float64(tokens))
 	}
@@ -44,7 +44,7 @@ func (l *Loop) foundFirst(t *thread, p *profile.Profile) int32 {
 // others have cached, and how large that is.
 func (t *thread) firstCall(p *profile.Profile) (share float64, tokens int64) {
 	s := t.replay.session
-	if t.agent() {
+	if t.Agent() {
 		return p.FirstOfAgent(s.Version())
 	}
 	return p.FirstCall(t.firstRead())
@@ -54,9 +54,9 @@ func (t *thread) firstCall(p *profile.Profile) (share float64, tokens int64) {
 func (t *thread) firstRead() *profile.FirstRead {
 	s := t.replay.session
 	return &profile.FirstRead{
-		User: profile.Key(s.User()), Version: profile.Name(s.Version()), Model: profile.Name(s.Models[t.current().Model]),
+		User: profile.Key(s.User()), Version: profile.Name(s.Version()), Model: profile.Name(s.Models[t.Current().Model]),
 		Entry:   profile.Name(s.Entry),
-		Session: profile.Key(prompt.DigestString(s.ID)), At: t.current().At / 1e9,
+		Session: profile.Key(prompt.DigestString(s.ID)), At: t.Current().At / 1e9,
 	}
 }
 
@@ -66,32 +66,32 @@ func (t *thread) firstRead() *profile.FirstRead {
 // end of a turn is warm exactly within it). A thread that leaves another session amid a
 // turn is another process, with a head of its own.
 func (t *thread) history(p *profile.Profile) (int32, bool) {
-	r, left := t.current(), &t.trace.Left
+	r, left := t.Current(), &t.Trace.Left
 	if left.Usage.Input() > 0 && left.Model && left.Gap >= 0 && left.Gap <= profile.Life(left.TTL) &&
 		profile.Compare(t.replay.version, calls.LastGitState) > 0 {
-		return t.ahead(), true
+		return t.Ahead(), true
 	}
-	since := t.trace.Since
+	since := t.Trace.Since
 	if since == 0 && r.At > 0 {
 		since = r.At - t.replay.session.Start
 	}
-	if !r.Signs.Has(traces.SignTurnEnd) || since == 0 || since > profile.Life(t.ttl) || t.inputAt == 0 {
+	if !r.Signs.Has(traces.SignTurnEnd) || since == 0 || since > profile.Life(t.TTL) || t.InputAt == 0 {
 		return 0, false
 	}
-	return t.ahead(), true
+	return t.Ahead(), true
 }
 
 // resume compares the first call of a thread that goes on where a call of another session ended with what that call
 // left: the simulated cache holds no other session, and so cannot tell of a miss there.
 func (t *thread) resume(out *prompt.Outcome) {
-	left := &t.trace.Left
+	left := &t.Trace.Left
 	held := left.Usage.Read + left.Usage.Writes()
 	if t.replay.automatic || t.replay.unwritten {
 		held = left.Usage.Input()
 	}
 	held = min(held, out.Effective)
-	if t.chain == 0 {
-		held = min(held, int64(t.ahead()))
+	if t.Chain == 0 {
+		held = min(held, int64(t.Ahead()))
 	}
 	if held == 0 {
 		return
@@ -99,7 +99,7 @@ func (t *thread) resume(out *prompt.Outcome) {
 	out.Expected = held
 	switch {
 	case out.Usage.Read >= held:
-	case t.chain > 0:
+	case t.Chain > 0:
 		out.Miss = prompt.MissCompaction
 	case !left.Model:
 		out.Miss = prompt.MissModel
@@ -110,14 +110,4 @@ func (t *thread) resume(out *prompt.Outcome) {
 	default: // another process, with a head of its own
 		out.Miss = prompt.MissHead
 	}
-}
-
-// ahead returns the tokens of the context before the round's input; 0 when a layer has
-// since taken out so much that the input has moved.
-func (t *thread) ahead() int32 {
-	entries := t.context.Seal()
-	if t.inputAt == 0 || t.inputAt > len(entries) {
-		return 0
-	}
-	return entries[t.inputAt-1].Cum
 }

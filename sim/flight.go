@@ -68,9 +68,9 @@ func (l *Loop) fly(t *thread, c *call) {
 	if q.Last = c.last; t.replay.automatic {
 		q.Serving = t.serving(c.model, m.name)
 	}
-	event := draws.Event(t.index, t.round, 0, 0)
+	event := draws.Event(t.Index, t.Round, 0, 0)
 	if c.extra != (extra{}) {
-		event = draws.Event(t.index, t.round, 0, 1)
+		event = draws.Event(t.Index, t.Round, 0, 1)
 	}
 	if c.layer >= 0 {
 		event = c.event
@@ -79,7 +79,7 @@ func (l *Loop) fly(t *thread, c *call) {
 	q.Draw = s.draws.Uint64(draws.Eviction, event)
 	lossRate := 0.0
 	if c.layer < 0 {
-		r := t.current()
+		r := t.Current()
 		l.describe(t, m.name, r.Usage.Uncached-int64(r.Tail))
 		t.readHeld(q)
 		lossRate = l.lossRate(t, m.name)
@@ -108,7 +108,7 @@ func (l *Loop) fly(t *thread, c *call) {
 	first, total := l.timed(t, c, &out.Usage)
 	f.thread, f.layer, f.background, f.ticket, f.model = t.id, int32(c.layer), c.background, out.Ticket, c.model
 	f.start, f.source, f.context, f.answer = l.clock.now, l.source(t, c), out.Effective, c.answer
-	f.first, f.own, f.extra = c.layer < 0 && !t.started, c.own, c.extra
+	f.first, f.own, f.extra = c.layer < 0 && !t.Started, c.own, c.extra
 	if f.first {
 		t.resume(out)
 	}
@@ -180,14 +180,14 @@ func (l *Loop) land(i int32) {
 
 // reply appends the response of a round and goes on to the next.
 func (l *Loop) reply(t *thread, f *flight) {
-	r, s := t.current(), t.replay
+	r, s := t.Current(), t.replay
 	t.takeReply()
 	t.showJudge()
 	if s.count.Reasoning > 0 {
 		t.think(r)
 	}
 	t.counted, t.trailing = s.counted(t, f, r.Logged), 0
-	t.lastEnd, t.started, t.idle = l.clock.now, true, true
+	t.LastEnd, t.Started, t.idle = l.clock.now, true, true
 	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted
 	t.rounds++
 	s.user.Ends[s.seat] = s.session.Start + s.now(l.clock.now)
@@ -198,17 +198,17 @@ func (l *Loop) reply(t *thread, f *flight) {
 		l.refresh(t)
 		l.noteFinal(t, h.layer, "after_response", h.do.AfterResponse(&l.turn))
 	}
-	if len(t.hooks.loopEnd) > 0 && t.answered() {
+	if len(t.hooks.loopEnd) > 0 && t.Answered() {
 		for _, h := range t.hooks.loopEnd {
 			l.refresh(t)
 			l.noteFinal(t, h.layer, "end_of_loop", h.do.EndOfLoop(&l.turn))
 		}
 	}
-	l.spawn(t, t.round)
-	t.round++
-	if int(t.round) < len(t.trace.Rounds) {
+	l.spawn(t, t.Round)
+	t.Round++
+	if int(t.Round) < len(t.Trace.Rounds) {
 		l.setTimers(t)
-		l.clock.schedule(l.clock.now+t.current().Wait, eventInput, t.id)
+		l.clock.schedule(l.clock.now+t.Current().Wait, eventInput, t.id)
 		return
 	}
 	l.end(t)
@@ -231,8 +231,8 @@ func (l *Loop) launch(t *thread, layer int) {
 		return
 	}
 	model := l.callModel(t, &in)
-	span := t.context.Seal()[t.context.Len()-1].Chain
-	side.Build(&l.side, t.replay.session.Blocks, &t.context, &t.head, &in)
+	span := t.Context.Seal()[t.Context.Len()-1].Chain
+	side.Build(&l.side, t.replay.session.Blocks, &t.Context, &t.head, &in)
 	entries := l.side.Seal()
 	if excess := int64(l.side.Tokens()) - s.models.of(model).window; excess > 0 && in.Known == nil {
 		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}})

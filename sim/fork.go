@@ -144,12 +144,12 @@ func (s *replay) copyFrom(o *replay, l *Loop) {
 
 // copyFrom makes t the copy of a thread, for a loop that has its session already.
 func (t *thread) copyFrom(o *thread, l *Loop) {
-	context, layers, hooks, deleted, judge := t.context, t.layers, t.hooks, t.deleted, t.judge
+	context, layers, hooks, deleted, judge := t.Context, t.layers, t.hooks, t.deleted, t.judge
 	inbox, mailbox, wakes, missing, carried := t.inbox, t.mailbox, t.wakes, t.missing, t.carried
 	fetched, left := t.fetched, t.left
 	*t = *o // scores are shared: nobody changes them
 	t.replay = l.replays[o.replay.index]
-	context.Become(&o.context, &t.replay.arena)
+	context.Become(&o.Context, &t.replay.arena)
 	layers = layers[:0]
 	for _, layer := range o.layers {
 		layers = append(layers, layer.(copier).Copy())
@@ -161,10 +161,10 @@ func (t *thread) copyFrom(o *thread, l *Loop) {
 		judge.Become(&o.judge)
 	}
 	carried.CopyFrom(&o.carried)
-	t.context, t.layers, t.hooks, t.deleted, t.judge = context, layers, hooks, deleted, judge
+	t.Context, t.layers, t.hooks, t.deleted, t.judge = context, layers, hooks, deleted, judge
 	t.inbox, t.mailbox = append(inbox[:0], o.inbox...), append(mailbox[:0], o.mailbox...)
 	t.wakes, t.missing, t.carried = append(wakes[:0], o.wakes...), append(missing[:0], o.missing...), carried
 	t.fetched, t.left = append(fetched[:0], o.fetched...), append(left[:0], o.left...)
-	t.head.Bind(&t.replay.heads, &t.context, (*behind)(t))
+	t.head.Bind(&t.replay.heads, &t.Context, (*behind)(t))
 	t.verified.pending = maps.Clone(o.verified.pending)
 }

@@ -22,9 +22,9 @@ func laid(t *testing.T, c Config, s *traces.Session) *Loop {
 // the client writes there itself is of no file and has four bytes a token.
 func headTokens(t *testing.T, th *thread, written func(i int) bool) (tokens []int32) {
 	t.Helper()
-	for i := range th.context.Messages() {
-		tokens = append(tokens, th.context.At(i).Tokens)
-		if b := th.context.BlockAt(i); written(i) && (b.Object >= 0 || b.Bytes != 4*b.Tokens) {
+	for i := range th.Context.Messages() {
+		tokens = append(tokens, th.Context.At(i).Tokens)
+		if b := th.Context.BlockAt(i); written(i) && (b.Object >= 0 || b.Bytes != 4*b.Tokens) {
 			t.Errorf("entry %d of the head: %+v", i, b)
 		}
 	}

@@ -3,12 +3,11 @@ package sim
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/google/go-cmp/cmp"
 )
 
 // Tools of servers that are connected from the start are part of the recorded 12,000, of which
@@ -22,7 +21,7 @@ func TestServersToolsFit(t *testing.T) {
 			t.Errorf("%d tokens: %v, a request of %d", tokens, row.Reasons, calls[0].Context)
 		}
 		l := laid(t, c, s)
-		if b := l.threads[0].context.BlockAt(0); b.Tokens != 12_000 || tokens == 3000 && b.Bytes != 36_000 {
+		if b := l.threads[0].Context.BlockAt(0); b.Tokens != 12_000 || tokens == 3000 && b.Bytes != 36_000 {
 			t.Errorf("%d tokens: %d tokens of tools in %d bytes, recorded as 12,000 in 36,000", tokens, b.Tokens, b.Bytes)
 		}
 	}
@@ -31,12 +30,12 @@ func TestServersToolsFit(t *testing.T) {
 // Further tools have four bytes a token, and so has a notice that stands in their place.
 func TestBytesOfEvents(t *testing.T) {
 	l := laid(t, headConfig(t, "none", nil, atRound(2, "tools_change", "700")), threeCalls())
-	if b := l.threads[0].context.BlockAt(0); b.Tokens != 12_700 || b.Bytes != 36_000+4*700 {
+	if b := l.threads[0].Context.BlockAt(0); b.Tokens != 12_700 || b.Bytes != 36_000+4*700 {
 		t.Errorf("%d tokens of tools in %d bytes", b.Tokens, b.Bytes)
 	}
 	l = laid(t, headConfig(t, "none", nil, atRound(2, "output_style", "120")), threeCalls())
-	for i := range l.threads[0].context.Len() {
-		if b := l.threads[0].context.BlockAt(i); b.Kind == prompt.KindAttachment && (b.Tokens != 120 || b.Bytes != 480) {
+	for i := range l.threads[0].Context.Len() {
+		if b := l.threads[0].Context.BlockAt(i); b.Kind == prompt.KindAttachment && (b.Tokens != 120 || b.Bytes != 480) {
 			t.Errorf("a notice of %d tokens in %d bytes", b.Tokens, b.Bytes)
 		}
 	}

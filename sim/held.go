@@ -14,25 +14,25 @@ import (
 
 // alreadyHeld returns the tokens at the head of the round's request that were in the cache by that rule, 0 where it says nothing.
 func (t *thread) alreadyHeld() int32 {
-	s, r := t.replay, t.current()
+	s, r := t.replay, t.Current()
 	if !s.session.Summed || s.hides {
 		return 0
 	}
-	before, behind := t.opening(), t.opening() // what can have been cached of the recorded request, and the same of this one
+	before, behind := t.Opening(), t.Opening() // what can have been cached of the recorded request, and the same of this one
 	switch {
-	case slices.ContainsFunc(t.trace.Events, func(e traces.Event) bool { return e.Round == t.round && e.Kind == traces.EventCompact }):
-		if t.chain == 0 {
+	case slices.ContainsFunc(t.Trace.Events, func(e traces.Event) bool { return e.Round == t.Round && e.Kind == traces.EventCompact }):
+		if t.Chain == 0 {
 			return 0 // the recording compacted here, and this strategy did not
 		}
-	case t.round > 0:
-		u := &t.trace.Rounds[t.round-1].Usage
-		before, behind = u.Input()+u.Output, int64(t.ahead())
+	case t.Round > 0:
+		u := &t.Trace.Rounds[t.Round-1].Usage
+		before, behind = u.Input()+u.Output, int64(t.Ahead())
 	}
 	surplus := r.Usage.Read - before
-	if surplus <= 0 || behind == 0 && t.round > 0 {
+	if surplus <= 0 || behind == 0 && t.Round > 0 {
 		return 0
 	}
-	return int32(min(behind+surplus, int64(t.context.Tokens())))
+	return int32(min(behind+surplus, int64(t.Context.Tokens())))
 }
 
 // readHeld makes the thread's request read what the server held already, and notes the blocks among what it held that no line shows.
@@ -43,7 +43,7 @@ func (t *thread) readHeld(q *prompt.Request) {
 	}
 	q.Shared = max(q.Shared, n)
 	t.unlogged.unsent = nil // what a branch took over from its parent stays the parent's
-	for i := t.inputAt; i < len(q.Entries); i++ {
+	for i := t.InputAt; i < len(q.Entries); i++ {
 		if e := &q.Entries[i]; e.Kind == prompt.KindUnseen {
 			t.unlogged.unsent = append(t.unlogged.unsent, e.Block)
 		}

@@ -16,11 +16,11 @@ import (
 // takeInput appends the input of the round under way to the context, and the client's count of
 // that input to what follows the last response.
 func (l *Loop) takeInput(t *thread) {
-	in := t.current().Input
+	in := t.Current().Input
 	from, to := t.broughtBack()
 	if from == to && len(t.left) == 0 {
-		t.context.AppendRange(prompt.Ref(in.From), prompt.Ref(in.To))
-		t.trailing += t.score().estimate
+		t.Context.AppendRange(prompt.Ref(in.From), prompt.Ref(in.To))
+		t.trailing += t.Score().Estimate
 		return
 	}
 	s := t.replay
@@ -41,10 +41,10 @@ func (l *Loop) takeInput(t *thread) {
 			t.passed && (isBroughtBack(b) || b.Kind == prompt.KindUnseen):
 			continue
 		case b.Kind == prompt.KindUnseen && left > 0: // their part of what no line shows
-			t.context.Add(s.invented(t, prompt.KindUnseen, int32(int64(b.Tokens)*(results-left)/results)))
+			t.Context.Add(s.invented(t, prompt.KindUnseen, int32(int64(b.Tokens)*(results-left)/results)))
 			continue
 		}
-		t.context.Append(prompt.Ref(k))
+		t.Context.Append(prompt.Ref(k))
 		t.trailing += s.estimate(b)
 	}
 	t.left, t.passed = t.left[:0], false
@@ -54,11 +54,11 @@ func (l *Loop) takeInput(t *thread) {
 // and the context has. That the agent made them for that reason is drawn. It reports whether these are all its calls.
 func (l *Loop) leaveOut(t *thread) bool {
 	s := t.replay
-	if t.left = t.left[:0]; s.row.Loop != results.LoopClosed || int(t.round)+1 >= len(t.trace.Rounds) {
+	if t.left = t.left[:0]; s.row.Loop != results.LoopClosed || int(t.Round)+1 >= len(t.Trace.Rounds) {
 		return false
 	}
 	share := l.config.Agent.Refetch.caused(l.config.Profile, s.lean)
-	for _, p := range s.needs.Repeats(t.index, t.round) {
+	for _, p := range s.needs.Repeats(t.Index, t.Round) {
 		if p.Lost && t.judge.Holds(p.Source) && t.drawOf(p.Result, "leave out") < share {
 			t.left = append(t.left, p.Call)
 		}
@@ -66,7 +66,7 @@ func (l *Loop) leaveOut(t *thread) bool {
 	if len(t.left) == 0 {
 		return false
 	}
-	reply := t.current().Reply
+	reply := t.Current().Reply
 	return !slices.ContainsFunc(s.session.Blocks[reply.From:reply.To], func(b prompt.Block) bool {
 		return b.Kind == prompt.KindToolUse && !slices.Contains(t.left, b.Call)
 	})
@@ -75,7 +75,7 @@ func (l *Loop) leaveOut(t *thread) bool {
 // passes reports whether the round under way is left out as a whole. One that answers a person is not: what it says
 // besides is an answer.
 func (l *Loop) passes(t *thread) bool {
-	if t.replay.row.Loop != results.LoopClosed || t.current().Trigger == traces.TriggerPrompt || t.score().Person {
+	if t.replay.row.Loop != results.LoopClosed || t.Current().Trigger == traces.TriggerPrompt || t.Score().Person {
 		return false
 	}
 	t.showJudge()
@@ -85,9 +85,9 @@ func (l *Loop) passes(t *thread) bool {
 // pass goes on to the next round without a call.
 func (l *Loop) pass(t *thread) {
 	t.replay.row.Figures[results.Needs+results.ID(recall.LeftOut)]++
-	l.spawn(t, t.round)
+	l.spawn(t, t.Round)
 	t.passed = true
-	t.round++
+	t.Round++
 }
 
 // leftOut returns the recorded calls of the session that were left out so far.
@@ -98,7 +98,7 @@ func (t *thread) leftTokens() (n int32) {
 	if len(t.left) == 0 {
 		return 0
 	}
-	r := t.current()
+	r := t.Current()
 	for _, b := range t.replay.session.Blocks[r.Reply.From:r.Reply.To] {
 		if slices.Contains(t.left, b.Call) {
 			n += b.Tokens
@@ -109,14 +109,14 @@ func (t *thread) leftTokens() (n int32) {
 
 // takeReply appends the answer to the round under way to the context.
 func (t *thread) takeReply() {
-	reply := t.current().Reply
+	reply := t.Current().Reply
 	for k := reply.From; k < reply.To; k++ {
 		if len(t.left) == 0 {
-			t.context.AppendRange(prompt.Ref(k), prompt.Ref(reply.To))
+			t.Context.AppendRange(prompt.Ref(k), prompt.Ref(reply.To))
 			return
 		}
 		if b := &t.replay.session.Blocks[k]; b.Kind != prompt.KindToolUse || !slices.Contains(t.left, b.Call) {
-			t.context.Append(prompt.Ref(k))
+			t.Context.Append(prompt.Ref(k))
 		}
 	}
 }
@@ -127,9 +127,9 @@ func (t *thread) broughtBack() (from, to int32) {
 	if t.replay.replays {
 		return 0, 0
 	}
-	in := t.current().Input
-	for i := t.event; i < len(t.trace.Events) && t.trace.Events[i].Round <= t.round; i++ {
-		if e := &t.trace.Events[i]; e.Kind == traces.EventCompact && e.Round == t.round {
+	in := t.Current().Input
+	for i := t.Event; i < len(t.Trace.Events) && t.Trace.Events[i].Round <= t.Round; i++ {
+		if e := &t.Trace.Events[i]; e.Kind == traces.EventCompact && e.Round == t.Round {
 			from, to = in.From+e.Absorbed, in.To
 		}
 	}

@@ -150,7 +150,7 @@ func (t *thread) count() int64 {
 
 // gauged reports whether a person sees how full a thread's window is.
 func (l *Loop) gauged(t *thread) bool {
-	return t.replay.gauged && !t.agent()
+	return t.replay.gauged && !t.Agent()
 }
 
 // limitOf returns the limit of a thread's client.
@@ -185,7 +185,7 @@ func (l *Loop) limitOf(t *thread) int64 {
 func (l *Loop) see(t *thread, v *sight) (limit int64) {
 	limit, m := l.limitOf(t), t.replay.models.of(t.model())
 	v.now, v.window, v.maxOutput, v.used = l.clock.now, m.window, m.maxOutput, t.count()
-	v.thread, v.limits, v.blocked = t.index, t.gauge.limits, t.gauge.blocked
+	v.thread, v.limits, v.blocked = t.Index, t.gauge.limits, t.gauge.blocked
 	return limit
 }
 
@@ -259,7 +259,7 @@ const byProgram = "sdk"
 func (l *Loop) block(t *thread) bool {
 	b := t.replay.levels.Block
 	alone := b == BlockCompact && strings.HasPrefix(t.replay.session.Entry, byProgram)
-	if b == BlockOff || b == BlockNone || b == blockClient || t.gauge.blocked || !l.gauged(t) || !alone && t.current().Trigger != traces.TriggerPrompt {
+	if b == BlockOff || b == BlockNone || b == blockClient || t.gauge.blocked || !l.gauged(t) || !alone && t.Current().Trigger != traces.TriggerPrompt {
 		return false
 	}
 	if l.refresh(t); l.turn.Waits {

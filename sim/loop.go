@@ -90,33 +90,33 @@ func (l *Loop) happen(e event) {
 // branch or fork.
 func (l *Loop) start(t *thread) {
 	s := t.replay
-	if !t.forked && t.trace.Kind != traces.ThreadBranch {
-		t.context.AppendRange(prompt.Ref(t.trace.Prefix.From), prompt.Ref(t.trace.Prefix.To))
-		t.ttl = t.head.LayOut()
+	if !t.Forked && t.Trace.Kind != traces.ThreadBranch {
+		t.Context.AppendRange(prompt.Ref(t.Trace.Prefix.From), prompt.Ref(t.Trace.Prefix.To))
+		t.TTL = t.head.LayOut()
 	}
-	if t.trace.Kind != traces.ThreadBranch { // it goes on from its parent's last response
-		t.lastEnd = l.clock.now
+	if t.Trace.Kind != traces.ThreadBranch { // it goes on from its parent's last response
+		t.LastEnd = l.clock.now
 	}
 	s.open++
 	s.user.Live[s.seat] = true
 	l.spawn(t, -1)
-	if len(t.trace.Rounds) == 0 {
+	if len(t.Trace.Rounds) == 0 {
 		l.end(t)
 		return
 	}
-	given := t.context.Len()
+	given := t.Context.Len()
 	for _, h := range t.hooks.starting {
 		l.refresh(t)
 		l.noteFinal(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
 	}
-	for i := given; i < t.context.Len(); i++ {
-		t.trailing += s.estimate(t.context.BlockAt(i))
+	for i := given; i < t.Context.Len(); i++ {
+		t.trailing += s.estimate(t.Context.BlockAt(i))
 	}
-	if t.trace.Kind == traces.ThreadMain {
+	if t.Trace.Kind == traces.ThreadMain {
 		t.head.ShowSections() // nothing was sent so far: the prompt is rendered as things are now
 	}
 	l.setTimers(t)
-	l.clock.schedule(l.clock.now+t.trace.Rounds[0].Wait, eventInput, t.id)
+	l.clock.schedule(l.clock.now+t.Trace.Rounds[0].Wait, eventInput, t.id)
 }
 
 // end ends a thread after its last response.
@@ -126,10 +126,10 @@ func (l *Loop) end(t *thread) {
 		l.noteFinal(t, h.layer, "thread_end", h.do.ThreadEnd(&l.turn))
 	}
 	t.ended = true
-	if p := t.trace.Parent; p >= 0 && t.agent() {
+	if p := t.Trace.Parent; p >= 0 && t.Agent() {
 		parent := &l.threads[t.replay.base+p]
 		parent.running--
-		if t.trace.ParentRound < parent.heard-1 { // the input behind its launch has come without its result
+		if t.Trace.ParentRound < parent.heard-1 { // the input behind its launch has come without its result
 			parent.unread++
 		}
 	}
@@ -148,13 +148,13 @@ func (l *Loop) spawn(t *thread, round int32) {
 		t.child = s.children[c]
 		child := &l.threads[s.base+c]
 		switch {
-		case child.trace.Kind == traces.ThreadBranch:
+		case child.Trace.Kind == traces.ThreadBranch:
 			l.branch(t, child)
-		case child.agent():
+		case child.Agent():
 			t.running++
 			l.fork(t, child)
 		}
-		l.clock.schedule(l.clock.now+child.trace.Delay, eventStart, child.id)
+		l.clock.schedule(l.clock.now+child.Trace.Delay, eventStart, child.id)
 	}
 }
 
@@ -162,31 +162,31 @@ func (l *Loop) spawn(t *thread, round int32) {
 func (l *Loop) fork(parent, child *thread) {
 	for _, h := range child.hooks.forks {
 		l.refresh(child)
-		l.turn.Forked = parent.forked
+		l.turn.Forked = parent.Forked
 		if h.do.Fork(&l.turn) {
 			l.branch(parent, child)
-			child.forked = true
+			child.Forked = true
 			return
 		}
 	}
 }
 
 func (l *Loop) branch(parent, child *thread) {
-	child.context.CopyFrom(&parent.context)
+	child.Context.CopyFrom(&parent.Context)
 	for i, layer := range parent.layers {
 		child.layers[i] = layer.Clone()
 	}
 	child.hooks.bind(child.layers, child.strategy.Bars())
 	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
 	child.thought, child.old = parent.thought, parent.old
-	child.ttl, child.chain, child.unlogged = parent.ttl, parent.chain, parent.unlogged
+	child.TTL, child.Chain, child.unlogged = parent.TTL, parent.Chain, parent.unlogged
 	child.head.Inherit(&parent.head)
 	child.payback = parent.payback
 	if child.replay.needs != nil {
 		child.judge.Inherit(&parent.judge)
 	}
 	child.deleted.copyFrom(&parent.deleted)
-	child.usage, child.serverDeleted, child.lastEnd, child.idle = parent.usage, parent.serverDeleted, parent.lastEnd, parent.idle
+	child.usage, child.serverDeleted, child.LastEnd, child.idle = parent.usage, parent.serverDeleted, parent.LastEnd, parent.idle
 	child.carried.CopyFrom(&parent.carried)
 }
 
@@ -197,14 +197,14 @@ func (l *Loop) input(t *thread) {
 		return
 	}
 	t.idle, t.late = false, false
-	t.inputAt = t.context.Len()
+	t.InputAt = t.Context.Len()
 	l.hear(t)
 	for l.passes(t) {
 		l.pass(t)
 		l.hear(t)
 	}
 	if b, ok := t.head.Notice(); ok {
-		t.context.Add(b)
+		t.Context.Add(b)
 		t.trailing += t.replay.estimate(&b)
 	}
 	l.heed(t)
@@ -216,10 +216,10 @@ func (l *Loop) input(t *thread) {
 
 // hear appends a round's input.
 func (l *Loop) hear(t *thread) {
-	if t.heard++; t.unread > 0 && l.reports(t, t.current()) {
+	if t.heard++; t.unread > 0 && l.reports(t, t.Current()) {
 		t.unread--
 	}
-	if t.event < len(t.trace.Events) {
+	if t.Event < len(t.Trace.Events) {
 		l.forget(t)
 	}
 	t.head.Change(t.replay.now(l.clock.now))
@@ -249,7 +249,7 @@ func (l *Loop) reports(t *thread, r *traces.Round) bool {
 func (l *Loop) ask(t *thread, from int) {
 	for i := from; i < len(t.hooks.before); i++ {
 		h := t.hooks.before[i]
-		if t.barred>>h.layer&1 != 0 && !l.manual(t) {
+		if t.barred>>h.layer&1 != 0 && !t.Manual() {
 			continue
 		}
 		l.refresh(t)
@@ -300,17 +300,6 @@ func (l *Loop) fail(t *thread, layer int, what string) {
 	l.violate(t, "layer %s %s", t.layers[layer].Name(), what)
 }
 
-// manual reports whether a person asked for a compaction before the round: no layer is
-// barred from carrying it out.
-func (l *Loop) manual(t *thread) bool {
-	for i := t.event; i < l.dueEvents(t); i++ {
-		if e := &t.trace.Events[i]; e.Manual && e.Kind == traces.EventCompact {
-			return true
-		}
-	}
-	return false
-}
-
 // conclude takes the final answer of a layer before a request: a failure counts, and a
 // layer that acted bars those that it excludes until the next request.
 func (l *Loop) conclude(t *thread, layer int, out strategies.Outcome) {
@@ -325,12 +314,12 @@ func (l *Loop) conclude(t *thread, layer int, out strategies.Outcome) {
 // send assembles the round's request and hands it to the server, or asks the
 // layers what to do about one that does not fit the window.
 func (l *Loop) send(t *thread) {
-	t.event = l.dueEvents(t)
+	t.Event = t.DueEvents()
 	t.head.Touch()
 	if !t.hinted && l.hints(t) {
 		return
 	}
-	r, s := t.current(), t.replay
+	r, s := t.Current(), t.replay
 	if excess := l.requestTokens(t) + int64(r.Tail) - s.models.of(t.model()).window; excess > 0 {
 		if !t.retried {
 			s.row.Figures[results.Overflows]++
@@ -350,11 +339,11 @@ func (l *Loop) send(t *thread) {
 		return
 	}
 	l.leaveOut(t)
-	t.ttl = t.head.Renew(r)
+	t.TTL = t.head.Renew(r)
 	l.noteLevels(t, true)
 	l.fly(t, &call{
-		layer: -1, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),
-		marks: client.Marks{TTL: t.ttl}, tail: r.Tail, change: t.context.Sent(), model: t.model(),
+		layer: -1, entries: t.Context.Seal(), deletions: t.deleted.resolve(&t.Context),
+		marks: client.Marks{TTL: t.TTL}, tail: r.Tail, change: t.Context.Sent(), model: t.model(),
 		answer: prompt.Answer{Output: int32(r.Usage.Output) - t.leftTokens(), First: r.First, Total: r.Stream},
 	})
 }
@@ -363,9 +352,9 @@ func (l *Loop) send(t *thread) {
 // tokens: what it has deleted from the cached prefix is left out as long as the
 // cache is warm.
 func (l *Loop) requestTokens(t *thread) int64 {
-	n := int64(t.context.Tokens())
-	if len(t.deleted.list) > 0 && t.usage.Input() > 0 && l.clock.now-t.lastEnd <= lifeOf(t.ttl) {
-		t.deleted.resolve(&t.context)
+	n := int64(t.Context.Tokens())
+	if len(t.deleted.list) > 0 && t.usage.Input() > 0 && l.clock.now-t.LastEnd <= lifeOf(t.TTL) {
+		t.deleted.resolve(&t.Context)
 		n -= t.deleted.tokens
 	}
 	return n

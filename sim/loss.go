@@ -19,19 +19,19 @@ import (
 // what it would read of its messages. The first call of a thread has none to lose.
 func (l *Loop) lossRate(t *thread, model string) float64 {
 	p, s := l.config.Profile, t.replay
-	if p == nil || !t.started {
+	if p == nil || !t.Started {
 		return 0
 	}
 	// At prompts Codex drops reasoning, of which no line says how much; prompts of others lose no more than tool results.
-	asked := t.answersPerson() && (!s.automatic || t.codex())
-	c := profile.Case{Automatic: s.automatic, Prompt: asked, Agent: t.agent(), Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round)}
+	asked := t.AnswersPerson() && (!s.automatic || t.codex())
+	c := profile.Case{Automatic: s.automatic, Prompt: asked, Agent: t.Agent(), Gap: l.clock.now - t.LastEnd, Ordinal: int(t.Round)}
 	share, kept := p.Losses.Rate(&c)
 	t.automatic.kept = kept
-	if u := t.automatic.of(t.current().Model); u != nil {
+	if u := t.automatic.of(t.Current().Model); u != nil {
 		share *= servers.LossesBehind(model, u.nothing)
 	}
-	if asked || t.agent() || !agents.ClaudeCode(s.session) {
-		return min(1, share*s.lossTimes(p, t.current(), model))
+	if asked || t.Agent() || !agents.ClaudeCode(s.session) {
+		return min(1, share*s.lossTimes(p, t.Current(), model))
 	}
 	return min(1, share*s.ownTimes(p))
 }
@@ -95,7 +95,7 @@ func (l *Loop) expectLoss(t *thread, model int32, rate float64, u *prompt.Usage)
 // headTokens returns the tokens before the messages of the request under way, up to its
 // breakpoint.
 func (l *Loop) headTokens(t *thread) int64 {
-	at := t.context.Messages() - 1
+	at := t.Context.Messages() - 1
 	if at < 0 {
 		return 0
 	}

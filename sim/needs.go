@@ -26,7 +26,7 @@ const fetchOutput = 80
 // showJudge shows the judge what is new in the context, before a layer edits it.
 func (t *thread) showJudge() {
 	if t.replay.needs != nil {
-		t.judge.Look(&t.context, t.round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]))
+		t.judge.Look(&t.Context, t.Round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]))
 	}
 }
 
@@ -38,7 +38,7 @@ func (l *Loop) judgeNeeds(t *thread) {
 	t.judged = true
 	t.missing = t.missing[:0]
 	t.showJudge()
-	t.judge.Call(t.round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]), t.miss)
+	t.judge.Call(t.Round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]), t.miss)
 }
 
 // miss keeps a need that the context does not have and the recorded context had. Where both lack

@@ -86,7 +86,7 @@ func (l *Loop) openPayback(t *thread, b *strategies.Boundary) {
 	if made.calls > 0 {
 		start = made.start
 	}
-	p := payback{would: made.would, warm: t.started && start-t.lastEnd <= lifeOf(t.ttl)}
+	p := payback{would: made.would, warm: t.Started && start-t.LastEnd <= lifeOf(t.TTL)}
 	p.Saved, p.Calls, p.Usage, p.CallCost = b.Before-b.After, made.calls, made.usage, made.cost
 	if p.warm && len(t.deleted.list) > 0 {
 		p.Saved -= t.deleted.tokens // requests had left them out already

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -137,7 +138,7 @@ func TestBalanceBegins(t *testing.T) {
 		"with deletions":         {minute, summaries{}, 700, true, 8300},
 		"with deletions, cold":   {6 * minute, summaries{}, 700, false, 9000},
 	} {
-		th := &thread{replay: &replay{}, started: true, ttl: prompt.TTL5m, summaries: tc.made}
+		th := &thread{Course: course.Course{Started: true, TTL: prompt.TTL5m}, replay: &replay{}, summaries: tc.made}
 		if tc.deleted > 0 {
 			th.deleted.list, th.deleted.tokens = []prompt.Deletion{{}}, tc.deleted
 		}

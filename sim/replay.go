@@ -353,7 +353,7 @@ func (s *replay) findAnswered() {
 // hasResult reports whether a thread has been given the result of a call, or its
 // parent had been when it branched off.
 func (s *replay) hasResult(t *thread, call int32) bool {
-	at, round := t.index, t.round
+	at, round := t.Index, t.Round
 	for {
 		if r, ok := s.answered[threadCall{at, call}]; ok && r <= round {
 			return true

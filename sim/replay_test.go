@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -54,7 +55,7 @@ func TestResultsSoFar(t *testing.T) {
 		{0, 0, 7, false}, {0, 1, 7, true}, {0, 2, 7, true}, {0, 2, 8, false}, {0, 2, 0, false},
 		{1, 0, 7, true}, {2, 0, 7, false}, {3, 0, 7, false}, {4, 0, 7, false},
 	} {
-		th := &thread{index: tc.thread, round: tc.round}
+		th := &thread{Course: course.Course{Index: tc.thread, Round: tc.round}}
 		if got := s.hasResult(th, tc.call); got != tc.want {
 			t.Errorf("thread %d in round %d has the result of call %d: %v", tc.thread, tc.round, tc.call, got)
 		}

@@ -43,8 +43,8 @@ func TestDeletionsLightenWarmRequests(t *testing.T) {
 		{"before a response", 0, prompt.Usage{}, 8800},
 	} {
 		l, th := onThread(traces.ThreadMain, traces.Round{})
-		th.deleted.add(&th.context, 1)
-		l.clock.now, th.lastEnd, th.usage = 1000*second, 1000*second-tc.gap, tc.usage
+		th.deleted.add(&th.Context, 1)
+		l.clock.now, th.LastEnd, th.usage = 1000*second, 1000*second-tc.gap, tc.usage
 		if got := l.requestTokens(th); got != tc.want {
 			t.Errorf("%s: %d tokens, want %d", tc.what, got, tc.want)
 		}
@@ -59,7 +59,7 @@ func TestTokensOfTheHead(t *testing.T) {
 	if got := l.headTokens(th); got != 7900 {
 		t.Errorf("%d tokens, want 7,900", got)
 	}
-	th.context.Replace(0, 1, nil, prompt.CauseHead)
+	th.Context.Replace(0, 1, nil, prompt.CauseHead)
 	if got := l.headTokens(th); got != 0 {
 		t.Errorf("%d tokens without a head", got)
 	}
@@ -74,9 +74,9 @@ func TestAskedByAPerson(t *testing.T) {
 		{traces.Event{Kind: traces.EventCompact, Manual: true}, true}, {traces.Event{Kind: traces.EventCompact}, false},
 		{traces.Event{Kind: traces.EventMicrocompact, Manual: true}, false}, {traces.Event{Kind: traces.EventCompact, Manual: true, Round: 1}, false},
 	} {
-		l, th := onThread(traces.ThreadMain, traces.Round{})
-		th.trace.Events = []traces.Event{tc.ev}
-		if got := l.manual(th); got != tc.want {
+		_, th := onThread(traces.ThreadMain, traces.Round{})
+		th.Trace.Events = []traces.Event{tc.ev}
+		if got := th.Manual(); got != tc.want {
 			t.Errorf("%+v: %v", tc.ev, got)
 		}
 	}

@@ -343,7 +343,7 @@ type breakObserver interface {
 
 // point returns where a thread is now.
 func (l *Loop) point(t *thread) Point {
-	return Point{Session: t.replay.index, Thread: t.index, Round: t.round, Now: t.replay.now(l.clock.now), Idle: l.clock.now - t.lastEnd}
+	return Point{Session: t.replay.index, Thread: t.Index, Round: t.Round, Now: t.replay.now(l.clock.now), Idle: l.clock.now - t.LastEnd}
 }
 
 // tellAnswer tells the observer, if there is one, what a hook answered.

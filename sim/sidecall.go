@@ -53,7 +53,7 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 		l.markers = l.markers[:0]
 	}
 	answer, err := l.composer.Compose(l.context(), &summarizer.Call{
-		Intent: in, Session: t.replay.session, Thread: t.index, Round: t.round, Context: side, Markers: l.markers,
+		Intent: in, Session: t.replay.session, Thread: t.Index, Round: t.Round, Context: side, Markers: l.markers,
 		Model: m.name, Window: m.window, Draws: t.replay.draws, Event: event, Span: span,
 	})
 	if err != nil && l.err == nil {
@@ -92,5 +92,5 @@ func (s *replay) measure(m *prompt.Measured) {
 
 // event is the stable id of a call that a layer makes at the round under way.
 func (l *Loop) event(t *thread, layer int, ordinal uint8) uint64 {
-	return draws.Event(t.index, t.round, t.hooks.keys[layer], ordinal)
+	return draws.Event(t.Index, t.Round, t.hooks.keys[layer], ordinal)
 }

@@ -16,7 +16,7 @@ func TestWhatACallSends(t *testing.T) {
 	l := laid(t, testConfig(t, "none"), newSession("s").turns(2, 0, 1000).session())
 	th := &l.threads[0]
 	head, first, second := []int32{12_000, 4000, 2000}, []int32{300, 40, 60, 100}, []int32{1000, 40, 60, 100}
-	n := int32(th.context.Len())
+	n := int32(th.Context.Len())
 	for name, tc := range map[string]struct {
 		in   prompt.Intent
 		want []int32
@@ -37,7 +37,7 @@ func TestWhatACallSends(t *testing.T) {
 		"without, up to a call": {prompt.Intent{Strip: prompt.StripThinking, To: 7, Instruction: 1}, slices.Concat(head, []int32{300, 60, 100, 1})},
 	} {
 		var sent prompt.Context
-		side.Build(&sent, th.replay.session.Blocks, &th.context, &th.head, &tc.in)
+		side.Build(&sent, th.replay.session.Blocks, &th.Context, &th.head, &tc.in)
 		var got []int32
 		for i := range sent.Len() {
 			got = append(got, sent.At(i).Tokens)

@@ -12,9 +12,6 @@ import (
 // entryDesktop is the desktop client, which keeps no state when it is closed.
 const entryDesktop = "claude-desktop"
 
-// toolSearch is the tool that loads the descriptions of others.
-const toolSearch = "ToolSearch"
-
 // signs are what the lines of a thread have shown so far of what its client does
 // with the next request.
 type signs struct {
@@ -34,9 +31,9 @@ type signs struct {
 // heed takes from the lines of a round's input what the client did to the
 // request that no line shows, and does it to the context.
 func (l *Loop) heed(t *thread) {
-	u, r := &t.unlogged.signs, t.current()
+	u, r := &t.unlogged.signs, t.Current()
 	u.lost, u.altered, u.applied, u.coming, u.shrunk = false, false, u.coming, 0, false
-	u.thinking.Hear(t.score().Content, r.Signs)
+	u.thinking.Hear(t.Score().Content, r.Signs)
 	if t.replay.profile == nil {
 		return
 	}
@@ -47,21 +44,21 @@ func (l *Loop) heed(t *thread) {
 	}
 	asked := r.Trigger == traces.TriggerPrompt
 	if asked && u.hooked > 0 {
-		i := slices.IndexFunc(t.context.Seal(), func(e prompt.Entry) bool { return e.ID == u.hooked-1 })
+		i := slices.IndexFunc(t.Context.Seal(), func(e prompt.Entry) bool { return e.ID == u.hooked-1 })
 		if i >= 0 && t.rule(profile.RuleHook) {
 			u.altered = true
 			l.alter(t, i)
 		}
 		u.hooked = 0
 	}
-	if (t.round == 1 || t.round == 2) && t.ofTeam() && t.rule(profile.RuleTeam) {
+	if (t.Round == 1 || t.Round == 2) && t.ofTeam() && t.rule(profile.RuleTeam) {
 		u.altered = true
-		l.alter(t, t.context.Messages())
+		l.alter(t, t.Context.Messages())
 	}
-	if r.Signs.Has(traces.SignHook) && u.hooked == 0 && t.inputAt < t.context.Len() {
-		u.hooked = 1 + t.context.At(t.inputAt).ID
+	if r.Signs.Has(traces.SignHook) && u.hooked == 0 && t.InputAt < t.Context.Len() {
+		u.hooked = 1 + t.Context.At(t.InputAt).ID
 	}
-	if asked && t.shrinks() && r.Signs&(traces.SignResume|traces.SignCommand) == 0 {
+	if asked && t.Shrinks() && r.Signs&(traces.SignResume|traces.SignCommand) == 0 {
 		u.shrunk = t.rule(profile.RuleShrink)
 	}
 }
@@ -75,18 +72,7 @@ func (t *thread) rule(r profile.Rule) bool {
 
 // ofTeam reports whether the thread is the conversation of a teammate: another one opened it.
 func (t *thread) ofTeam() bool {
-	return t.trace.Kind == traces.ThreadMain && !t.trace.MidContext && t.trace.Rounds[0].Signs.Has(traces.SignTeam)
-}
-
-// shrinks reports whether the recording's context shrinks before the round and
-// no line says why.
-func (t *thread) shrinks() bool {
-	for i := t.event; i < len(t.trace.Events) && t.trace.Events[i].Round <= t.round; i++ {
-		if t.trace.Events[i].Kind == traces.EventShrink {
-			return true
-		}
-	}
-	return false
+	return t.Trace.Kind == traces.ThreadMain && !t.Trace.MidContext && t.Trace.Rounds[0].Signs.Has(traces.SignTeam)
 }
 
 // otherHead reports whether the client builds another head for the round's
@@ -94,12 +80,12 @@ func (t *thread) shrinks() bool {
 func (l *Loop) otherHead(t *thread, r *traces.Round) bool {
 	u := &t.unlogged
 	switch {
-	case !t.started:
+	case !t.Started:
 		return false
 	case r.Trigger == traces.TriggerPrompt && u.ended && u.ends && t.replay.session.Entry == entryDesktop &&
 		r.Signs&(traces.SignTurnEnd|traces.SignInterrupt) == 0:
 		return t.rule(profile.RuleRestart)
-	case !u.searched && t.score().searched:
+	case !u.searched && t.Score().Searched:
 		u.searched = true
 		return t.rule(profile.RuleToolSearch)
 	}
@@ -109,11 +95,11 @@ func (l *Loop) otherHead(t *thread, r *traces.Round) bool {
 // alter gives the entry at a position another content of the same size: the
 // client sends something else there from now on.
 func (l *Loop) alter(t *thread, i int) {
-	if i < t.context.Len() && t.context.At(i).Form == prompt.FormVerbatim {
+	if i < t.Context.Len() && t.Context.At(i).Form == prompt.FormVerbatim {
 		cause := prompt.CauseHead
-		if t.context.At(i).Kind.Level() == prompt.LevelMessages {
+		if t.Context.At(i).Kind.Level() == prompt.LevelMessages {
 			cause = prompt.CauseEdit
 		}
-		head.Swap(&t.context, i, 0, prompt.DigestString("altered").ExtendInt(uint64(t.round)), cause)
+		head.Swap(&t.Context, i, 0, prompt.DigestString("altered").ExtendInt(uint64(t.Round)), cause)
 	}
 }

@@ -18,7 +18,7 @@ const firstShared = 14_000
 // the prompt in the cache.
 func signed() *sessionBuilder {
 	b := newSession("signs")
-	b.s.Versions, b.s.Tools = []string{"2.1.220"}, append(b.s.Tools, toolSearch)
+	b.s.Versions, b.s.Tools = []string{"2.1.220"}, append(b.s.Tools, "ToolSearch")
 	return b
 }
 

@@ -2,30 +2,21 @@ package sim
 
 import (
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // thread is the running state of one conversation.
 type thread struct {
+	course.Course
 	replay   *replay
-	trace    *traces.Thread
-	scores   []score // by round
-	id       int32   // index into the loop's threads
-	index    int32   // in the session
-	context  prompt.Context
+	id       int32 // index into the loop's threads
 	layers   []strategies.Layer
 	strategy *strategies.Strategy // that the layers are of
 	hooks    hooks
-	round    int32 // the round under way
-	inputAt  int   // position of the first entry of its input
-	event    int   // first recorded event not yet due
-	lastEnd  int64 // end of the last response; the thread's start before the first
-	started  bool  // a response has been received
-	ttl      prompt.TTL
 	child    int32  // first child not yet started, index into loop.children
 	retried  bool   // the request was sent again after a refusal
 	barred   uint64 // layers that are not asked before this request, a bit each
@@ -46,7 +37,6 @@ type thread struct {
 	told      told
 	verified  verified // with Verify
 
-	chain    int // compactions in a row
 	overflow bool
 
 	payback   int32 // 1 + index of the last compaction's balance, 0 for none
@@ -74,7 +64,6 @@ type thread struct {
 	left     []int32   // calls of the answer under way, or of the last one, that are left out
 	passed   bool      // that answer is left out as a whole
 
-	forked bool // began with its parent's context
 	ended  bool // after its last response
 	idle   bool // between a response and the next input
 	hinted bool // the server has hinted at this request
@@ -93,47 +82,36 @@ type thread struct {
 // reset makes t the state of a thread that has not begun, keeping storage.
 func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 	*t = thread{
-		replay: s, trace: &s.session.Threads[i], id: s.base + i, index: i, context: t.context, layers: layers,
-		strategy: s.strategy, scores: t.scores,
+		Course: course.Course{Session: s.session, Trace: &s.session.Threads[i], Index: i, Context: t.Context, Scores: t.Scores},
+		replay: s, id: s.base + i, layers: layers, strategy: s.strategy,
 		hooks: t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], mailbox: t.mailbox[:0], wakes: t.wakes[:0],
 		judge: t.judge, missing: t.missing[:0], automatic: automatic{models: t.automatic.models[:0]},
 		fetched: t.fetched[:0], left: t.left[:0],
 	}
 	if s.needs != nil {
-		t.judge.Reset(s.needs, s.session.Blocks, i, !t.agent(), &s.keeps, s.words)
+		t.judge.Reset(s.needs, s.session.Blocks, i, !t.Agent(), &s.keeps, s.words)
 	}
-	t.scores = s.scores(t.scores[:0], t.trace)
+	t.Prepare(s.estimate)
 	t.deleted.reset()
-	t.context.Reset(s.session.Blocks, &s.arena)
-	t.head.Begin(t.trace, i)
-	t.head.Bind(&s.heads, &t.context, (*behind)(t))
+	t.Context.Reset(s.session.Blocks, &s.arena)
+	t.head.Begin(t.Trace, i)
+	t.head.Bind(&s.heads, &t.Context, (*behind)(t))
 }
 
 // behind is a thread as its head sees it.
 type behind thread
 
-func (t *behind) Round() int32      { return t.round }
-func (t *behind) Started() bool     { return t.started }
+func (t *behind) Round() int32      { return t.Course.Round }
+func (t *behind) Started() bool     { return t.Course.Started }
 func (t *behind) Model() int32      { return (*thread)(t).model() }
 func (t *behind) Tell(tokens int32) { t.inbox = append(t.inbox, tokens) }
-
-// agent reports whether the thread is a sub-agent's.
-func (t *thread) agent() bool {
-	return t.trace.Kind == traces.ThreadAgent || t.trace.Kind == traces.ThreadOrphan
-}
-
-// answered reports whether the response under way calls no tool.
-func (t *thread) answered() bool { return !t.score().Calls }
 
 // model returns the model of the round under way, or of the last one once it has ended.
 func (t *thread) model() int32 {
 	if model, ok := t.head.Switched(); ok {
 		return model
 	}
-	if n := len(t.trace.Rounds); n > 0 {
-		return int32(t.trace.Rounds[min(int(t.round), n-1)].Model)
-	}
-	return 0
+	return int32(t.Recent().Model)
 }
 
 // hooks are the layers of a thread by the hooks they implement, with their
@@ -208,6 +186,3 @@ func implements[T any](list []hook[T], i int, l strategies.Layer) []hook[T] {
 	}
 	return list
 }
-
-// current returns the round under way.
-func (t *thread) current() *traces.Round { return &t.trace.Rounds[t.round] }

@@ -20,15 +20,13 @@ func (l *Loop) refresh(t *thread) {
 		l.host.thread = t
 		l.present(t)
 	}
-	u.Round, u.Trigger = t.round, noRound.Trigger
-	if n := len(t.trace.Rounds); n > 0 {
-		u.Trigger = t.trace.Rounds[min(int(t.round), n-1)].Trigger
-	}
-	u.Running, u.Forked = t.running+t.unread, t.forked
-	u.Gap, u.Now, u.Idle = t.idle, s.now(l.clock.now), l.clock.now-t.lastEnd
-	u.TTL, u.Life, u.Usage, u.Deleted = t.ttl, lifeOf(t.ttl), t.usage, t.serverDeleted
-	u.InputAt = min(t.inputAt, t.context.Len())
-	u.Events = t.trace.Events[t.event:l.dueEvents(t)]
+	recent := t.Recent()
+	u.Round, u.Trigger = t.Round, recent.Trigger
+	u.Running, u.Forked = t.running+t.unread, t.Forked
+	u.Gap, u.Now, u.Idle = t.idle, s.now(l.clock.now), l.clock.now-t.LastEnd
+	u.TTL, u.Life, u.Usage, u.Deleted = t.TTL, lifeOf(t.TTL), t.usage, t.serverDeleted
+	u.InputAt = min(t.InputAt, t.Context.Len())
+	u.Events = t.Due()
 	if len(s.models.list) > 0 {
 		m := s.models.of(t.model())
 		u.Model, u.Reading.Window = m.name, t.replay.heads.Assembly.Variables.AutoWindow(m.window)
@@ -37,15 +35,15 @@ func (l *Loop) refresh(t *thread) {
 			u.Reading.MaxInput = 0 // the limit is of the model's own window
 		}
 		u.Waits, u.Reading.Limit = m.waits, 0
-		if n := len(t.trace.Rounds); n > 0 && len(s.found.List) > 0 {
-			u.Reading.Limit = s.limit(t.trace.Rounds[min(int(t.round), n-1)].At, m.window)
+		if len(s.found.List) > 0 {
+			u.Reading.Limit = s.limit(recent.At, m.window)
 		}
 	}
 	u.Reading.Values[strategies.MeasureClientTokens] = t.counted
 	if s.count.Trailing {
 		u.Reading.Values[strategies.MeasureClientTokens] += s.count.Pad(t.trailing, u.Model)
 	}
-	u.Reading.Values[strategies.MeasureTokens] = int64(t.context.Tokens())
+	u.Reading.Values[strategies.MeasureTokens] = int64(t.Context.Tokens())
 	u.Reading.Values[strategies.MeasureIdle] = u.Idle
 	u.Reading.Values[strategies.MeasureRounds] = t.rounds
 	l.watch(t)
@@ -54,7 +52,7 @@ func (l *Loop) refresh(t *thread) {
 // present sets what stays the same throughout a thread.
 func (l *Loop) present(t *thread) {
 	u, s := &l.turn, t.replay
-	u.Context, u.Blocks = &t.context, s.session.Blocks
+	u.Context, u.Blocks = &t.Context, s.session.Blocks
 	u.Tools, u.Objects = s.session.Tools, s.session.Objects
 	u.Carried = &t.carried
 	if u.Profile = nil; !s.automatic {
@@ -63,11 +61,8 @@ func (l *Loop) present(t *thread) {
 	u.Client = strategies.Client{Agent: s.session.Agent, Version: s.version, Variant: s.session.Variant, Entry: s.session.Entry}
 	u.User = &s.user.User
 	u.Announced, u.Listing, u.PerByte = s.told, s.listing, s.perByte
-	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.trace.Kind, t.index, s.seat, s.session.Start, t.trace.Parent
+	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.Trace.Kind, t.Index, s.seat, s.session.Start, t.Trace.Parent
 }
-
-// noRound stands for the round of a thread that has none.
-var noRound traces.Round
 
 // lifeOf returns how long an entry of a class stays in the cache unused, as
 // documented, ns.
@@ -78,18 +73,9 @@ func lifeOf(ttl prompt.TTL) int64 {
 	return promptcache.DefaultLifetime5m
 }
 
-// dueEvents returns the index after the recorded events of the round.
-func (l *Loop) dueEvents(t *thread) int {
-	i := t.event
-	for i < len(t.trace.Events) && t.trace.Events[i].Round <= t.round {
-		i++
-	}
-	return i
-}
-
 // settle carries out what a hook reported about the context.
 func (l *Loop) settle(t *thread, layer int) {
-	t.inputAt = l.turn.InputAt
+	t.InputAt = l.turn.InputAt
 	if !l.turn.Reported() {
 		return
 	}
@@ -117,11 +103,11 @@ func (l *Loop) settle(t *thread, layer int) {
 		return
 	}
 	row.Figures[results.Compactions]++
-	t.chain++
+	t.Chain++
 	if b.Chained {
 		row.Figures[results.Recompactions]++
 	}
-	row.Most(results.ChainMax, int64(t.chain))
+	row.Most(results.ChainMax, int64(t.Chain))
 	l.openPayback(t, &b)
 	t.rounds, t.behind = 0, 0
 	t.deleted.reset()
@@ -132,7 +118,7 @@ func (l *Loop) settle(t *thread, layer int) {
 		h.do.AfterCompaction(&l.turn)
 		l.startBackgrounds(t, h.layer)
 	}
-	t.inputAt = l.turn.InputAt
+	t.InputAt = l.turn.InputAt
 	if b.Kind == strategies.BoundaryCompact && !b.Replayed && b.After > window {
 		row.Figures[results.FailedCompactions]++ // what must stay does not fit: no success
 	}
@@ -142,8 +128,8 @@ func (l *Loop) settle(t *thread, layer int) {
 // there is no response to take the usage from.
 func (l *Loop) recount(t *thread) {
 	t.counted, t.trailing, t.thought, t.old = 0, 0, 0, 0
-	for i := t.context.Messages(); i < t.context.Len(); i++ {
-		e, b := t.context.At(i), t.context.BlockAt(i)
+	for i := t.Context.Messages(); i < t.Context.Len(); i++ {
+		e, b := t.Context.At(i), t.Context.BlockAt(i)
 		n := t.replay.estimate(b)
 		if e.Form != prompt.FormVerbatim && b.Tokens > 0 {
 			n = n * int64(e.Tokens) / int64(b.Tokens) // it is no longer whole
@@ -180,7 +166,7 @@ func (l *Loop) source(t *thread, c *call) results.Source {
 	case c.layer >= 0:
 		return results.SourceOf(t.called)
 	}
-	return ownSource(t.trace.Kind)
+	return ownSource(t.Trace.Kind)
 }
 
 // ownSource is the source of a conversation's own calls.
@@ -228,8 +214,8 @@ func (h *host) Post(m strategies.Message) {
 	s, from := h.thread.replay, h.thread
 	for i := range s.session.Threads {
 		to := &h.loop.threads[int(s.base)+i]
-		sibling := m.To == strategies.ToSiblings && to != from && to.agent() && to.trace.Parent == from.trace.Parent &&
-			to.started && !to.ended
+		sibling := m.To == strategies.ToSiblings && to != from && to.Agent() && to.Trace.Parent == from.Trace.Parent &&
+			to.Started && !to.ended
 		if m.Tokens <= 0 || !sibling && m.To != int32(i) {
 			continue
 		}
@@ -244,19 +230,19 @@ func (h *host) Post(m strategies.Message) {
 // Draw returns the draw of a layer at the round under way.
 func (h *host) Draw(layer string, ordinal uint8) float64 {
 	t := h.thread
-	event := draws.Event(t.index, t.round, client.DrawKey(layer), ordinal)
+	event := draws.Event(t.Index, t.Round, client.DrawKey(layer), ordinal)
 	return draws.Unit(t.replay.draws.Uint64(draws.Layer, event))
 }
 
 // open delivers the messages that other threads have posted.
 func (l *Loop) open(t *thread) {
-	if t.current().Trigger == traces.TriggerPrompt {
+	if t.Current().Trigger == traces.TriggerPrompt {
 		t.inbox, t.mailbox = append(t.inbox, t.mailbox...), t.mailbox[:0]
 	}
 	for _, tokens := range t.inbox {
 		b := client.Injected(prompt.KindAttachment, "message", tokens)
-		b.Digest = b.Digest.ExtendInt(uint64(t.index)<<32 | uint64(t.round))
-		t.context.Add(b)
+		b.Digest = b.Digest.ExtendInt(uint64(t.Index)<<32 | uint64(t.Round))
+		t.Context.Add(b)
 		t.trailing += t.replay.estimate(&b)
 		t.replay.row.Figures[results.AgentMessages]++
 	}

@@ -74,7 +74,7 @@ func TestWhoReadsAMessage(t *testing.T) {
 		s := &replay{session: session}
 		for i := range l.threads {
 			th := &l.threads[i]
-			th.replay, th.trace, th.started, th.ended = s, &session.Threads[i], i != 4, i == 5
+			th.replay, th.Trace, th.Started, th.ended = s, &session.Threads[i], i != 4, i == 5
 		}
 		(&host{loop: l, thread: &l.threads[1]}).Post(tc.message)
 		for i := range l.threads {

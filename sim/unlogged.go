@@ -90,20 +90,20 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	u, r := &t.unlogged, &l.request
 	r.Variant = t.variant(p)
 	if n := len(r.Markers); p.Switches.Unheld && unheld >= 0 && n > 0 {
-		behind := t.score().behind
+		behind := t.Score().Behind
 		r.Markers[n-1].Shift = -behind
 		r.Unheld = int32(unheld) - behind
 	}
 	// What others keep warm is found from a breakpoint, by a request that begins
 	// as theirs do.
 	shares := len(r.Markers) > 0 && !t.replay.heads.Assembly.Header
-	if shares && p.Switches.Shared && u.shared > 0 && t.current().Model == u.sharedBy && (u.lost || l.expects(t, 1, u.warm.share(t.warmPrior(p), p.Weight))) {
-		r.Shared = int32(min(u.shared, t.opening()))
+	if shares && p.Switches.Shared && u.shared > 0 && t.Current().Model == u.sharedBy && (u.lost || l.expects(t, 1, u.warm.share(t.warmPrior(p), p.Weight))) {
+		r.Shared = int32(min(u.shared, t.Opening()))
 	}
-	if u.shrunk && unheld >= 0 && t.current().Wait <= profile.Life(u.ttl) {
-		r.Shared = max(r.Shared, t.ahead())
+	if u.shrunk && unheld >= 0 && t.Current().Wait <= profile.Life(u.ttl) {
+		r.Shared = max(r.Shared, t.Ahead())
 	}
-	if shares && p.Switches.First && !t.started {
+	if shares && p.Switches.First && !t.Started {
 		r.Shared = max(r.Shared, l.foundFirst(t, p))
 	}
 	if p.Switches.Static {
@@ -128,7 +128,7 @@ func (t *thread) variant(p *profile.Profile) uint32 {
 // warmPrior returns the share of expired calls that find the head of their prompt
 // in the cache, before the thread's own are known.
 func (t *thread) warmPrior(p *profile.Profile) float64 {
-	if t.current().Wait > profile.Life(t.unlogged.ttl) && t.rule(profile.RuleWarm) {
+	if t.Current().Wait > profile.Life(t.unlogged.ttl) && t.rule(profile.RuleWarm) {
 		return surely
 	}
 	return p.Shared.Value
@@ -137,7 +137,7 @@ func (t *thread) warmPrior(p *profile.Profile) float64 {
 // placeStatic moves the breakpoint behind the system prompt to where the static
 // prefix is taken to end.
 func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
-	at := t.context.Messages() - 1
+	at := t.Context.Messages() - 1
 	mark := slices.IndexFunc(l.request.Markers, func(m prompt.Marker) bool { return int(m.Position) == at })
 	if at < 0 || mark < 0 {
 		return
@@ -147,32 +147,15 @@ func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
 	if static == 0 && t.replay.rules.Has(profile.RuleHook) && t.unlogged.shared > 0 {
 		static = t.unlogged.shared + int64(p.OwnSystem.Value)
 	}
-	if static == 0 && t.trace.Kind != traces.ThreadAgent && t.trace.Kind != traces.ThreadOrphan {
+	if static == 0 && t.Trace.Kind != traces.ThreadAgent && t.Trace.Kind != traces.ThreadOrphan {
 		if static = t.replay.static; !l.config.Blind {
 			static = headOf(t.replay.session, static)
 		}
 	}
 	if static > 0 {
-		static = min(static, t.opening())
+		static = min(static, t.Opening())
 		l.request.Markers[mark].Shift = int32(static - laid)
 	}
-}
-
-// opening returns the tokens of the head and of the client's reminders behind it, which stay as they are in every
-// request of a thread. Where one ends and the other begins is an estimate: the most that a static prefix can have.
-func (t *thread) opening() int64 {
-	return openingOf(t.context.Seal())
-}
-
-func openingOf(entries []prompt.Entry) int64 {
-	i := 0
-	for i < len(entries) && (entries[i].Kind.Level() != prompt.LevelMessages || entries[i].Kind == prompt.KindReminder) {
-		i++
-	}
-	if i == 0 {
-		return 0
-	}
-	return int64(entries[i-1].Cum)
 }
 
 // headOf returns the static prefix of a session, tokens, where its version's prefix is static, 0
@@ -197,7 +180,7 @@ func (l *Loop) expects(t *thread, ordinal uint8, share float64) bool {
 	if !l.config.Draw {
 		return share >= 0.5
 	}
-	return draws.Unit(t.replay.draws.Uint64(draws.Unlogged, draws.Event(t.index, t.round, hiddenLayer, ordinal))) < share
+	return draws.Unit(t.replay.draws.Uint64(draws.Unlogged, draws.Event(t.Index, t.Round, hiddenLayer, ordinal))) < share
 }
 
 // learn takes from a call that has ended what it shows about the thread.
@@ -208,7 +191,7 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 	}
 	if l.config.Blind { // of the bill, only for how long the client asked
 		t.unlogged.lasts(r)
-		t.unlogged.thinking.See(t.score().Content)
+		t.unlogged.thinking.See(t.Score().Content)
 		return
 	}
 	if t.replay.automatic {
@@ -220,12 +203,12 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 		l.compare(t, r, profile.Life(u.ttl), miss)
 	}
 	read := r.Usage.Read
-	if !u.known && read >= minShared && !t.trace.MidContext {
+	if !u.known && read >= minShared && !t.Trace.MidContext {
 		u.shared, u.sharedBy = read, r.Model
 	}
-	u.known, u.model, u.left, u.ended = true, r.Model, read+r.Usage.Writes(), t.answered()
+	u.known, u.model, u.left, u.ended = true, r.Model, read+r.Usage.Writes(), t.Answered()
 	u.lasts(r)
-	u.thinking.See(t.score().Content)
+	u.thinking.See(t.Score().Content)
 }
 
 // lasts notes for how long a call wrote.
@@ -242,9 +225,9 @@ func (u *unlogged) lasts(r *traces.Round) {
 func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissClass) {
 	u, read := &t.unlogged, r.Usage.Read
 	acted, replaced := false, miss == prompt.MissHead || u.altered
-	for i := t.event - 1; i >= 0 && t.trace.Events[i].Round == t.round; i-- {
+	for i := t.Event - 1; i >= 0 && t.Trace.Events[i].Round == t.Round; i-- {
 		acted = true
-		replaced = replaced || t.trace.Events[i].Kind != traces.EventShrink
+		replaced = replaced || t.Trace.Events[i].Kind != traces.EventShrink
 	}
 	switch {
 	case r.Wait > life:
@@ -268,8 +251,8 @@ func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissC
 func (l *Loop) hides(t *thread, p *profile.Profile) bool {
 	u, s := &t.unlogged, t.replay.session
 	kind := 0
-	if next := int(t.round) + 1; next < len(t.trace.Rounds) {
-		r := &t.trace.Rounds[next]
+	if next := int(t.Round) + 1; next < len(t.Trace.Rounds) {
+		r := &t.Trace.Rounds[next]
 		kind = kindOf(r)
 		switch {
 		case r.Signs.Has(traces.SignAway):
@@ -305,27 +288,27 @@ func (s *replay) soon(r *traces.Round) bool {
 // conversation with the last response, which it caches, and a question of its own.
 func (l *Loop) hide(t *thread, f *flight) {
 	p := t.replay.profile
-	if p == nil || !p.Switches.Hidden || !t.replay.hides || t.hooks.suggests || !t.unlogged.ended || t.trace.Kind != traces.ThreadMain {
+	if p == nil || !p.Switches.Hidden || !t.replay.hides || t.hooks.suggests || !t.unlogged.ended || t.Trace.Kind != traces.ThreadMain {
 		return
 	}
 	if !l.hides(t, p) {
 		return
 	}
 	t.head.Stamp()
-	entries := t.context.Seal()
+	entries := t.Context.Seal()
 	last := len(entries) - 1
 	if last < 0 || !entries[last].Kind.Assistant() {
 		return
 	}
 	m := t.replay.models.of(f.model)
-	l.markers = t.replay.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.ttl, Head: t.head.Marks(entries)})
+	l.markers = t.replay.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.TTL, Head: t.head.Marks(entries)})
 	if t.replay.heads.Assembly.Variables.Uncached(m.name) {
 		l.markers = l.markers[:0]
 	}
 	l.request = prompt.Request{
 		Thread: uint32(t.id) | hiddenLayer<<24, Owner: t.replay.heads.Owner, Model: m.id, MinTokens: m.minCache,
-		Entries: entries, Markers: l.markers, Deletions: t.deleted.resolve(&t.context), Change: prompt.NoChange,
-		Draw: t.replay.draws.Uint64(draws.Eviction, draws.Event(t.index, t.round, hiddenLayer, 0)),
+		Entries: entries, Markers: l.markers, Deletions: t.deleted.resolve(&t.Context), Change: prompt.NoChange,
+		Draw: t.replay.draws.Uint64(draws.Eviction, draws.Event(t.Index, t.Round, hiddenLayer, 0)),
 	}
 	l.describe(t, m.name, -1)
 	out := t.replay.server.Begin(l.clock.now, &l.request)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -54,7 +55,7 @@ func TestWhatReadsTell(t *testing.T) {
 		{"behind a turn, shrunk", 10_001, 0, unlogged{ended: true}, 0, shrink, told{}},
 		{"amid a turn", 10_001, 0, unlogged{}, 0, nil, told{}},
 	} {
-		th := &thread{trace: &traces.Thread{Events: tc.events}, replay: &replay{session: &traces.Session{}}, round: 3, event: len(tc.events), unlogged: tc.state}
+		th := &thread{Course: course.Course{Session: &traces.Session{}, Trace: &traces.Thread{Events: tc.events}, Round: 3, Event: len(tc.events)}, replay: &replay{session: &traces.Session{}}, unlogged: tc.state}
 		th.unlogged.left = 10_000
 		new(Loop).compare(th, &traces.Round{Wait: tc.wait, Usage: prompt.Usage{Read: tc.read}}, life, tc.miss)
 		u := &th.unlogged
@@ -156,9 +157,9 @@ func onThread(kind traces.ThreadKind, r traces.Round) (*Loop, *thread) {
 		c.Append(prompt.Ref(i))
 	}
 	s := &traces.Session{Start: 1000 * second, Models: []string{"m"}, Threads: []traces.Thread{{Kind: kind, Rounds: []traces.Round{r}}}}
-	t := &thread{trace: &s.Threads[0], replay: &replay{session: s, heads: head.Session{Assembly: new(Assembly)}}, context: *c, inputAt: 2, scores: make([]score, 1)}
+	t := &thread{Course: course.Course{Session: s, Trace: &s.Threads[0], Context: *c, InputAt: 2, Scores: make([]course.Score, 1)}, replay: &replay{session: s, heads: head.Session{Assembly: new(Assembly)}}}
 	l := &Loop{request: prompt.Request{Markers: []prompt.Marker{{Position: 0}, {Position: 1}}}}
-	l.request.Entries = t.context.Seal()
+	l.request.Entries = t.Context.Seal()
 	return l, t
 }
 
@@ -237,7 +238,7 @@ func TestGoesOnFromHistory(t *testing.T) {
 		{"taken out since", 1, traces.Round{Signs: traces.SignTurnEnd}, 4, 0, true},
 	} {
 		_, th := onThread(traces.ThreadMain, tc.round)
-		th.trace.Since, th.inputAt = tc.since, tc.inputAt
+		th.Trace.Since, th.InputAt = tc.since, tc.inputAt
 		if n, goes := th.history(p); n != tc.want || goes != tc.goes {
 			t.Errorf("%s: %d tokens, %v; want %d, %v", tc.what, n, goes, tc.want, tc.goes)
 		}
@@ -265,7 +266,7 @@ func TestForkReadsWhatItCopied(t *testing.T) {
 		{"another model", "2.1.268", other, false},
 	} {
 		_, th := onThread(traces.ThreadMain, traces.Round{})
-		th.trace.Left, th.inputAt, th.replay.version = tc.left, 2, tc.version
+		th.Trace.Left, th.InputAt, th.replay.version = tc.left, 2, tc.version
 		if n, goes := th.history(new(profile.Profile)); goes != tc.goes || goes && n != 8500 {
 			t.Errorf("%s: %d tokens, %v; want 8500 if %v", tc.what, n, goes, tc.goes)
 		}
@@ -289,7 +290,7 @@ func TestDescribed(t *testing.T) {
 	} {
 		l, th := onThread(traces.ThreadMain, traces.Round{Wait: tc.wait})
 		th.replay.profile = &profile.Profile{Switches: profile.Switches{Unheld: tc.held}}
-		th.scores[0].behind, th.unlogged.shrunk, th.started = 40, true, true
+		th.Scores[0].Behind, th.unlogged.shrunk, th.Started = 40, true, true
 		l.describe(th, "m", tc.unheld)
 		r := &l.request
 		if r.Markers[1].Shift != tc.shift || r.Markers[0].Shift != 0 || r.Unheld != tc.without || r.Shared != tc.share {
@@ -348,7 +349,7 @@ func TestLifetimeThatWritesTell(t *testing.T) {
 	c.Profile = &profile.Profile{}
 	l := laid(t, c, newSession("s").turns(2, 0, 1000).session())
 	th := &l.threads[0]
-	th.round = 1
+	th.Round = 1
 	for i, tc := range []struct {
 		usage prompt.Usage
 		want  prompt.TTL

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -17,7 +18,7 @@ var ErrInvariant = errors.New("invariant violated")
 func (l *Loop) violate(t *thread, format string, args ...any) {
 	if l.err == nil {
 		l.failing = t.replay.session
-		l.err = fmt.Errorf("thread %d round %d: %w: %s", t.index, t.round, ErrInvariant, fmt.Sprintf(format, args...))
+		l.err = fmt.Errorf("thread %d round %d: %w: %s", t.Index, t.Round, ErrInvariant, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -65,11 +66,11 @@ func (l *Loop) verify(t *thread, c *call, out *prompt.Outcome) {
 // shows that the server held more.
 func (l *Loop) verifyRead(t *thread, out *prompt.Outcome) {
 	r := &l.request
-	ahead := int64(t.ahead())
+	ahead := int64(t.Ahead())
 	if t.replay.session.Summed {
 		ahead = r.Tokens() // readHeld
 	}
-	within := max(openingOf(r.Entries), min(int64(r.Shared), ahead))
+	within := max(course.OpeningOf(r.Entries), min(int64(r.Shared), ahead))
 	i := len(r.Entries) - 1
 	for i >= 0 && !l.sent[r.Entries[i].Chain] {
 		i--
@@ -118,7 +119,7 @@ func (l *Loop) verifyMessages(t *thread) {
 		if v.first == prompt.KindNone {
 			v.first = e.Kind
 		}
-		b := t.context.Block(e.Block)
+		b := t.Context.Block(e.Block)
 		switch {
 		case b.Call == 0:
 		case e.Kind == prompt.KindToolUse:

@@ -1,4 +1,4 @@
-package sim
+package course
 
 import (
 	"testing"
@@ -10,18 +10,14 @@ import (
 // A prompt that comes with the results of tools answers a person, a command's
 // expansion does not, and a sub-agent answers nobody.
 func TestAnswersPerson(t *testing.T) {
-	s := newSession("s").turns(1, 0, 0).session()
-	b := &sessionBuilder{s: *s}
-	b.round(traces.TriggerToolResult, second, 500)
-	b.block(prompt.KindPrompt, 20)
-	r := &b.s.Threads[0].Rounds[1]
-	r.Input.From, r.Input.To = int32(len(b.s.Blocks))-1, int32(len(b.s.Blocks))
+	s := &traces.Session{Blocks: []prompt.Block{{Kind: prompt.KindPrompt, Tokens: 20}}}
 	at := func(kind traces.ThreadKind, round int32, flags prompt.Flags) bool {
-		b.s.Blocks[len(b.s.Blocks)-1].Flags = flags
-		b.s.Threads[0].Kind = kind
-		s := &replay{session: &b.s}
-		th := thread{replay: s, trace: &b.s.Threads[0], round: round, scores: s.scores(nil, &b.s.Threads[0])}
-		return th.answersPerson()
+		s.Blocks[0].Flags = flags
+		c := Course{Session: s, Round: round, Trace: &traces.Thread{Kind: kind, Rounds: []traces.Round{
+			{Trigger: traces.TriggerPrompt}, {Trigger: traces.TriggerToolResult, Input: traces.Span{To: 1}},
+		}}}
+		c.Prepare(func(*prompt.Block) int64 { return 0 })
+		return c.AnswersPerson()
 	}
 	for _, tc := range []struct {
 		name  string
