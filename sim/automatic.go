@@ -58,7 +58,7 @@ func (t *thread) serving(index int32, model string) prompt.Serving {
 	default:
 		return prompt.Serving{}
 	}
-	best := servers.ServingOf(servers.CallerOf(s.session, t.Current()), model)
+	best := servers.ServingOf(servers.CallerOf(s.session, t.Recent()), model)
 	if fitted, ok := p.Codex.ServingFor(s.session.Agent, model, s.version); ok {
 		fitted.FromStart, fitted.Forgets = best.FromStart, best.Forgets
 		best = fitted

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -145,5 +146,25 @@ func TestWaitInALaterSession(t *testing.T) {
 	}
 	if alone.Figures[results.AddedLatency] == 0 || !near(rows[1].Figures[results.AddedLatency], alone.Figures[results.AddedLatency]) {
 		t.Errorf("%g s of waiting, by itself %g s", rows[1].Figures[results.AddedLatency], alone.Figures[results.AddedLatency])
+	}
+}
+
+// The second turn of a background call may go out when its conversation has answered for the last time: an automatic cache
+// serves it as it served the last call.
+func TestBackgroundCallBehindTheLastAnswer(t *testing.T) {
+	c := written(t, "  - memory-extraction: {turns: 2}\n")
+	c.Profile = codexProfile()
+	c.Server = func(traces.Cache) Server {
+		return promptcache.NewOpenAI(promptcache.OpenAIConfig{Serving: servers.Recorded})
+	}
+	s := newSession("s").looping(2, 1).session()
+	s.Agent, s.Models = traces.AgentCodex, []string{"gpt-5.4"}
+	_, calls := run(t, c, s)
+	turns := callsOf(calls, results.SourceOf("extract_memories"))
+	if len(turns) != 4 {
+		t.Errorf("%d turns of background calls, want 2 behind each of 2 answers", len(turns))
+	}
+	if last := turns[len(turns)-1]; last.Usage.Read == 0 {
+		t.Errorf("the last turn reads nothing of what the turn before it left: %+v", last.Usage)
 	}
 }
