@@ -21,13 +21,14 @@ type clearParams struct {
 	Superseded  bool        `yaml:"superseded" doc:"of results only reads of a file that was read, edited or written again since"`
 	MinBytes    int32       `yaml:"min_bytes" doc:"smaller pieces stay" unit:"bytes" min:"0"`
 	Keep        KeepSet     `yaml:"keep" doc:"messages that stay as they are"`
-	KeepResults int         `yaml:"keep_results" doc:"newest results of these tools that stay" unit:"results" min:"0" off:"0"`
+	KeepResults int         `yaml:"keep_results" doc:"newest results of these tools that stay, and with rounds the rounds that have any" unit:"results" min:"0" off:"0"`
 	Order       clearOrder  `yaml:"order" doc:"which go first where a target stops it: oldest, newest or largest"`
 	Target      float64     `yaml:"target" doc:"share of the trigger's value to come down to, 0…1; 0 to clear all that may be" unit:"share" min:"0" max:"1" off:"0"`
 	Batch       int         `yaml:"batch" doc:"pieces that must have gathered before any is cleared" unit:"pieces" min:"0" off:"0"`
 	MinGain     int64       `yaml:"min_gain" doc:"tokens below which a clearing is not worth it" unit:"tokens" min:"0" off:"0"`
 	MinShare    float64     `yaml:"min_share" doc:"the same, as a share of the tokens that remain, 0…1" unit:"share" min:"0" max:"1" off:"0"`
 	Persist     persistence `yaml:"persist" doc:"always: what was cleared stays cleared; never: each request has a copy of its own, and the trigger measures the history without any clearing; run: the same within a loop, whose last copy stays" off:"always"`
+	Rounds      bool        `yaml:"rounds" doc:"of a round whose results are cleared the response goes too: one message has what stays of the results, which share head" needs:"leave"`
 	Leave       leaveParams `yaml:"leave" doc:"what stays of each piece"`
 	Worth       worthParams `yaml:"worth" doc:"refuses a clearing that does not pay back"`
 }
@@ -77,6 +78,9 @@ func (p *clearParams) Rules() []error {
 	if len(p.What) == 0 {
 		errs = append(errs, spec.Wrong("what", "names nothing to clear"))
 	}
+	if p.Rounds && (slices.Contains(p.What, clearOfInputs) || slices.Contains(p.What, clearOfThinking)) {
+		errs = append(errs, spec.Wrong("rounds", "clears calls and thinking already: what names no others"))
+	}
 	if p.Leave.Share > 0 && p.Leave.Head+p.Leave.Tail > 0 {
 		errs = append(errs, spec.Wrong("leave", "takes share or head and tail"))
 	}
@@ -115,6 +119,7 @@ var (
 // piece is an entry that can be cleared.
 type piece struct {
 	at      int
+	from    int   // first entry of the response that goes with it; at for none
 	left    int32 // tokens that stay
 	gain    int64 // tokens
 	counted int64 // that the client's count falls by, tokens
@@ -169,8 +174,8 @@ func (l *clearing) act(t *Turn, end bool) Outcome {
 		cleared := tokensCleared(t.Context)
 		l.kept = min(l.kept, cleared) // a compaction took what was cleared, too
 		l.hidden = cleared - l.kept
-		t.Reading.add(l.hidden)
-		defer t.Reading.add(-l.hidden)
+		t.Reading.hide(l.hidden)
+		defer t.Reading.hide(-l.hidden)
 	}
 	measured := p.Trigger.Measure >= measureGain
 	switch {
@@ -216,11 +221,13 @@ func (l *clearing) gather(t *Turn) {
 	for i := c.Len() - 1; i >= from; i-- {
 		e, b := c.At(i), c.BlockAt(i)
 		if e.Kind == prompt.KindToolResult && results > 0 && l.tools.has(t, b) {
-			results--
+			if !p.Rounds || c.At(i-1).Kind != prompt.KindToolResult {
+				results--
+			}
 			continue
 		}
 		if i < to && l.eligible(t, i, e, b) {
-			l.add(i, e, b)
+			l.add(c, i)
 		}
 	}
 	slices.Reverse(l.pieces)
@@ -267,13 +274,20 @@ func (l *clearing) eligible(t *Turn, i int, e *prompt.Entry, b *prompt.Block) bo
 }
 
 // add lists an entry if clearing makes it smaller.
-func (l *clearing) add(i int, e *prompt.Entry, b *prompt.Block) {
-	p := &l.params.Leave
+func (l *clearing) add(c *prompt.Context, i int) {
+	p, e, b := &l.params.Leave, c.At(i), c.BlockAt(i)
 	bytes := shownBytes(e, b)
 	if bytes < l.params.MinBytes {
 		return
 	}
-	kept := min(bytes, p.Head+p.Tail)
+	room, from := int64(p.Head), i
+	if l.params.Rounds {
+		if e.Form != prompt.FormVerbatim {
+			return
+		}
+		from, room = l.response(c, i)
+	}
+	kept := min(bytes, int32(room)+p.Tail)
 	if p.Share > 0 {
 		kept = int32(p.Share * float64(b.Bytes))
 	}
@@ -281,9 +295,27 @@ func (l *clearing) add(i int, e *prompt.Entry, b *prompt.Block) {
 	if bytes > 0 {
 		left += int64(e.Tokens) * int64(kept) / int64(bytes)
 	}
-	if gain := int64(e.Tokens) - left; gain > 0 {
-		l.pieces = append(l.pieces, piece{i, int32(left), gain, max(0, int64(bytes-kept)/bytesPerToken-int64(p.Tokens))})
+	gain := tokensBetween(c, from, i+1) - left
+	if gain > 0 {
+		l.pieces = append(l.pieces, piece{i, from, int32(left), gain, max(0, int64(bytes-kept)/bytesPerToken-int64(p.Tokens))})
 	}
+}
+
+// response returns the first entry of the response that goes with the result at a position, which is the position itself unless the
+// result is the first of its round, and the bytes that the results before it leave of the head.
+func (l *clearing) response(c *prompt.Context, at int) (from int, room int64) {
+	from, room = at, int64(l.params.Leave.Head)
+	for from > 0 && c.At(from-1).Kind == prompt.KindToolResult {
+		from--
+		room = max(0, room-bytesAt(c, from))
+	}
+	if from < at {
+		return at, room
+	}
+	for from > 0 && c.At(from-1).Kind.Assistant() {
+		from--
+	}
+	return from, room
 }
 
 // choose leaves in the list what the target asks for, in the order of the parameters.
@@ -314,7 +346,7 @@ func (l *clearing) sum(t *Turn) (gain int64, first int) {
 	first = t.Context.Len()
 	for _, p := range l.pieces {
 		gain += p.gain
-		first = min(first, p.at)
+		first = min(first, p.from)
 	}
 	return gain, first
 }
@@ -331,6 +363,10 @@ func (l *clearing) clear(t *Turn) {
 		form = prompt.FormPointer
 	}
 	for _, r := range l.pieces {
+		for i := r.from; i < r.at; i++ {
+			b.Uncounted += bytesAt(c, i) / bytesPerToken
+			c.SetForm(i, prompt.FormCleared, 0, prompt.CauseEdit)
+		}
 		c.SetForm(r.at, form, r.left, prompt.CauseEdit)
 		b.Uncounted += r.counted
 	}

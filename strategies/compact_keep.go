@@ -16,7 +16,8 @@ type KeepSet struct {
 	PerToken float64   `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
 	Share    float64   `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
 	Window   float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
-	AtPrompt promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the one before, or behind that one; any for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"any"`
+	AtPrompt promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the one before; behind for any message but one among calls that follow each other: all of these stay; any for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"any"`
+	Reach    int       `yaml:"reach" doc:"newest messages among which a prompt is looked for: the newest one ahead of the cut begins what stays" unit:"messages" min:"0" off:"0" needs:"rounds|messages|prompts|tokens|share|window"`
 }
 
 // promptCut is where a cut goes that would part a turn.
@@ -27,7 +28,7 @@ const (
 	cutAnywhere promptCut = iota
 	cutNext               // at the next prompt; where none follows, all stays
 	cutBefore             // at the prompt before
-	cutBehind             // behind the prompt before, which goes
+	cutBehind             // where the calls begin that follow each other, behind a prompt or a response without calls
 )
 
 // Names returns the names used in YAML, by value.
@@ -43,11 +44,16 @@ func (p promptCut) of(c *prompt.Context, body, at, to int) int {
 			}
 		}
 		return body
-	case cutBefore, cutBehind:
+	case cutBefore:
 		for at = min(at, to-1); at > body && c.At(at).Kind != prompt.KindPrompt; at-- {
 		}
-		if k := c.At(at).Kind; p == cutBehind && (k == prompt.KindPrompt || k == prompt.KindSummary) { // a summary took the prompt in
-			at++
+	case cutBehind:
+		for at < to && at > body && holdsCalls(c, at) {
+			before := startOfMessage(c, at-1, body)
+			if !holdsCalls(c, before) {
+				break
+			}
+			at = before
 		}
 	}
 	return at
@@ -96,7 +102,20 @@ func (k *KeepSet) cut(c *prompt.Context, body, to int, window int64) int {
 	if k.Window > 0 {
 		at = max(at, newestWithin(c, body, to, int64(k.Window*float64(window)), tokensBetween))
 	}
-	return k.AtPrompt.of(c, body, at, to)
+	return k.reach(c, body, k.AtPrompt.of(c, body, at, to), to)
+}
+
+// reach returns the newest prompt ahead of a cut among the newest messages that it may reach, or the cut.
+func (k *KeepSet) reach(c *prompt.Context, body, at, to int) int {
+	if k.Reach == 0 {
+		return at
+	}
+	for i := at; i >= body && i < to && countMessages(c, i, to) <= k.Reach; i-- {
+		if c.At(i).Kind == prompt.KindPrompt {
+			return i
+		}
+	}
+	return at
 }
 
 // newestFrom returns the position of the n-th entry from the end that begins something,

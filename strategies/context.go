@@ -99,6 +99,16 @@ func startOfMessage(c *prompt.Context, i, floor int) int {
 	return i
 }
 
+// holdsCalls reports whether the message that begins at position i is a response with calls, or a result.
+func holdsCalls(c *prompt.Context, i int) bool {
+	for j := i; j < c.Len() && (j == i || sameMessage(c, j)); j++ {
+		if k := c.At(j).Kind; k == prompt.KindToolUse || k == prompt.KindToolResult {
+			return true
+		}
+	}
+	return false
+}
+
 // countMessages returns the messages among the entries [from, to), see sameMessage.
 func countMessages(c *prompt.Context, from, to int) int {
 	const answer = -1

@@ -68,7 +68,7 @@ func (t *Turn) measure(m Measure) int64 {
 	case measureMessages:
 		return int64(countMessages(c, Body(c), c.Len()))
 	case measureSince:
-		return tokensBetween(c, max(Body(c), lastSummary(c)+1), c.Len())
+		return tokensBetween(c, max(Body(c), lastSummary(c)+1), c.Len()) + t.Reading.hidden
 	case measurePrompts, measureResults:
 		n := int64(0)
 		for i := Body(c); i < c.Len(); i++ {

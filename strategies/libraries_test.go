@@ -1,0 +1,84 @@
+package strategies
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Two rounds before the newest one go whole. Each response of 30 + 100 tokens goes, and of the result stay 5 tokens and its first 1,600
+// bytes, which are 400 tokens. Two results of one response share these bytes: the first takes 1,200, the second 400. The results alone,
+// without rounds, would keep both responses and 1,600 bytes of each result.
+func TestClearRounds(t *testing.T) {
+	for text, want := range map[string][]int32{
+		"keep: {rounds: 1}":               {500, 30, 100, 405, 30, 100, 100, 300, 405, 30, 100, 2000},
+		"keep: {rounds: 1}, rounds: true": {500, 0, 0, 405, 0, 0, 0, 305, 105, 30, 100, 2000},
+		"keep_results: 2, rounds: true":   {500, 0, 0, 405, 30, 100, 100, 300, 1000, 30, 100, 2000}, // the newest two rounds
+	} {
+		l, k := layer(t, "clear: {trigger: {fixed: 1}, leave: {tokens: 5, head: 1600}, "+text+"}"), newTalk()
+		k.add(prompt.KindText, 30)
+		k.round("Read", "", 1000)
+		k.add(prompt.KindText, 30)
+		one, two := k.use("Read", "", 100).Call, k.use("Read", "", 100).Call
+		k.add(prompt.KindToolResult, 300).Call = one
+		k.add(prompt.KindToolResult, 1000).Call = two
+		k.add(prompt.KindText, 30)
+		k.round("Read", "", 2000)
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		if got := k.sizes(3); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		if got := k.sizes(3); !slices.Equal(got, want) {
+			t.Errorf("%q: a second pass makes %v of %v", text, got, want)
+		}
+	}
+}
+
+// Two prompts with a response without calls between them: 3 messages of a loop's calls take in all its calls, 7 end at the response, 8 at a
+// prompt. A prompt that 5 or 9 messages reach begins what stays.
+func TestCutBehindCalls(t *testing.T) {
+	k := rounds(2, 900)
+	k.add(prompt.KindText, 20)
+	k.add(prompt.KindPrompt, 10)
+	k.round("Read", "", 900)
+	k.round("Read", "", 900)
+	end := k.Context.Len()
+	second := slices.Index(k.sizes(0), 10)
+	for text, want := range map[string]int{
+		"{messages: 3, at_prompt: behind}":            second + 1,
+		"{messages: 3, at_prompt: behind, reach: 4}":  second + 1,
+		"{messages: 3, at_prompt: behind, reach: 5}":  second,
+		"{messages: 5, at_prompt: behind}":            second,
+		"{messages: 6, at_prompt: behind}":            second - 1,
+		"{messages: 6, at_prompt: behind, reach: 9}":  second - 1,
+		"{messages: 7, at_prompt: behind}":            4,
+		"{messages: 7, at_prompt: behind, reach: 11}": 3,
+		"{messages: 7, reach: 11}":                    3,
+	} {
+		l := layer(t, "truncate-oldest: {trigger: {fixed: 1}, keep: "+text+"}").(*truncate)
+		if got := l.params.Keep.cut(k.Context, 3, end, 200_000); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}
+
+// A prompt of 500 and rounds of 1,100, a head of 18,000 that does not count; from 3,500 tokens on all results but the newest go. Kept, the
+// third and the fifth request clear (3,800, and 500 + 500 + 3,000); a copy for each request measures the history whole from the third on.
+func TestClearACopyMeasuredBehindTheHead(t *testing.T) {
+	for text, want := range map[string][]int{"": {3, 5}, ", persist: never": {3, 4, 5, 6}} {
+		l, k := layer(t, "clear: {trigger: {measure: since, fixed: 3500}, keep_results: 1, leave: {tokens: 0}"+text+"}"), newTalk()
+		var done []int
+		for i := range 6 {
+			k.round("Read", "", 1000)
+			if l.(BeforeRequest).BeforeRequest(&k.Turn).Verdict == Done {
+				done = append(done, 1+i)
+			}
+			k.Boundary()
+		}
+		if !slices.Equal(done, want) {
+			t.Errorf("%q: requests %v clear, want %v", text, done, want)
+		}
+	}
+}
