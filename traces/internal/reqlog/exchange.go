@@ -80,6 +80,7 @@ type call struct {
 	asked  bool   // the request is known
 	told   bool   // the response is known
 	failed bool
+	same   prompt.Digest // of times, request and response, which stand for the id that neither has; zero with an id or without times
 }
 
 // paths are the paths of interfaces that are known.
@@ -113,10 +114,15 @@ func (f *file) add(line int, x *exchange) bool {
 	r := &assembly.Request{Place: assembly.Place{Source: f.File, Line: int32(line)}, ID: first(x.ID), Session: first(x.Task), Whole: true}
 	r.Start, r.End = f.Moment(line, []byte(first(x.Start, x.Request.time))), f.Moment(line, []byte(first(x.End, x.Late, x.Response.time)))
 	c := &call{half: r.ID, Request: r}
-	f.ask(c, assembly.Inner(ask, &f.scratch[0]))
+	ask = assembly.Inner(ask, &f.scratch[0])
+	f.ask(c, ask)
 	status, _ := strconv.Atoi(first(x.Status, x.Response.status))
 	c.failed = status >= 400
-	c.hear(f.Response(assembly.Inner(answer, &f.scratch[1])))
+	answer = assembly.Inner(answer, &f.scratch[1])
+	c.hear(f.Response(answer))
+	if c.ID == "" && c.asked && c.told && (c.Start > 0 || c.End > 0) {
+		c.same = prompt.DigestBytes(ask).Extend(prompt.DigestBytes(answer)).ExtendInt(uint64(c.Start)).ExtendInt(uint64(c.End))
+	}
 	f.Keep(c.Reply...)
 	posted := cmp.Or(first(x.Method, x.Request.method), "POST") == "POST" // others look at what is there
 	switch known := paths.MatchString(path); {

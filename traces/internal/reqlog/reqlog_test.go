@@ -259,6 +259,28 @@ func TestConversations(t *testing.T) {
 	}
 }
 
+// Calls without an id count once where their lines stand there again, in one file or in two, and each time where any time differs:
+// the same request may be sent again.
+func TestRepeatedWithoutID(t *testing.T) {
+	log := strings.NewReplacer(`"id":"m1",`, "", `"id":"m2",`, "").Replace(forms["bodies"](conversation())["a.jsonl"])
+	later := strings.ReplaceAll(log, `000,"request"`, `001,"request"`) // a millisecond
+	for what, files := range map[string]map[string]string{
+		"one file": {"a.jsonl": log + log}, "two files": {"a.jsonl": log, "b.jsonl": log},
+	} {
+		c := agenttest.Read(t, Describe(), files)
+		if len(c.Sessions) != 1 || c.Sessions[0].NumCalls() != 2 || !strings.Contains(fmt.Sprint(c.Problems, c.Sessions[0].Problems), "2 calls are told a second time, without an id") {
+			t.Errorf("%s: %d sessions, problems %v", what, len(c.Sessions), c.Problems)
+		}
+	}
+	calls := 0
+	for _, s := range agenttest.Read(t, Describe(), map[string]string{"a.jsonl": log + later}).Sessions {
+		calls += s.NumCalls()
+	}
+	if calls != 4 {
+		t.Errorf("%d calls of four that end at other times", calls)
+	}
+}
+
 func TestBadInput(t *testing.T) {
 	whole := forms["claude-trace"](conversation())["a.jsonl"]
 	first, second, _ := strings.Cut(whole, "\n")

@@ -3,18 +3,28 @@ package reqlog
 import (
 	"cmp"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
-// whole returns the calls of some files, with halves put together.
+// whole returns the calls of some files, with halves put together. A call without an id that comes again, in one file or several,
+// with the same times, request and response is one.
 func whole(files []*file) (list []*call) {
-	halves := map[string]*call{}
+	halves, seen := map[string]*call{}, map[prompt.Digest]bool{}
 	for _, f := range files {
 		if f.others > 0 && len(f.calls) == 0 {
 			f.Problems.Add(f.Name, 0, "none of its %d exchanges is a call of a model that was answered", f.others)
 		}
+		again, line := 0, 0
 		for _, c := range f.calls {
+			if !c.same.IsZero() {
+				if seen[c.same] {
+					again, line = again+1, cmp.Or(line, int(c.Line))
+					continue
+				}
+				seen[c.same] = true
+			}
 			c.Session, c.Nth = cmp.Or(c.Session, f.Stem()), len(list)
 			if o := halves[c.half]; c.half != "" && o != nil && o.asked != c.asked && o.told != c.told {
 				o.join(c)
@@ -22,6 +32,9 @@ func whole(files []*file) (list []*call) {
 			}
 			halves[c.half] = c
 			list = append(list, c)
+		}
+		if again > 0 {
+			f.Problems.Add(f.Name, line, "%d calls are told a second time, without an id and with the same times, request and response; each counts once", again)
 		}
 		f.calls = nil
 	}
