@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -50,8 +51,8 @@ func TestBoundOfThresholds(t *testing.T) {
 
 // The bound looks at a session alone.
 func TestBoundRefusesSharedCaches(t *testing.T) {
-	p := Plan{Registry: registry(t), Prices: prices(t), Design: expand(t, boundText+"sessions: {cohort: all}\n")}
-	if _, err := p.Run(t.Context(), samples(t)); err == nil || !strings.Contains(err.Error(), "sessions.cohort") {
+	p := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: expand(t, boundText+"sessions: {cohort: all}\n")}
+	if _, err := p.Run(t.Context(), scenariostest.Samples(t)); err == nil || !strings.Contains(err.Error(), "sessions.cohort") {
 		t.Errorf("error %v, want one that names sessions.cohort", err)
 	}
 }
@@ -90,7 +91,7 @@ func TestInterruptedBound(t *testing.T) {
 			breakSession(t, corpus.Sessions[0])
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		p := Plan{Registry: registry(t), Prices: prices(t), Design: expand(t, boundText+"profile: none\n")}
+		p := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: expand(t, boundText+"profile: none\n")}
 		p.Done = func(finished, total int) {
 			if finished == total {
 				stop()

@@ -39,7 +39,7 @@ func (p *Plan) Keep(corpus *traces.Corpus, calls bool) error {
 	if err != nil || len(d.Cells) > 2*results.ForemostCells {
 		return err
 	}
-	p.kept = newFollower(d, withCalls(corpus))
+	p.kept = newFollower(d, corpus.WithCalls())
 	if calls {
 		p.record = p.kept.record
 	}
@@ -55,7 +55,7 @@ func (p *Plan) Follow(
 	if err != nil {
 		return nil, nil, err
 	}
-	names, sessions := run.Foremost(anyCell), withCalls(corpus)
+	names, sessions := run.Foremost(anyCell), corpus.WithCalls()
 	kept := p.kept
 	if kept == nil {
 		few := *d
@@ -141,7 +141,7 @@ func (f *follower) of(names []string, run *results.Run, sessions []*traces.Sessi
 // what is simulated.
 func (p *Plan) Billed(corpus *traces.Corpus) (results.CellCalls, error) {
 	list := results.CellCalls{Cell: results.StrategyBilled}
-	for _, s := range longest(withCalls(corpus)) {
+	for _, s := range longest(corpus.WithCalls()) {
 		whole, err := s.Load()
 		if err != nil {
 			return list, fmt.Errorf("calls of the bill: %w", err)

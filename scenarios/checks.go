@@ -43,6 +43,19 @@ func (p *Plan) check(d *Design, sessions []*traces.Session, seen *survey) error 
 	return errors.Join(append(errs, p.checkEvents(d, sessions), checkWindows(d, seen.windows))...)
 }
 
+// CheckCells returns what is wrong with the thresholds of each cell at the windows of sessions, nil where nothing is.
+func (p *Plan) CheckCells(cells []Cell, sessions []*traces.Session) []error {
+	w := windows{}
+	for _, s := range sessions {
+		w.add(windowsOf(s, p.Prices))
+	}
+	errs := make([]error, len(cells))
+	for i := range cells {
+		errs[i] = checkWindows(&Design{Cells: cells[i : i+1]}, w)
+	}
+	return errs
+}
+
 // checkWindows reports all thresholds at or above the largest window of the
 // sessions. Where a scenario sets the window itself, expansion has already
 // checked them.

@@ -30,6 +30,24 @@ func (p *Plan) Config(strategy string, assignments []string) (sim.Config, error)
 	return p.config(cell)
 }
 
+// Configs returns what a loop needs to simulate one strategy under each of several sets of assignments. Sets that change the
+// strategy alone share what surrounds it.
+func (p *Plan) Configs(strategy string, sets [][]string) ([]sim.Config, error) {
+	configs := make([]sim.Config, len(sets))
+	around := surroundings()
+	for i, set := range sets {
+		cell, err := p.cell(strategy, set)
+		if err == nil {
+			configs[i], err = p.config(cell)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", strings.Join(set, " "), err)
+		}
+		configs[i].Around = around(cell.Scenario)
+	}
+	return configs, nil
+}
+
 // cell returns the one cell of a strategy with assignments.
 func (p *Plan) cell(strategy string, assignments []string) (*Cell, error) {
 	d, err := p.expand("strategy", []string{strategy}, assignments)

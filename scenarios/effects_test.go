@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -16,7 +17,7 @@ import (
 // assigned returns the cells of strategies under assignments; false when these contradict each other.
 func assigned(t testing.TB, strategies string, set ...string) (*Design, bool) {
 	t.Helper()
-	f, err := Parse(registry(t), []byte("strategies: ["+strategies+"]\n"), "t.yaml")
+	f, err := Parse(scenariostest.Registry(t), []byte("strategies: ["+strategies+"]\n"), "t.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func assigned(t testing.TB, strategies string, set ...string) (*Design, bool) {
 // cellRows returns the rows of cells. Where cells that follow each other have the same rows, it returns the rows once.
 func cellRows(t testing.TB, d *Design, c *traces.Corpus) [][]*results.Row {
 	t.Helper()
-	p := Plan{Registry: registry(t), Prices: prices(t), Design: d}
+	p := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}
 	run, err := p.Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +127,7 @@ func TestSettingsReachTheRun(t *testing.T) {
 		"strategies: [none]\n":                          "events: [{at: {round: 2}, do: skill, value: 9}]\n",
 		hinted:                                          "server: {hint_at: 9000}\n",
 	} {
-		c := samples(t, "short-fix")
+		c := scenariostest.Samples(t, "short-fix")
 		if cmp.Equal(cellRows(t, expand(t, text), c), cellRows(t, expand(t, text+with), c)) {
 			t.Errorf("%q changes nothing", text+with)
 		}
@@ -166,7 +167,7 @@ func TestUnmetSettingsChangeNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	corpora, tried := []*traces.Corpus{samples(t, "short-fix"), asCodex(samples(t, "short-fix"))}, 0
+	corpora, tried := []*traces.Corpus{scenariostest.Samples(t, "short-fix"), asCodex(scenariostest.Samples(t, "short-fix"))}, 0
 	rapid.Check(t, func(r *rapid.T) {
 		if tried++; tried > 40 && !t.Failed() {
 			return // a try takes a tenth of a second
@@ -198,7 +199,7 @@ func TestUnmetSettingsChangeNothing(t *testing.T) {
 // What a tag needs exists: a parameter beside it or of the scenario, a layer, or a
 // parameter of a layer.
 func TestNeedsLeadToParameters(t *testing.T) {
-	r := registry(t)
+	r := scenariostest.Registry(t)
 	check := func(v any, prefix string) {
 		spec.Fields(v, func(f *spec.Field) {
 			for need := range strings.SplitSeq(needsOf(v, prefix, f.Path), "|") {

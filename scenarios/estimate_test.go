@@ -4,15 +4,16 @@ import (
 	"context"
 	"testing"
 
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Charts take their calls from the recorded cell and from the cheapest other cells, as many calls
 // as the rows count.
 func TestCallsOfForemostCells(t *testing.T) {
-	corpus := samples(t, "long-refactor")
+	corpus := scenariostest.Samples(t, "long-refactor")
 	d := expand(t, "schema: 1")
-	plan := Plan{Registry: registry(t), Prices: prices(t), Design: d}
+	plan := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}
 	run, err := plan.Run(context.Background(), corpus)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +36,7 @@ func TestCallsOfForemostCells(t *testing.T) {
 
 // A single strategy with changes, as sim explain takes it.
 func TestConfig(t *testing.T) {
-	plan := Plan{Registry: registry(t), Prices: prices(t), Seed: 3, Window: 500_000}
+	plan := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Seed: 3, Window: 500_000}
 	c, err := plan.Config("auto-compact/155k", []string{"full-compact.breaker=7", "server.lookback=5"})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,7 @@ func TestConfig(t *testing.T) {
 
 func BenchmarkExpand(b *testing.B) {
 	text := []byte("strategies: [{preset: auto-compact/167k, set: {full-compact.trigger.fixed: {from: 60000, to: 159000, step: 1000}}}]\nserver: {lookback: [20, 21]}")
-	r := registry(b)
+	r := scenariostest.Registry(b)
 	for b.Loop() {
 		f, err := Parse(r, text, "b.yaml")
 		if err != nil {

@@ -48,6 +48,44 @@ type Cell struct {
 // ParamNames returns the names of Params in their order.
 func (c *Cell) ParamNames() []string { return slices.Clone(c.names) }
 
+// Rename names a cell by a text and the values of its parameters, given as name and value.
+func (c *Cell) Rename(base string, params ...[2]string) {
+	c.Name, c.Params, c.names = base+join(params), map[string]string{}, nil
+	for _, p := range params {
+		c.Params[p[0]], c.names = p[1], append(c.names, p[0])
+	}
+}
+
+// Axis is a swept parameter.
+type Axis struct {
+	Path   string   // for File.Assign
+	Name   string   // in cells
+	Values []string // as the scenario writes them
+}
+
+// Axes returns the swept parameters that a strategy of the design depends on, the parameters of its layers first. For "" it returns
+// the parameters of what surrounds the strategies.
+func (d *Design) Axes(strategy string) (list []Axis) {
+	hears := func(string) bool { return strategy == "" }
+	for _, e := range d.entries {
+		if e.name != strategy {
+			continue
+		}
+		for _, a := range e.axes {
+			list = append(list, Axis{"strategies." + e.name + "." + a.Path, e.short[a.Path], slices.Clone(a.Texts)})
+		}
+		if i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name == strategy }); i >= 0 {
+			hears = d.Cells[i].hears
+		}
+	}
+	for _, a := range d.axes {
+		if hears(a.Path) {
+			list = append(list, Axis{a.Path, a.Path, slices.Clone(a.Texts)})
+		}
+	}
+	return list
+}
+
 // labels returns the labels of the axes in charts, by the axes' names in cells.
 func (d *Design) labels() map[string]string {
 	labels := map[string]string{}
@@ -81,9 +119,16 @@ type variant struct {
 // reported at once, with file and line.
 func (f *File) Expand() (*Design, error) { return f.expand(nil) }
 
-// with returns the design under assignments to what surrounds its strategies, which are not read again.
-func (d *Design) with(assignments []string) (*Design, error) {
-	f := d.file.clone()
+// First returns the design with the first value of every axis. A search takes the other values from the file.
+func (f *File) First() (*Design, error) {
+	own := f.Clone()
+	own.first = true
+	return own.Expand()
+}
+
+// With returns the design under assignments to what surrounds its strategies, which are not read again.
+func (d *Design) With(assignments []string) (*Design, error) {
+	f := d.file.Clone()
 	for _, a := range assignments {
 		if err := f.Assign(a); err != nil {
 			return nil, err
@@ -96,7 +141,7 @@ func (d *Design) with(assignments []string) (*Design, error) {
 func (f *File) expand(entries []*entry) (*Design, error) {
 	x := &expansion{file: f, registry: f.registry}
 	x.tree = f.tree.Copy() // expanding chooses values; the file stays as it is
-	d := &Design{tree: x.tree, file: f.clone(), entries: entries}
+	d := &Design{tree: x.tree, file: f.Clone(), entries: entries}
 	x.checker = &spec.Checker{Tree: x.tree}
 	x.checker.Check(x.tree.Root, Scenario{}, "")
 	x.errs = append(x.errs, x.checker.Errs...)
@@ -318,18 +363,14 @@ func (x *expansion) product(d *Design, around []variant) {
 // newCell returns a cell with the parameters that it depends on. A cell that
 // draws nothing runs under one seed.
 func newCell(name string, strategy *strategies.Strategy, v, around *variant) Cell {
-	c := Cell{Strategy: strategy, Params: map[string]string{}, Scenario: around.scenario}
+	c := Cell{Strategy: strategy, Scenario: around.scenario}
 	params := slices.Clone(v.params)
 	for _, p := range around.params {
 		if c.hears(p[0]) {
 			params = append(params, p)
 		}
 	}
-	for _, p := range params {
-		c.Params[p[0]] = p[1]
-		c.names = append(c.names, p[0])
-	}
-	c.Name = name + join(params)
+	c.Rename(name, params...)
 	return c
 }
 

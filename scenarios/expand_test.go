@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -160,7 +161,7 @@ server: {lookback: [1, 20], lifetime_5m: [5m, 10m]}
 
 func TestErrors(t *testing.T) {
 	datadriven.RunTest(t, "testdata/errors", func(t *testing.T, td *datadriven.TestData) string {
-		f, err := Parse(registry(t), []byte(td.Input), "t.yaml")
+		f, err := Parse(scenariostest.Registry(t), []byte(td.Input), "t.yaml")
 		if err == nil {
 			for _, arg := range td.CmdArgs {
 				if e := f.Assign(arg.Key + "=" + strings.Join(arg.Vals, ",")); e != nil {
@@ -184,8 +185,8 @@ func rowsOf(t *testing.T, text string) string {
 
 func run(t *testing.T, d *Design) *results.Run {
 	t.Helper()
-	plan := Plan{Registry: registry(t), Prices: prices(t), Design: d}
-	r, err := plan.Run(context.Background(), samples(t, "long-refactor"))
+	plan := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}
+	r, err := plan.Run(context.Background(), scenariostest.Samples(t, "long-refactor"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +249,7 @@ func rowLines(text string) string {
 
 // Expanding leaves the file as it is.
 func TestExpandTwice(t *testing.T) {
-	f, err := Parse(registry(t), []byte("strategies: [{preset: auto-compact/167k, set: {full-compact.breaker: [0, 1]}}]\nseed: [1, 2]"), "t.yaml")
+	f, err := Parse(scenariostest.Registry(t), []byte("strategies: [{preset: auto-compact/167k, set: {full-compact.breaker: [0, 1]}}]\nseed: [1, 2]"), "t.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +272,7 @@ func TestExpandTwice(t *testing.T) {
 
 // A date of prices is an axis, of the bill too.
 func TestDatesOfPrices(t *testing.T) {
-	f, err := Parse(registry(t), []byte("strategies: [none]\nprices: {at: [call, 2026-03-20]}"), "t.yaml")
+	f, err := Parse(scenariostest.Registry(t), []byte("strategies: [none]\nprices: {at: [call, 2026-03-20]}"), "t.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,4 +332,54 @@ seed: [1, 18446744073709551615]
 			}
 		})
 	}
+}
+
+// The strategies of a design that are read once are the same cells under new settings as those read again.
+func TestDesignWith(t *testing.T) {
+	parse := func() *File {
+		f, err := Parse(scenariostest.Registry(t), []byte("strategies: [none, {name: x, layers: [{full-compact: {trigger: {fixed: 160000}}}]}, {preset: mux, set: {full-compact.breaker: [0, 2]}}, own]\nserver: {lookback: [20, 21]}"), "a.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	settings := []string{"client.window=180000", "server.name=openai", "client.env.CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50"}
+	f := parse()
+	before, err := f.Expand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range settings {
+		if err := f.Assign(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := f.Expand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := before.With(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text(t, want) != text(t, got) || !slices.Equal(cellNames(want), cellNames(got)) {
+		t.Errorf("%v\n%s\nwant %v\n%s", cellNames(got), text(t, got), cellNames(want), text(t, want))
+	}
+	for i := range want.Cells {
+		if a, b := want.Cells[i].Strategy, got.Cells[i].Strategy; !a.Same(b) && a.Name != "none" && a.Name != results.StrategyOwn {
+			t.Errorf("%s is another strategy", want.Cells[i].Name)
+		}
+	}
+	if _, err := before.With([]string{"client.window=150000"}); err == nil || !strings.Contains(err.Error(), "client.window 150000") {
+		t.Errorf("a window below the level of a strategy: %v", err)
+	}
+}
+
+func text(t *testing.T, d *Design) string {
+	t.Helper()
+	b, err := d.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

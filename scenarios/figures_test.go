@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
@@ -154,7 +155,7 @@ func (f *claimFile) try(t *testing.T, assignments ...string) *trial {
 	t.Helper()
 	r := &trial{calls: map[string][]results.CallRecord{}}
 	r.err = func() error {
-		file, err := Parse(registry(t), f.scenario, f.name+".yaml")
+		file, err := Parse(scenariostest.Registry(t), f.scenario, f.name+".yaml")
 		if err != nil {
 			return err
 		}
@@ -167,7 +168,7 @@ func (f *claimFile) try(t *testing.T, assignments ...string) *trial {
 		if err != nil {
 			return err
 		}
-		priced, err := prices(t).WithAliases(d.Scenario.Prices.As)
+		priced, err := scenariostest.Prices(t).WithAliases(d.Scenario.Prices.As)
 		if err != nil {
 			return err
 		}
@@ -176,7 +177,7 @@ func (f *claimFile) try(t *testing.T, assignments ...string) *trial {
 			return err
 		}
 		plan := Plan{
-			Registry: registry(t), Prices: priced, Design: d, Workers: 1, Strict: true, Verify: true,
+			Registry: scenariostest.Registry(t), Prices: priced, Design: d, Workers: 1, Strict: true, Verify: true,
 			record: func(cell string, c *results.CallRecord) { r.calls[cell] = append(r.calls[cell], *c) },
 		}
 		r.run, r.chains, err = plan.Chains(t.Context(), corpus)

@@ -66,8 +66,11 @@ func newFile(registry *strategies.Registry, s Scenario) (*File, error) {
 	return &File{registry: registry, tree: &spec.Tree{Name: "scenario", Root: root}}, nil
 }
 
-// clone returns a copy that can be changed independently.
-func (f *File) clone() *File {
+// Name returns the name of the file as messages give it.
+func (f *File) Name() string { return f.tree.Name }
+
+// Clone returns a copy that can be changed independently.
+func (f *File) Clone() *File {
 	return &File{
 		Builtin: f.Builtin, registry: f.registry, tree: f.tree.Copy(), overrides: slices.Clone(f.overrides),
 	}
@@ -123,7 +126,7 @@ func (f *File) strategyPath(path string) (name, rest string, ok bool) {
 	if !ok {
 		return "", "", false
 	}
-	for _, known := range f.strategyNames() {
+	for _, known := range f.StrategyNames() {
 		if r, found := strings.CutPrefix(path, known+"."); found && len(known) > len(name) {
 			name, rest = known, r
 		}
@@ -173,7 +176,8 @@ func (f *File) entries() []*yaml.Node {
 	return nodes
 }
 
-func (f *File) strategyNames() []string {
+// StrategyNames returns the names of the strategies that the file lists.
+func (f *File) StrategyNames() []string {
 	var names []string
 	for _, n := range f.entries() {
 		names = append(names, entryName(n))

@@ -15,7 +15,7 @@ import (
 
 // settingsOf returns the settings of a session's client that its recording shows, under the generation of its version.
 func settingsOf(registry *strategies.Registry, s *traces.Session, prices sim.Prices) sim.Settings {
-	own, err := registry.Strategy(strategyOwn)
+	own, err := registry.Strategy(results.StrategyOwn)
 	if err != nil || len(s.Models) == 0 {
 		return sim.Settings{}
 	}

@@ -3,6 +3,8 @@ package scenarios
 import (
 	"slices"
 	"testing"
+
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 )
 
 // FuzzExpand: whatever the text and what is set in it, a scenario is expanded or
@@ -17,7 +19,7 @@ func FuzzExpand(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	r := registry(f)
+	r := scenariostest.Registry(f)
 	f.Fuzz(func(t *testing.T, text, assignment string) {
 		file, err := Parse(r, []byte(text), "f.yaml")
 		if err != nil {

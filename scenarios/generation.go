@@ -17,9 +17,6 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// strategyOwn is the preset that takes each session's own generation.
-const strategyOwn = "own"
-
 // generations returns remarks on cells of generations: how many sessions run under each, and how
 // many sessions run under the generation nearest to a version whose own is not known.
 func generations(d *Design, sessions []*traces.Session, run *results.Run) []results.Note {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
@@ -30,7 +31,7 @@ func TestOwnIsOfEachClient(t *testing.T) {
 		"0.1.9":   {"claude-code/1", "1 session under the generation nearest to a version whose own is not known"},
 		"2.1.300": {"claude-code/2.1.280", "claude-code/2.1.280 for 1 session"},
 	} {
-		corpus := samples(t, "long-refactor")
+		corpus := scenariostest.Samples(t, "long-refactor")
 		for _, s := range corpus.Sessions {
 			s.Versions = []string{version}
 			for i := range s.Threads { // the sizes at which 2.1.29 compacted would be a setting of other versions
@@ -41,7 +42,7 @@ func TestOwnIsOfEachClient(t *testing.T) {
 		}
 		set := ownOff(t, want.preset)
 		d := expand(t, "strategies: [own, {name: same, preset: "+want.preset+", set: "+set+"}]")
-		run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(context.Background(), corpus)
+		run, err := (&Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}).Run(context.Background(), corpus)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func TestOwnIsOfEachClient(t *testing.T) {
 // ownOff returns what own switches off in a preset, as a mapping.
 func ownOff(t *testing.T, preset string) string {
 	t.Helper()
-	s, err := registry(t).Strategy(preset)
+	s, err := scenariostest.Registry(t).Strategy(preset)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func ownOff(t *testing.T, preset string) string {
 // What is set and swept in layers reaches every generation that has them, and the
 // resolved scenario has it all.
 func TestOwnTakesSettings(t *testing.T) {
-	f, err := Parse(registry(t), []byte("strategies: [own]"), "mine.yaml")
+	f, err := Parse(scenariostest.Registry(t), []byte("strategies: [own]"), "mine.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestOwnTakesSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(expand(t, string(text)))
-	wrong, _ := Parse(registry(t), []byte("strategies: [{preset: own, set: {speculation.enabled: [a]}}]"), "mine.yaml")
+	wrong, _ := Parse(scenariostest.Registry(t), []byte("strategies: [{preset: own, set: {speculation.enabled: [a]}}]"), "mine.yaml")
 	if _, err := wrong.Expand(); err == nil || !strings.Contains(err.Error(), "mine.yaml:1") {
 		t.Errorf("a setting that is none: %v", err)
 	}

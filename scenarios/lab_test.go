@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/explain"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -103,11 +104,11 @@ func TestLabSessions(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer corpus.Close()
-			p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
+			p := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Seed: 1}
 			if err := p.Prepare(t.Context(), corpus); err != nil {
 				t.Fatal(err)
 			}
-			config, err := p.Config(strategyOwn, nil)
+			config, err := p.Config(results.StrategyOwn, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +176,7 @@ func TestModelledBillOfSums(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer corpus.Close()
-		p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1, Strategies: []string{results.StrategyRecorded}}
+		p := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Seed: 1, Strategies: []string{results.StrategyRecorded}}
 		run, err := p.Run(t.Context(), corpus)
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -128,7 +129,7 @@ func TestRecordedCostsWhatLibrariesWereBilled(t *testing.T) {
 		if err != nil || len(corpus.Sessions) != 1 {
 			t.Fatalf("%s: %v, %d sessions", name, err, len(corpus.Sessions))
 		}
-		p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1, Strategies: []string{results.StrategyRecorded}}
+		p := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Seed: 1, Strategies: []string{results.StrategyRecorded}}
 		run, err := p.Run(t.Context(), corpus)
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // annotate adds the assumptions behind the figures. real says that summaries do
@@ -126,10 +125,23 @@ func ineffective(run *results.Run) (list []results.Note) {
 	return list
 }
 
+// Unfit returns why a strategy could do nothing in the session of a row, "" if it could.
+func Unfit(row *results.Row) string {
+	if len(row.Firings) > 0 {
+		return ""
+	}
+	for reason := range row.Reasons {
+		if _, why, ok := strings.Cut(reason, ": "+strategies.NotRun); ok {
+			return why
+		}
+	}
+	return ""
+}
+
 // idle reports whether a strategy can do nothing in any session.
 func idle(c *results.Cell) bool {
 	for _, r := range c.Rows.All() {
-		if unfit(r) == "" {
+		if Unfit(r) == "" {
 			return false
 		}
 	}
@@ -255,13 +267,4 @@ func inSample(run *results.Run) []results.Note {
 		return nil
 	}
 	return []results.Note{{Text: "the cheapest setting was chosen on these same sessions; sim advise PATH tests settings on others"}}
-}
-
-// byAgent returns sessions by the agent that made them.
-func byAgent(sessions []*traces.Session) map[string][]*traces.Session {
-	list := map[string][]*traces.Session{}
-	for _, s := range sessions {
-		list[s.Agent] = append(list[s.Agent], s)
-	}
-	return list
 }

@@ -52,23 +52,21 @@ type Plan struct {
 	// Summarize, if not nil, makes the summariser of a cell from the cell's name
 	// and stub: for instance one that makes real calls.
 	Summarize func(cell string, stub *summarizer.Stub) sim.Summarizer
+	// Lost is told on which sessions the program fails, and why; nil tells nobody.
+	Lost func(texts []string)
 
 	seen  map[string]*Sight // by session, what other programs have seen
 	begun *running          // the run that Gather began, whose parts other programs simulate
 	parts *parts            // the rows of other programs, nil if there are none
 
-	lost   func(texts []string)                     // is told what the program fails on, and why; may be nil
 	kept   *follower                                // what the next run keeps for Follow; may be nil
 	record func(cell string, r *results.CallRecord) // gets every call, concurrently unless Workers is 1
 }
 
 // DefaultStrategies are run when nothing else is asked for.
 func DefaultStrategies() []string {
-	return []string{results.StrategyRecorded, strategyOwn, strategyOwn + "/lower", strategyOwn + "/higher", "none"}
+	return []string{results.StrategyRecorded, results.StrategyOwn, results.StrategyOwn + "/lower", results.StrategyOwn + "/higher", "none"}
 }
-
-// errNoCalls is returned for a corpus without calls.
-var errNoCalls = fmt.Errorf("%w with calls", traces.ErrNoSessions)
 
 // finish completes a run that begin returned.
 func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
@@ -108,8 +106,8 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 		markInterrupted(run, len(r.configs), d.Scenario.Bound, stopped)
 	}
 	lost.tell(run)
-	if p.lost != nil {
-		p.lost(lost.texts())
+	if p.Lost != nil {
+		p.Lost(lost.texts())
 	}
 	if err := p.conclude(ctx, d, sessions, seen, run); err != nil {
 		if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
@@ -133,9 +131,9 @@ type running struct {
 
 // begin checks what is to be run, and learns from the sessions.
 func (p *Plan) begin(ctx context.Context, corpus *traces.Corpus) (*running, error) {
-	r := &running{sessions: withCalls(corpus)}
+	r := &running{sessions: corpus.WithCalls()}
 	if len(r.sessions) == 0 {
-		return nil, errNoCalls
+		return nil, traces.ErrNoCalls
 	}
 	var err error
 	if r.design, err = p.design(); err != nil {
@@ -147,9 +145,7 @@ func (p *Plan) begin(ctx context.Context, corpus *traces.Corpus) (*running, erro
 	if err := p.check(r.design, r.sessions, r.seen); err != nil {
 		return nil, err
 	}
-	if p.library == nil {
-		p.library = needs.NewLibrary(ctx, corpus)
-	}
+	p.Index(ctx, corpus)
 	if err := p.learn(ctx, r.design, r.sessions, &r.seen.openings); err != nil {
 		return nil, err
 	}
@@ -157,11 +153,18 @@ func (p *Plan) begin(ctx context.Context, corpus *traces.Corpus) (*running, erro
 	return r, err
 }
 
+// Index indexes what later actions used in the sessions of a corpus, once, for runs over parts of the sessions.
+func (p *Plan) Index(ctx context.Context, corpus *traces.Corpus) {
+	if p.library == nil {
+		p.library = needs.NewLibrary(ctx, corpus)
+	}
+}
+
 // Prepare learns from sessions and indexes them once, for runs over parts of the sessions.
 func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
-	sessions := withCalls(corpus)
+	sessions := corpus.WithCalls()
 	if len(sessions) == 0 {
-		return errNoCalls
+		return traces.ErrNoCalls
 	}
 	d, err := p.design()
 	if err != nil {
@@ -247,17 +250,6 @@ func (p *Plan) Listener() traces.Listener {
 	return needs.NewListener()
 }
 
-// withCalls returns the sessions that made calls.
-func withCalls(corpus *traces.Corpus) []*traces.Session {
-	var sessions []*traces.Session
-	for _, s := range corpus.Sessions {
-		if s.NumCalls() > 0 {
-			sessions = append(sessions, s)
-		}
-	}
-	return sessions
-}
-
 // design returns the cells to run.
 func (p *Plan) design() (*Design, error) {
 	if p.Design != nil {
@@ -319,9 +311,9 @@ type Study struct {
 // cancelled context included, Execute also returns the cells complete so far, which it has judged; none
 // if there is nothing to judge.
 func (p *Plan) Execute(ctx context.Context, corpus *traces.Corpus, s Study) (*results.Run, error) {
-	sessions := withCalls(corpus)
+	sessions := corpus.WithCalls()
 	if len(sessions) == 0 {
-		return nil, errNoCalls
+		return nil, traces.ErrNoCalls
 	}
 	if s.Cells != nil {
 		d, err := s.Cells(sessions)

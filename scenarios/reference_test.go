@@ -2,12 +2,10 @@ package scenarios
 
 import (
 	"context"
-	"io/fs"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/changes"
@@ -22,55 +21,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/summarizer"
-	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/synthetic"
 )
-
-// What no test changes is read once.
-var (
-	builtinOnce = sync.OnceValues(strategies.Builtin)
-	pricesOnce  = sync.OnceValues(costmodel.Default)
-)
-
-func registry(t testing.TB) *strategies.Registry {
-	t.Helper()
-	r, err := builtinOnce()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// samples returns the sessions of the embedded folders with the given names,
-// all without names.
-func samples(t testing.TB, names ...string) *traces.Corpus {
-	t.Helper()
-	var from fs.FS = synthetic.Samples()
-	if len(names) > 0 {
-		sub, err := fs.Sub(from, names[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		from = sub
-	}
-	c, err := agents.ReadFS(context.Background(), traces.Options{}, from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func prices(t testing.TB) *costmodel.Table {
-	t.Helper()
-	table, err := pricesOnce()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table
-}
 
 // asCodex returns sessions as if Codex had recorded them.
 func asCodex(c *traces.Corpus) *traces.Corpus {
@@ -85,7 +37,7 @@ func asCodex(c *traces.Corpus) *traces.Corpus {
 
 func expand(t testing.TB, text string) *Design {
 	t.Helper()
-	f, err := Parse(registry(t), []byte(text), "t.yaml")
+	f, err := Parse(scenariostest.Registry(t), []byte(text), "t.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +76,7 @@ func TestReferenceIsTheManual(t *testing.T) {
 	if diff := cmp.Diff(decodeOver(t, "schema: 1\n"), decodeOver(t, string(text)), cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 		t.Errorf("the manual is not the default (-default +manual):\n%s", diff)
 	}
-	run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(context.Background(), samples(t, "short-fix"))
+	run, err := (&Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}).Run(context.Background(), scenariostest.Samples(t, "short-fix"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +147,7 @@ latency: {base: 1s, per_fresh_token: 98us, per_cached_token: 7us, output_rate: 5
 levels: {warning: 30000, error: 10000, blocking: 5000, output_reserve: 8000, block: end}
 strategies: [none]
 `)
-	c, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).config(&d.Cells[0])
+	c, err := (&Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}).config(&d.Cells[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +161,7 @@ strategies: [none]
 
 // All problems at once, with the line and the nearest name.
 func TestLatencyAndLevelsAreChecked(t *testing.T) {
-	f, err := Parse(registry(t), []byte(`latency:
+	f, err := Parse(scenariostest.Registry(t), []byte(`latency:
   base: -1s
   per_fresh_token: 2s
 levels:
@@ -231,8 +183,8 @@ levels:
 			t.Errorf("%v\nsays nothing of %s", err, want)
 		}
 	}
-	_, err = Parse(registry(t), []byte("levels: {warning: 10000, error: 20000}\n"), "t.yaml")
-	if f, e := Parse(registry(t), []byte("levels: {warning: 10000, error: 20000}\n"), "t.yaml"); e == nil {
+	_, err = Parse(scenariostest.Registry(t), []byte("levels: {warning: 10000, error: 20000}\n"), "t.yaml")
+	if f, e := Parse(scenariostest.Registry(t), []byte("levels: {warning: 10000, error: 20000}\n"), "t.yaml"); e == nil {
 		_, err = f.Expand()
 	}
 	if err == nil || !strings.Contains(err.Error(), "error 20000 lies further below the limit than warning 10000") {
@@ -244,7 +196,7 @@ levels:
 // that makes no calls of its own.
 func TestLatencySweep(t *testing.T) {
 	d := expand(t, "strategies: [truncate-oldest]\nlatency: {per_fresh_token: [0s, 98us]}\n")
-	run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(context.Background(), samples(t))
+	run, err := (&Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}).Run(context.Background(), scenariostest.Samples(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +215,7 @@ func TestLatencySweep(t *testing.T) {
 // not compared with the recording.
 func TestEndedSessionsAreSaid(t *testing.T) {
 	d := expand(t, "strategies: [none]\nverify: true\nlevels: {blocking: 80000, block: end}\n")
-	run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(context.Background(), samples(t))
+	run, err := (&Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}).Run(context.Background(), scenariostest.Samples(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +247,7 @@ func TestDetectorReachesTheLoop(t *testing.T) {
 		"breaks: false\ndetector: {min_drop: 1, min_share: 0.5, deleted_baseline: false}\n": {false, breaks.Rules{MinDrop: 1, MinShare: 0.5}},
 	} {
 		d := expand(t, "strategies: [none]\n"+text)
-		c, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).config(&d.Cells[0])
+		c, err := (&Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}).config(&d.Cells[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +259,7 @@ func TestDetectorReachesTheLoop(t *testing.T) {
 
 // All problems of the thresholds at once.
 func TestDetectorIsChecked(t *testing.T) {
-	f, err := Parse(registry(t), []byte("detector: {min_drop: -1, min_share: 2}\n"), "t.yaml")
+	f, err := Parse(scenariostest.Registry(t), []byte("detector: {min_drop: -1, min_share: 2}\n"), "t.yaml")
 	if err == nil {
 		_, err = f.Expand()
 	}
@@ -322,7 +274,7 @@ func TestDetectorIsChecked(t *testing.T) {
 // cached-microcompact are breaks that missed nothing (002:56).
 func TestDeletedBaselineIsAnAxis(t *testing.T) {
 	d := expand(t, "strategies: [cached-microcompact]\nprofile: none\ndetector: {deleted_baseline: [true, false]}\n")
-	run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(context.Background(), samples(t))
+	run, err := (&Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}).Run(context.Background(), scenariostest.Samples(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,11 +302,11 @@ func TestDeletedBaselineIsAnAxis(t *testing.T) {
 // messages: the client's count of how full the window is, at least, is another.
 func TestVersionIsOfClaudeCode(t *testing.T) {
 	for _, organisations := range []string{"one", "session"} {
-		c := samples(t, "short-fix")
+		c := scenariostest.Samples(t, "short-fix")
 		c.Sessions = append(c.Sessions, renamed(asCodex(c)).Sessions...)
 		run := func(version string) [2]results.Row {
 			d := expand(t, "strategies: [none]\nsessions: {cohort: all, organisations: "+organisations+"}\nclient: {version: \""+version+"\"}")
-			run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(context.Background(), c)
+			run, err := (&Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}).Run(context.Background(), c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -388,7 +340,7 @@ sessions:
     profile: chaat
     sessions: 0
 `
-	f, err := Parse(registry(t), []byte(text), "s.yaml")
+	f, err := Parse(scenariostest.Registry(t), []byte(text), "s.yaml")
 	if err == nil {
 		_, err = f.Expand()
 	}

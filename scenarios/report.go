@@ -16,7 +16,6 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/calls"
-	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -249,14 +248,6 @@ func (d *Design) asRecorded() bool {
 		len(s.Events) == 0 && reflect.DeepEqual(s.Levels, plain.Levels) && s.Sessions.Cohort == plain.Sessions.Cohort
 }
 
-// spreadOf returns what sessions differ by from their bill elsewhere, a standard deviation relative to it; 0 without a profile.
-func spreadOf(p *profile.Profile) float64 {
-	if p == nil {
-		return 0
-	}
-	return p.Spread()
-}
-
 // modelError sets the model error of a run, with the spread over sessions that the profile gives.
 // If the settings differ from the recordings' settings, it simulates a recorded cell under the
 // recordings' settings.
@@ -265,7 +256,7 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 	if err != nil {
 		return err
 	}
-	spread := spreadOf(fitted)
+	spread := fitted.Spread()
 	billed, recorded := run.Reference(results.StrategyBilled), run.Reference(results.StrategyRecorded)
 	if billed != nil && recorded != nil {
 		run.ModelError = results.ErrorOf(billed, recorded, spread)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -25,7 +26,7 @@ import (
 // a comparison can name it: settings around the strategies by path, parameters of
 // layers too, under the strategy's name where another strategy has another value.
 func TestSwitchesNameWhatWasSet(t *testing.T) {
-	f, err := Parse(registry(t), []byte("strategies: [auto-compact/167k, auto-compact/155k]"), "t.yaml")
+	f, err := Parse(scenariostest.Registry(t), []byte("strategies: [auto-compact/167k, auto-compact/155k]"), "t.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func TestWhatIsSetInLayersIsNoted(t *testing.T) {
 		{"full-compact.trigger.fixed=[100000, 120000]", nil},
 		{"server.lookback=30", nil},
 	} {
-		f, err := newFile(registry(t), Default())
+		f, err := newFile(scenariostest.Registry(t), Default())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,7 @@ func TestWhatIsSetInLayersIsNoted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(t.Context(), samples(t, "short-fix"))
+		run, err := (&Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}).Run(t.Context(), scenariostest.Samples(t, "short-fix"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +94,7 @@ func TestWhatIsSetInLayersIsNoted(t *testing.T) {
 // An event that changes no request says so once for a run, whatever the number of strategies, with its sessions.
 func TestEventWithoutEffectIsNoted(t *testing.T) {
 	d := expand(t, "strategies: [recorded, none, own]\nevents: [{at: {round: 100000}, do: effort, value: high}]\n")
-	run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(t.Context(), samples(t, "short-fix"))
+	run, err := (&Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}).Run(t.Context(), scenariostest.Samples(t, "short-fix"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func notesOf(t *testing.T, text, file string, c *traces.Corpus) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Plan{Registry: registry(t), Prices: prices(t).Merge(over), Design: expand(t, text)}
+	p := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t).Merge(over), Design: expand(t, text)}
 	run, err := p.Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +134,7 @@ func notesOf(t *testing.T, text, file string, c *traces.Corpus) []string {
 // Sessions from before the first prices of their model are billed at these, and
 // the run says so. The samples with claude-opus-4-6 are of January to March 2026.
 func TestEarlyPricesAreNoted(t *testing.T) {
-	c := samples(t, "short-fix")
+	c := scenariostest.Samples(t, "short-fix")
 	model, day := c.Sessions[0].Models[0], c.Sessions[0].StartTime().UTC()
 	of := func(date string) string {
 		return "schema: 1\nas_of: 2026-12-24\nmodels:\n  " + model + ":\n    prices: [{from: " + date + ", input: 5, output: 25}]\n"

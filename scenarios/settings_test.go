@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -16,7 +17,7 @@ import (
 
 // Every parameter that a variable sets exists.
 func TestVariablesSetParameters(t *testing.T) {
-	r := registry(t)
+	r := scenariostest.Registry(t)
 	all := client.Assembly{Env: client.Env{
 		AutocompactPct: "80", DisableCompact: "1", DisableAutoCompact: "1", IdleMinTokens: "1", BashMaxOutput: "1", MCPMaxOutput: "1",
 		SessionMemory: "1", SessionCompact: "1", Dream: "1", MemoryExtraction: "1", TimeMicrocompact: "1", CachedMicrocompact: "1",
@@ -204,7 +205,7 @@ events:
   - {at: {round: 3}, do: mcp_connect, value: 5000}
   - {at: {after: 30m}, do: effort, value: high, threads: all}
 `)
-	plan := Plan{Registry: registry(t), Prices: prices(t), Design: d}
+	plan := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}
 	c, err := plan.config(&d.Cells[len(d.Cells)-1])
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +265,7 @@ func TestClientRunsAgain(t *testing.T) {
 // name.
 func TestEventModelNeedsAPrice(t *testing.T) {
 	d := expand(t, "strategies: [none]\nevents: [{at: {round: 2}, do: model, value: claude-sonet-4-5}]")
-	_, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(context.Background(), samples(t, "short-fix"))
+	_, err := (&Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d}).Run(context.Background(), scenariostest.Samples(t, "short-fix"))
 	if err == nil || !strings.Contains(err.Error(), "claude-sonet-4-5") {
 		t.Errorf("error %v", err)
 	}

@@ -8,29 +8,11 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/sim/needs"
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
-	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/store"
 )
-
-// stored returns a corpus whose sessions have their bodies in a store.
-func stored(t *testing.T, c *traces.Corpus) (*traces.Corpus, *store.Store) {
-	t.Helper()
-	kept, err := store.Open(t.TempDir(), new(needs.Index))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, s := range c.Sessions {
-		if !s.Keep(kept, s.ID) {
-			t.Fatalf("session %s is not kept", s.ID)
-		}
-		head := s.Head()
-		c.Sessions[i] = head.FromStore(kept, s.ID, nil)
-	}
-	return c, kept
-}
 
 // Sessions that are loaded a part at a time have the figures, the compactions and the calls of those that are all in
 // memory, alone and in cohorts that share a cache: 36 sessions of some 250 calls are more than a part.
@@ -46,10 +28,10 @@ func TestRowsFromStore(t *testing.T) {
 	}
 	cohorts := []string{"session", "project"}
 	got := map[string]*[2]outcome{"session": {}, "project": {}}
-	c := madeCorpus(t, 36)
+	c := scenariostest.Made(t, 36)
 	for i := range 2 {
 		if i > 0 {
-			c, _ = stored(t, c)
+			c, _ = scenariostest.Stored(t, c)
 		}
 		for _, cohort := range cohorts {
 			p := threeCells(t)
@@ -108,7 +90,7 @@ func TestSightsOfTheLastRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	c, kept := stored(t, madeCorpus(t, 17))
+	c, kept := scenariostest.Stored(t, scenariostest.Made(t, 17))
 	aliases, err := threeCells(t).Prices.WithAliases(map[string]string{c.Sessions[0].Models[0]: "claude-haiku-4-5"})
 	if err != nil {
 		t.Fatal(err)

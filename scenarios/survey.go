@@ -276,7 +276,7 @@ func (p *Plan) Sights(ctx context.Context, corpus *traces.Corpus) ([]Sight, erro
 	if err != nil {
 		return nil, err
 	}
-	sessions := withCalls(corpus)
+	sessions := corpus.WithCalls()
 	list := make([]Sight, len(sessions))
 	err = p.sights(ctx, d, corpus, sessions, func(i int, sight *Sight) error {
 		list[i] = *sight
@@ -312,7 +312,7 @@ func (p *Plan) RunPart(
 	if err != nil {
 		return nil, err
 	}
-	r := &running{design: d, sessions: withCalls(corpus)}
+	r := &running{design: d, sessions: corpus.WithCalls()}
 	p.library, p.learned = needs.NewLibrary(ctx, corpus), fitted
 	if r.configs, err = p.configs(d); err != nil {
 		return nil, err

@@ -30,15 +30,22 @@ type Tried struct {
 //go:embed tried.json
 var triedText []byte
 
+// Trials returns how far predictions were off, by agent; nothing where the figures cannot be read.
+func Trials() (list []Tried) {
+	if json.Unmarshal(triedText, &list) != nil {
+		return nil
+	}
+	return list
+}
+
 // tried says for the agents of a run how far such predictions were off; nothing for agents that were not tried, and for
 // runs without a strategy besides the recorded one.
 func tried(d *Design, sessions []*traces.Session, run *results.Run) []results.Note {
-	var list []Tried
-	if json.Unmarshal(triedText, &list) != nil || !asksAnother(run) {
+	if !asksAnother(run) {
 		return nil
 	}
 	var parts []string
-	for _, t := range list {
+	for _, t := range Trials() {
 		if !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return s.Agent == t.Agent }) {
 			continue
 		}

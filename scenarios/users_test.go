@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/users"
@@ -17,7 +18,7 @@ import (
 // usersPlan returns the plan of a scenario with users, which checks the invariants at every call, and their sessions.
 func usersPlan(t testing.TB, text string) (*Plan, *traces.Corpus) {
 	t.Helper()
-	f, err := Parse(registry(t), []byte(text), "users.yaml")
+	f, err := Parse(scenariostest.Registry(t), []byte(text), "users.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func usersPlan(t testing.TB, text string) (*Plan, *traces.Corpus) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Plan{Registry: registry(t), Prices: prices(t), Design: d, Verify: true}
+	p := &Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Design: d, Verify: true}
 	corpus, err := p.Draw(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -351,7 +352,7 @@ func TestUsersAreChecked(t *testing.T) {
 		acme("arrivals: {process: trace, times: [noon]}"):     at + `arrivals.times cannot be read: "noon" is no time`,
 		acme("arrivals: {process: trace, times: [1h 0 now]}"): at + `arrivals.times cannot be read: want TIME or TIME USER`,
 	} {
-		f, err := Parse(registry(t), []byte(text), "f.yaml")
+		f, err := Parse(scenariostest.Registry(t), []byte(text), "f.yaml")
 		if err == nil {
 			_, err = f.Expand()
 		}

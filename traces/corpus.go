@@ -47,6 +47,17 @@ func (c *Corpus) Keep(in Store, paths []string) { c.store, c.paths = in, strings
 // Kept returns what Keep was told: a store, or nil, and the paths in one text.
 func (c *Corpus) Kept() (Store, string) { return c.store, c.paths }
 
+// WithCalls returns the sessions that made calls.
+func (c *Corpus) WithCalls() []*Session {
+	var sessions []*Session
+	for _, s := range c.Sessions {
+		if s.NumCalls() > 0 {
+			sessions = append(sessions, s)
+		}
+	}
+	return sessions
+}
+
 // Close removes what was spooled to read the corpus.
 func (c *Corpus) Close() error {
 	if c.Inputs == nil {

@@ -47,6 +47,9 @@ func lookedFor() string {
 // ErrNoSessions is wrapped by the error of paths that hold no session.
 var ErrNoSessions = errors.New("no sessions")
 
+// ErrNoCalls is the error of a corpus without calls. It wraps ErrNoSessions.
+var ErrNoCalls = fmt.Errorf("%w with calls", ErrNoSessions)
+
 // Input is one recording: a file, or standard input spooled to one.
 type Input struct {
 	Name string // as shown to people: the path given and what was found below it, "-" for standard input

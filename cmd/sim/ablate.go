@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/reports/charts"
-	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/ablate"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -45,16 +45,16 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 	if err := byDefault(cmd, args, pipeline); err != nil {
 		return err
 	}
-	var a *scenarios.Ablation
+	var a *ablate.Ablation
 	f.ready = func(s *study) (err error) {
-		if a, err = s.file.Ablate(); err == nil {
+		if a, err = ablate.Of(s.file); err == nil {
 			err = f.output.oneChart(a.Bases())
 		}
 		return err
 	}
 	return f.execute(cmd, args, func(s *study) (*found, error) {
 		defer f.read.watched(cmd)()
-		out, err := s.plan.Ablate(cmd.Context(), s.corpus, a)
+		out, err := a.Run(cmd.Context(), s.plan, s.corpus)
 		if out == nil {
 			return nil, err
 		}

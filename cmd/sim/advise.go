@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/advise"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -47,9 +48,9 @@ what a simulation of the earlier sessions says that the setting saves.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
-	f.as = scenarios.AsDollars
+	f.as = advise.AsDollars
 	cmd.Flags().StringVar(&f.since, "since-change", "", "compare the sessions before `DATE` with the sessions from it on")
-	units := []string{scenarios.AsDollars, scenarios.AsTokens}
+	units := []string{advise.AsDollars, advise.AsTokens}
 	bindChoice(cmd, &f.as, "as", "report use and savings in `UNIT`: "+strings.Join(units, " or "), units)
 	cmd.MarkFlagsMutuallyExclusive("since-change", "as")
 	return cmd
@@ -82,7 +83,7 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 // advice finds the settings to advise.
 func (f *traceFlags) advice(
 	cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table,
-) (*scenarios.Advice, error) {
+) (*advise.Advice, error) {
 	plan, err := f.plan(prices)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func (f *traceFlags) advice(
 	defer f.read.watch(cmd, func(time.Duration) string {
 		return fmt.Sprintf("simulating settings: %d of %d choices", s.finished.Load(), s.total.Load())
 	})()
-	return plan.Advise(cmd.Context(), corpus)
+	return advise.Run(cmd.Context(), plan, corpus)
 }
 
 // plan returns a plan that simulates sessions as they were recorded.

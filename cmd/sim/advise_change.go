@@ -12,6 +12,8 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/reports/check"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/advise"
+	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -47,7 +49,7 @@ func (f *adviseFlags) changed(cmd *cobra.Command, args []string, prices *costmod
 			case s.Start == 0:
 				untimed++
 				continue
-			case scenarios.Uncounted(s):
+			case advise.Uncounted(s):
 				uncounted++
 				continue
 			}
@@ -97,10 +99,10 @@ func (f *adviseFlags) compare(ctx context.Context, plan *scenarios.Plan, agent s
 		for i, id := range ids {
 			list[i] = byID[id]
 		}
-		return scenarios.Units(list)
+		return choose.UnitsOf(list)
 	}
 	say := func(fact string, value float64) (*check.Saving, error) {
-		e, ok, err := scenarios.Said(ctx, plan, sides[0], fact, value)
+		e, ok, err := advise.Said(ctx, plan, sides[0], fact, value)
 		if err != nil || !ok {
 			return nil, err
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/reports/check"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/tune"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/live"
 	"github.com/compactsim/compactsim/traces"
@@ -77,7 +78,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exitUsage
 	case errors.As(err, &strict), errors.As(err, &unpriced): // --strict refuses them
 		return exitUsage
-	case errors.As(err, &usage), errors.Is(err, scenarios.ErrContradiction), errors.Is(err, scenarios.ErrEvents), errors.Is(err, scenarios.ErrBudget):
+	case errors.As(err, &usage), errors.Is(err, scenarios.ErrContradiction), errors.Is(err, scenarios.ErrEvents), errors.Is(err, tune.ErrBudget):
 		return exitUsage
 	}
 	return exitRuntime

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/reports/charts"
+	"github.com/compactsim/compactsim/scenarios/rank"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -39,7 +40,7 @@ func (f *rankFlags) rank(cmd *cobra.Command, args []string) error {
 	f.read.lazy = true
 	return f.execute(cmd, args, func(s *study) (*found, error) {
 		defer f.read.watched(cmd)()
-		out, err := s.plan.Rank(cmd.Context(), s.file, s.corpus)
+		out, err := rank.Run(cmd.Context(), s.plan, s.file, s.corpus)
 		if out == nil {
 			return nil, err
 		}

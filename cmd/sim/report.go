@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/reports/pseudonym"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/advise"
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -74,8 +75,8 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 			scenario.Bound = scenario.Bound || numCalls(s.corpus.Sessions) <= maxBounded
 		}
 		advised := *s.plan
-		advised.Summarize = nil                                // advice uses the stub: nobody agreed to pay for it
-		advice, err := advised.Advise(cmd.Context(), s.corpus) // ahead of the run, whose rows stay in memory
+		advised.Summarize = nil                                      // advice uses the stub: nobody agreed to pay for it
+		advice, err := advise.Run(cmd.Context(), &advised, s.corpus) // ahead of the run, whose rows stay in memory
 		if err != nil {
 			return nil, fmt.Errorf("advice for the page: %w", err)
 		}
@@ -165,9 +166,9 @@ func hidden(key []byte, run *results.Run, calls []results.CellCalls, chains []st
 }
 
 // parts returns what a page has beside the figures of a run over the sessions of s.
-func (s *study) parts(ctx context.Context, run *results.Run, advice *scenarios.Advice) (parts charts.PageParts, err error) {
+func (s *study) parts(ctx context.Context, run *results.Run, advice *advise.Advice) (parts charts.PageParts, err error) {
 	parts.Chosen = map[string]string{}
-	parts.Advice, parts.Verdict = advice.Document(nil, scenarios.AsDollars), advice.Verdict()
+	parts.Advice, parts.Verdict = advice.Document(nil, advise.AsDollars), advice.Verdict()
 	read := readsAgain(&s.plan.Design.Scenario.Sessions)
 	if seed := run.Provenance.Seed; seed != 1 {
 		read = fmt.Sprintf(" --seed %d", seed) + read

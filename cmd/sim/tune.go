@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/reports/charts"
-	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/tune"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
@@ -16,7 +16,7 @@ import (
 // tuneFlags are the flags of sim tune.
 type tuneFlags struct {
 	runFlags
-	search scenarios.Search
+	search tune.Search
 }
 
 func newTune() *cobra.Command {
@@ -47,7 +47,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 	f.searches = true
 	return f.execute(cmd, args, func(s *study) (*found, error) {
 		defer f.read.watched(cmd)()
-		out, err := s.plan.Tune(cmd.Context(), s.file, s.corpus, f.search)
+		out, err := tune.Run(cmd.Context(), s.plan, s.file, s.corpus, f.search)
 		if out == nil {
 			return nil, err
 		}

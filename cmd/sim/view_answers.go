@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/advise"
 	"github.com/compactsim/compactsim/sim/explain"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -101,11 +102,11 @@ func (v *viewer) explain(ask *viewAsk) (*document.Document, error) {
 // advise says what to set in the clients of the chosen sessions, as sim advise does for them: in brief, and whole.
 func (v *viewer) advise(ctx context.Context, ask *viewAsk) (*document.Document, error) {
 	plan := v.plan
-	a, err := plan.Advise(ctx, v.choose(ask))
+	a, err := advise.Run(ctx, &plan, v.choose(ask))
 	if err != nil {
 		return nil, err
 	}
-	d := a.Document(nil, scenarios.AsDollars)
+	d := a.Document(nil, advise.AsDollars)
 	d.Head = nil
 	for i := range d.Sections {
 		s := &d.Sections[i]

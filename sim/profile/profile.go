@@ -338,8 +338,11 @@ func At(residual []float64, share float64) float64 {
 
 // Spread returns the typical distance of a session's input cost from the
 // predicted one, as a fraction: the root mean square of the residual; 0 without
-// a residual.
+// a residual or a profile.
 func (p *Profile) Spread() float64 {
+	if p == nil {
+		return 0
+	}
 	const steps = 200
 	sum := 0.0
 	for i := range steps {

@@ -18,6 +18,7 @@ const Schema = 2
 const (
 	StrategyBilled   = "billed"   // logged usage × price, no model
 	StrategyRecorded = "recorded" // replay of what the recording did, through the model
+	StrategyOwn      = "own"      // the strategy of each session's own client and version
 )
 
 // Run is what one invocation computed: where the figures come from, what was

@@ -1,4 +1,4 @@
-package scenarios
+package rank
 
 import (
 	"math"
@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/choose"
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
@@ -43,15 +46,15 @@ func TestComparedByOwn(t *testing.T) {
 		return r
 	}
 	run := &results.Run{Cells: []results.Cell{
-		{Cell: strategyOwn, Strategy: strategyOwn, Rows: results.Rows{}.With(row("a", results.Calls), row("b", results.UnsimulatedCalls), row("c", results.UnpricedCalls))},
+		{Cell: results.StrategyOwn, Strategy: results.StrategyOwn, Rows: results.Rows{}.With(row("a", results.Calls), row("b", results.UnsimulatedCalls), row("c", results.UnpricedCalls))},
 		{Cell: "none", Strategy: "none", Rows: results.Rows{}.With(row("a", results.UnsimulatedCalls), row("b", results.Calls), row("c", results.Calls))},
 	}}
 	compared, over, unpriced := comparedIn(run, func(string) bool { return true })
 	if len(compared) != 1 || !compared["a"] || len(over) != 1 || unpriced != 1 {
 		t.Errorf("compared are %v, %d over and %d unpriced", compared, len(over), unpriced)
 	}
-	v, _ := (&ranker{plan: &Plan{Registry: registry(t)}}).view("", run, func(string) bool { return true })
-	if len(v.Ended) != 1 || v.Ended[0].Strategy != "none" || v.Of("none") != nil || v.Of(strategyOwn) == nil || v.Ordered() {
+	v, _ := (&ranker{plan: &scenarios.Plan{Registry: scenariostest.Registry(t)}}).view("", run, func(string) bool { return true })
+	if len(v.Ended) != 1 || v.Ended[0].Strategy != "none" || v.Of("none") != nil || v.Of(results.StrategyOwn) == nil || v.Ordered() {
 		t.Errorf("the view is %+v", v)
 	}
 }
@@ -63,8 +66,8 @@ func TestOwnInSweep(t *testing.T) {
 		r.Figures[results.Sessions], r.Figures[results.Compactions], r.Figures[results.StorageUSD] = 1, 1, usd
 		return results.Cell{Cell: name, Strategy: strategy, Rows: results.Rows{}.With(r)}
 	}
-	run := &results.Run{Cells: []results.Cell{cell("none", "none", 3), cell("own breaker=1", strategyOwn, 2), cell("own breaker=2", strategyOwn, 1)}}
-	v, _ := (&ranker{plan: &Plan{Registry: registry(t)}}).view("", run, func(string) bool { return true })
+	run := &results.Run{Cells: []results.Cell{cell("none", "none", 3), cell("own breaker=1", results.StrategyOwn, 2), cell("own breaker=2", results.StrategyOwn, 1)}}
+	v, _ := (&ranker{plan: &scenarios.Plan{Registry: scenariostest.Registry(t)}}).view("", run, func(string) bool { return true })
 	if own, none := v.Of("own breaker=1"), v.Of("none"); own == nil || !own.Own || own.VsOwn != 0 || none.Own || none.VsOwn != 0.5 {
 		t.Errorf("the view is %+v", v)
 	}
@@ -86,9 +89,9 @@ func TestRankedWithoutASession(t *testing.T) {
 		return c
 	}
 	run := &results.Run{Cells: []results.Cell{
-		cell(strategyOwn, map[string]float64{"a": 2, "b": 3}), cell("none", map[string]float64{"a": 1}), cell("codex", map[string]float64{"a": 1, "b": 1}),
+		cell(results.StrategyOwn, map[string]float64{"a": 2, "b": 3}), cell("none", map[string]float64{"a": 1}), cell("codex", map[string]float64{"a": 1, "b": 1}),
 	}}
-	v, _ := (&ranker{plan: &Plan{Registry: registry(t)}}).view("", run, func(string) bool { return true })
+	v, _ := (&ranker{plan: &scenarios.Plan{Registry: scenariostest.Registry(t)}}).view("", run, func(string) bool { return true })
 	lacking := v.Of("none")
 	if v.Acting != 2 || lacking == nil || lacking.CostUSD != 1 || lacking.VsOwn != -0.5 || lacking.Lacks != 1 || lacking.Whole(5) != 2.5 ||
 		!strings.HasSuffix(lacking.Why, "; without 1 session") {
@@ -97,56 +100,6 @@ func TestRankedWithoutASession(t *testing.T) {
 	if v.Standings[0].Strategy != "codex" || v.Standings[0].Lacks != 0 || v.Standings[0].CostUSD != 2 {
 		t.Errorf("the order is %+v", v.Standings)
 	}
-}
-
-// The strategies of a design that are read once are the same cells under new settings as those read again.
-func TestDesignWith(t *testing.T) {
-	parse := func() *File {
-		f, err := Parse(registry(t), []byte("strategies: [none, {name: x, layers: [{full-compact: {trigger: {fixed: 160000}}}]}, {preset: mux, set: {full-compact.breaker: [0, 2]}}, own]\nserver: {lookback: [20, 21]}"), "a.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
-	settings := []string{"client.window=180000", "server.name=openai", "client.env.CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50"}
-	f := parse()
-	before, err := f.Expand()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range settings {
-		if err := f.Assign(a); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := f.Expand()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := before.with(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text(t, want) != text(t, got) || !slices.Equal(cellNames(want), cellNames(got)) {
-		t.Errorf("%v\n%s\nwant %v\n%s", cellNames(got), text(t, got), cellNames(want), text(t, want))
-	}
-	for i := range want.Cells {
-		if a, b := want.Cells[i].Strategy, got.Cells[i].Strategy; !a.Same(b) && a.Name != "none" && a.Name != strategyOwn {
-			t.Errorf("%s is another strategy", want.Cells[i].Name)
-		}
-	}
-	if _, err := before.with([]string{"client.window=150000"}); err == nil || !strings.Contains(err.Error(), "client.window 150000") {
-		t.Errorf("a window below the level of a strategy: %v", err)
-	}
-}
-
-func text(t *testing.T, d *Design) string {
-	t.Helper()
-	b, err := d.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }
 
 // A strategy that ends one of twelve sessions early keeps a place by the eleven that it brings to their end, and its cost is held
@@ -168,10 +121,10 @@ func TestEndingEarlyKeepsAPlace(t *testing.T) {
 	}
 	flat := func(usd float64) func(int) float64 { return func(i int) float64 { return usd + float64(i%3)/1000 } }
 	run := &results.Run{Cells: []results.Cell{
-		cell(strategyOwn, flat(2)), cell("none", flat(1)), cell("kimi-code", func(i int) float64 { return 1.9 - float64(i/2%6)/4 + float64(i%3)/1000 }),
+		cell(results.StrategyOwn, flat(2)), cell("none", flat(1)), cell("kimi-code", func(i int) float64 { return 1.9 - float64(i/2%6)/4 + float64(i%3)/1000 }),
 		cell("copilot-cli", func(i int) float64 { return float64(i / 6 * 4) }),
 	}}
-	r := &ranker{plan: &Plan{Registry: registry(t)}}
+	r := &ranker{plan: &scenarios.Plan{Registry: scenariostest.Registry(t)}}
 	for i := range 12 {
 		r.sessions = append(r.sessions, &traces.Session{ID: string(rune('a' + i)), Project: string(rune('A' + i/2)), Start: int64(i)})
 	}
@@ -184,7 +137,7 @@ func TestEndingEarlyKeepsAPlace(t *testing.T) {
 	if all := v.Of("copilot-cli"); all.Low != -1 || !(all.High > 1) {
 		t.Errorf("the interval is %+v", all)
 	}
-	if spread.Drawn != unitProject || !(spread.Low < spread.VsOwn && spread.VsOwn < spread.High) || spread.Basis != "run" {
+	if spread.Drawn != choose.UnitProject || !(spread.Low < spread.VsOwn && spread.VsOwn < spread.High) || spread.Basis != "run" {
 		t.Errorf("the interval is %+v", spread)
 	}
 }

@@ -1,7 +1,8 @@
-package scenarios
+package rank
 
 import (
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
@@ -21,7 +22,7 @@ func (r *ranker) againstOwn(list []*ranked, own *ranked, noise func(now, was []f
 				return nil
 			}
 		}
-		return unitsOf(some)
+		return choose.UnitsOf(some)
 	}
 	all := units(own.rows)
 	pairs := make([]stats.Pair, len(list))

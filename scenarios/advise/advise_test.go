@@ -1,4 +1,4 @@
-package scenarios
+package advise
 
 import (
 	"bytes"
@@ -13,11 +13,20 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/choose"
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
+
+// adviserOf returns an adviser with the strategies and the prices of the program.
+func adviserOf(t testing.TB, seed uint64) *adviser {
+	t.Helper()
+	return newAdviser(&scenarios.Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Seed: seed})
+}
 
 // A change that saves 10 % of every session is told with that share; one
 // that saves in a third of the sessions and costs as much in another is not advised.
@@ -30,8 +39,8 @@ func TestJudgeOnUnseenSessions(t *testing.T) {
 		noise[i] = base[i] + []float64{-1, 0, 1}[i*7%3]
 	}
 	steady, chance := Change{SavesUSD: 1}, Change{SavesUSD: 1}
-	steady.judge([][]float64{base, tenth}, unitsOf(nameless(len(base))))
-	chance.judge([][]float64{base, noise}, unitsOf(nameless(len(base))))
+	steady.judge([][]float64{base, tenth}, choose.UnitsOf(nameless(len(base))))
+	chance.judge([][]float64{base, noise}, choose.UnitsOf(nameless(len(base))))
 	if math.Abs(steady.Unseen-0.1) > 1e-9 || !steady.wins() {
 		t.Errorf("a tenth of every session: %+v", steady)
 	}
@@ -48,13 +57,13 @@ func TestJudgeSeesWhatOneSessionChose(t *testing.T) {
 	}
 	one[4] = 1 // saves 9 here, and costs 1.9 in the 19 others
 	c := Change{SavesUSD: 7}
-	c.judge([][]float64{base, one}, unitsOf(nameless(len(base))))
+	c.judge([][]float64{base, one}, choose.UnitsOf(nameless(len(base))))
 	if c.wins() || c.Unseen > 0.01 {
 		t.Errorf("the gain of one session is told as one of all: %+v", c)
 	}
 }
 
-// Twelve people of five sessions each, of whom five save much and the others lose a little, in every session: session by session that
+// Twelve people of five sessions each, of whom five save much and seven lose a little, in every session: session by session that
 // is sure, and person by person it is not, as sessions of one person are alike. With as many projects as sessions the
 // same change is advised, and five projects are too few to be drawn.
 func TestPeopleAreDrawnTogether(t *testing.T) {
@@ -69,7 +78,7 @@ func TestPeopleAreDrawnTogether(t *testing.T) {
 			sessions = append(sessions, &traces.Session{Project: projects(i)})
 		}
 		c := &Change{SavesUSD: 1}
-		c.judge([][]float64{base, other}, unitsOf(sessions))
+		c.judge([][]float64{base, other}, choose.UnitsOf(sessions))
 		return c
 	}
 	one := judged(func(i int) string { return fmt.Sprint("/srv/", i) })
@@ -134,9 +143,9 @@ func TestSettingsOfSomeSessions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	corpus := samples(t)
-	p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
-	sessions := withCalls(corpus)
+	corpus := scenariostest.Samples(t)
+	p := adviserOf(t, 1)
+	sessions := corpus.WithCalls()
 	first := *sessions[0]
 	first.Entry = "sdk-cli"
 	sessions = append([]*traces.Session{&first}, sessions[1:]...)
@@ -170,12 +179,12 @@ func TestSettingsCanBeSimulated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
+	p := adviserOf(t, 1)
 	for _, name := range []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentPi, traces.AgentGemini} {
 		a := agents.Of(name)
 		for _, group := range offered(a.Settings, "", []string{"mcp__x__y"}) {
 			for _, c := range group {
-				if _, err := p.Config(strategyOwn, c.assigns()); err != nil {
+				if _, err := p.Config(results.StrategyOwn, c.assigns()); err != nil {
 					t.Errorf("%s: %s: %v", a.Name, c.assigns(), err)
 				}
 			}
@@ -188,19 +197,19 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	corpus := samples(t)
-	for _, s := range samples(t).Sessions { // enough for folds
+	corpus := scenariostest.Samples(t)
+	for _, s := range scenariostest.Samples(t).Sessions { // enough for folds
 		c := *s
 		c.ID += "-again"
 		corpus.Sessions = append(corpus.Sessions, &c)
 	}
-	p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
-	a, err := p.Advise(t.Context(), corpus)
+	p := adviserOf(t, 1)
+	a, err := p.run(t.Context(), corpus)
 	if err != nil {
 		t.Fatal(err)
 	}
 	one := &a.Agents[0]
-	row, _, err := p.total(t.Context(), withCalls(corpus), nil)
+	row, _, err := p.total(t.Context(), corpus.WithCalls(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +225,7 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 		t.Fatal("no setting was tried")
 	}
 	for _, c := range tried {
-		rows, err := p.ownRows(t.Context(), withCalls(corpus), [][]string{nil, strings.Fields(c.Assign)}, sim.RefetchFitted)
+		rows, err := p.ownRows(t.Context(), corpus.WithCalls(), [][]string{nil, strings.Fields(c.Assign)}, sim.RefetchFitted)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -396,8 +405,8 @@ func TestBlocksOfTime(t *testing.T) {
 	for i := range sessions {
 		sessions[i] = &traces.Session{Start: int64(7*i%20 + 1)}
 	}
-	for i, at := range unitsOf(sessions)[0].Of {
-		for j, other := range unitsOf(sessions)[0].Of {
+	for i, at := range choose.UnitsOf(sessions)[0].Of {
+		for j, other := range choose.UnitsOf(sessions)[0].Of {
 			if (at == other) != ((sessions[i].Start-1)/2 == (sessions[j].Start-1)/2) {
 				t.Fatalf("sessions that start at %d and %d are in blocks %d and %d", sessions[i].Start, sessions[j].Start, at, other)
 			}

@@ -1,4 +1,4 @@
-package scenarios
+package tune
 
 import (
 	"cmp"
@@ -8,28 +8,27 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
-// madeCorpus returns long generated sessions.
-func madeCorpus(t testing.TB, sessions int) *traces.Corpus {
+// plan returns a plan without cells.
+func plan(t testing.TB) *scenarios.Plan {
 	t.Helper()
-	w, err := synthetic.LoadWorkload("long-refactor")
+	return &scenarios.Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t)}
+}
+
+// scenarioOf parses a scenario.
+func scenarioOf(t testing.TB, p *scenarios.Plan, text string) *scenarios.File {
+	t.Helper()
+	f, err := scenarios.Parse(p.Registry, []byte(text), "test.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := synthetic.NewGenerator(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := g.Corpus(context.Background(), sessions, 3, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return f
 }
 
 // tuned is a search and its figures by cell.
@@ -48,13 +47,13 @@ func (x *tuned) value(cell, metric string) float64 {
 
 func tune(t testing.TB, text string, s Search, corpus *traces.Corpus) (*tuned, error) {
 	t.Helper()
-	p, samples := samplePlan(t)
+	p, samples := plan(t), scenariostest.Samples(t)
 	if corpus == nil {
 		corpus = samples
 	}
 	p.Seed = 1
 	s.Objective = cmp.Or(s.Objective, "cost_usd")
-	out, err := p.Tune(context.Background(), scenarioOf(t, p, text), corpus, s)
+	out, err := Run(context.Background(), p, scenarioOf(t, p, text), corpus, s)
 	return &tuned{out}, err
 }
 
@@ -72,7 +71,7 @@ func TestTuneFindsTheBestOfASweep(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	corpus := madeCorpus(t, 10)
+	corpus := scenariostest.Made(t, 10)
 	all, err := tune(t, sweptThresholds, Search{Budget: 100}, corpus)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +134,7 @@ func TestTuneRefuses(t *testing.T) {
 // A sample stays within what is swept, draws no point twice, spreads over every dimension, and is the same under the same
 // seed; one as large as the space is the space.
 func TestSampleOfARegion(t *testing.T) {
-	r := region{strategy: "s", axes: []dimension{{values: strings.Fields("0 1 2 3 4 5 6 7 8 9")}, {values: strings.Fields("a b c d e f g h i j")}}}
+	r := region{strategy: "s", axes: []dimension{{Axis: scenarios.Axis{Values: strings.Fields("0 1 2 3 4 5 6 7 8 9")}}, {Axis: scenarios.Axis{Values: strings.Fields("a b c d e f g h i j")}}}}
 	list := r.sample(10, 1)
 	seen := map[string]bool{}
 	for i, p := range list {

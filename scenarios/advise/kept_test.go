@@ -1,10 +1,11 @@
-package scenarios
+package advise
 
 import (
 	"context"
 	"reflect"
 	"testing"
 
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -12,17 +13,15 @@ import (
 // same to the last figure. Another seed, other sessions or a corpus in memory ask anew.
 func TestAdviceIsKept(t *testing.T) {
 	t.Parallel()
-	c := madeCorpus(t, 3)
+	c := scenariostest.Made(t, 3)
 	ask := func(ctx context.Context, seed uint64, c *traces.Corpus) (*Advice, error) {
-		p := threeCells(t)
-		p.Design, p.Strategies, p.Seed = nil, nil, seed
-		return p.Advise(ctx, c)
+		return Run(ctx, adviserOf(t, seed).Plan, c)
 	}
 	memory, err := ask(t.Context(), 1, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, kept := stored(t, c)
+	c, kept := scenariostest.Stored(t, c)
 	c.Keep(kept, nil)
 	first, err := ask(t.Context(), 1, c)
 	if err != nil {

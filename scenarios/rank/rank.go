@@ -1,4 +1,5 @@
-package scenarios
+// Package rank orders strategies by what they do on sessions. It has no promise to importers.
+package rank
 
 import (
 	"cmp"
@@ -11,8 +12,8 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/sim/servers"
@@ -41,9 +42,9 @@ var rankServers = []struct {
 
 // ranker is a ranking under way.
 type ranker struct {
-	plan     *Plan
-	file     *File
-	design   *Design // the strategies to rank
+	plan     *scenarios.Plan
+	file     *scenarios.File
+	design   *scenarios.Design // the strategies to rank
 	sessions []*traces.Session
 	kinds    []map[string]bool    // for each of rankKinds, by session
 	bounds   map[string]reachable // by session; nil where none was sought
@@ -52,23 +53,21 @@ type ranker struct {
 	broken   error                // the first such failure, if invariants are verified
 }
 
-// Rank orders the strategies of a scenario by what they do on the sessions of a corpus: at two windows, by kind
+// Run orders the strategies of a scenario by what they do on the sessions of a corpus: at two windows, by kind
 // of session, and on several servers.
-func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*studies.Ranking, error) {
-	r := &ranker{plan: p, file: file, sessions: withCalls(corpus)}
+func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *traces.Corpus) (*studies.Ranking, error) {
+	r := &ranker{plan: p, file: file, sessions: corpus.WithCalls()}
 	if len(r.sessions) == 0 {
-		return nil, errNoCalls
+		return nil, traces.ErrNoCalls
 	}
 	var err error
-	if r.design, err = p.beside(file, strategyOwn); err != nil {
+	if r.design, err = including(p, file, results.StrategyOwn); err != nil {
 		return nil, err
 	}
 	if r.kinds, err = kindsOf(r.sessions); err != nil {
 		return nil, err
 	}
-	if p.library == nil {
-		p.library = needs.NewLibrary(ctx, corpus)
-	}
+	p.Index(ctx, corpus)
 	out := &studies.Ranking{NotRun: r.listed()}
 	window := fmt.Sprintf("client.window=%d", rankWindow)
 	for i, set := range [][]string{nil, {window}} {
@@ -131,13 +130,13 @@ func (r *ranker) servers(ctx context.Context, corpus *traces.Corpus, window stri
 	return list, nil
 }
 
-// beside returns the strategies of a file with another one, which may be among them.
-func (p *Plan) beside(file *File, name string) (*Design, error) {
-	if p.Design != nil && slices.Contains(file.strategyNames(), name) {
+// including returns the strategies of a file with another one, which may be among them.
+func including(p *scenarios.Plan, file *scenarios.File, name string) (*scenarios.Design, error) {
+	if p.Design != nil && slices.Contains(file.StrategyNames(), name) {
 		return p.Design, nil
 	}
-	both := file.clone()
-	if err := both.Choose("rank", append(file.strategyNames(), name)); err != nil {
+	both := file.Clone()
+	if err := both.Choose("rank", append(file.StrategyNames(), name)); err != nil {
 		return nil, err
 	}
 	return both.Expand()
@@ -153,15 +152,15 @@ func (r *ranker) run(ctx context.Context, corpus *traces.Corpus, prices *costmod
 		plan.Done = func(n, total int) { done(step*total+n, steps*total) }
 	}
 	r.runs++
-	if plan.Design, err = r.design.with(set); err != nil {
+	if plan.Design, err = r.design.With(set); err != nil {
 		return nil, err
 	}
 	return r.simulate(ctx, &plan, corpus)
 }
 
 // simulate runs a plan. What the program fails on is left out and told with the ranking.
-func (r *ranker) simulate(ctx context.Context, plan *Plan, corpus *traces.Corpus) (*results.Run, error) {
-	plan.lost = func(texts []string) {
+func (r *ranker) simulate(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
+	plan.Lost = func(texts []string) {
 		for _, text := range texts {
 			if !slices.Contains(r.lost, text) {
 				r.lost = append(r.lost, text)
@@ -179,7 +178,7 @@ func (r *ranker) simulate(ctx context.Context, plan *Plan, corpus *traces.Corpus
 
 // bound finds what the best schedules of the compared sessions cost, and gives the run their front.
 func (r *ranker) bound(ctx context.Context, corpus *traces.Corpus, run *results.Run) error {
-	file := r.file.clone()
+	file := r.file.Clone()
 	if err := errors.Join(file.Choose("rank", []string{scheduled}), file.Set("rank", true, "bound")); err != nil {
 		return err
 	}

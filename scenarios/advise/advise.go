@@ -1,4 +1,5 @@
-package scenarios
+// Package advise finds the settings that make the sessions of each agent cheaper. It has no promise to importers.
+package advise
 
 import (
 	"cmp"
@@ -11,8 +12,9 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -108,34 +110,38 @@ type Together struct {
 // maxChanges is how many changes are advised for an agent.
 const maxChanges = 7
 
-// Advise finds the settings that make the sessions of each agent cheaper.
-func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, error) {
-	sessions := withCalls(corpus)
+// adviser is the plan under which sessions are simulated.
+type adviser struct{ *scenarios.Plan }
+
+// Run finds the settings that make the sessions of each agent cheaper.
+func Run(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (*Advice, error) {
+	return newAdviser(plan).run(ctx, corpus)
+}
+
+func (p *adviser) run(ctx context.Context, corpus *traces.Corpus) (*Advice, error) {
+	sessions := corpus.WithCalls()
 	if len(sessions) == 0 {
-		return nil, errNoCalls
+		return nil, traces.ErrNoCalls
 	}
 	if p.Strict {
 		if errs := p.UnknownModels(sessions); len(errs) > 0 {
 			return nil, errors.Join(errs...)
 		}
 	}
-	keep, key := adviceKey(p, corpus)
+	keep, key := adviceKey(p.Plan, corpus)
 	a := &Advice{}
 	if key != "" && keep.Get(key, a) {
 		return a, nil
 	}
-	d, err := p.expand("advise", []string{strategyOwn}, nil)
-	if err != nil {
-		return nil, err
-	}
 	if some := slices.DeleteFunc(slices.Clone(sessions), Uncounted); len(some) > 0 {
-		if err := p.learn(ctx, d, some, nil); err != nil {
+		counted := *corpus
+		counted.Sessions = some
+		if err := p.Prepare(ctx, &counted); err != nil {
 			return nil, err
 		}
 	}
-	p.library = needs.NewLibrary(ctx, corpus)
 	made := byAgent(sessions)
-	step := steps(p, made)
+	step := steps(p.Plan, made)
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		one, err := p.adviseAgent(ctx, agents.Of(name), made[name], step)
 		if err != nil {
@@ -152,26 +158,33 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 	return a, nil
 }
 
+// newAdviser returns what advises under a plan: the strategy is own, whatever the plan names.
+func newAdviser(plan *scenarios.Plan) *adviser {
+	own := *plan
+	own.Design, own.Strategies = nil, []string{results.StrategyOwn}
+	return &adviser{&own}
+}
+
 // adviceKey returns a store that keeps advice about sessions whose recordings have not changed since, and the key of all that
-// the advice depends on; "" where a session is in no store, or a design or a profile is given.
-func adviceKey(p *Plan, corpus *traces.Corpus) (traces.Store, string) {
+// the advice depends on; "" where a session is in no store, or a profile is given.
+func adviceKey(p *scenarios.Plan, corpus *traces.Corpus) (traces.Store, string) {
 	keep, _ := corpus.Kept()
-	if keep == nil || p.Design != nil || p.Profiles != nil || p.Summarize != nil || p.parts != nil {
+	if keep == nil || p.Profiles != nil || p.Summarize != nil {
 		return nil, ""
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %d %d %v %s\n", p.Strategies, p.Seed, p.Window, p.Verify, p.Prices.Key())
+	fmt.Fprintf(h, "%d %d %v %s\n", p.Seed, p.Window, p.Verify, p.Prices.Key())
 	for _, s := range corpus.Sessions {
-		name := nameOf(s)
-		if name == "" {
+		key := s.StoreKey()
+		if key == "" {
 			return nil, ""
 		}
-		fmt.Fprintln(h, name)
+		fmt.Fprintln(h, key, s.ID)
 	}
 	return keep, fmt.Sprintf("advice %x", h.Sum(nil))
 }
 
-func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []*traces.Session, step func()) (*AgentAdvice, error) {
+func (p *adviser) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []*traces.Session, step func()) (*AgentAdvice, error) {
 	one := &AgentAdvice{Agent: agent.Name, Title: agent.Title}
 	for _, s := range sessions {
 		if !Uncounted(s) {
@@ -217,7 +230,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		one.UnloggedUSD += row.CostUSD() - row.LoggedUSD(&billed)
 	}
 	one.AsIsUSD = one.was.CostUSD()
-	if len(sessions) < foldBlocks {
+	if len(sessions) < choose.Blocks {
 		return one, nil // too few to choose on some and judge on others
 	}
 	settings := slices.DeleteFunc(slices.Clone(agent.Settings), func(x traces.Setting) bool {
@@ -281,7 +294,7 @@ func Uncounted(s *traces.Session) bool {
 }
 
 // trust sets what sessions were billed, and how far the model is from that.
-func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.Session) error {
+func (p *adviser) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.Session) error {
 	config, err := p.Config(results.StrategyRecorded, nil)
 	if err != nil {
 		return err
@@ -309,7 +322,7 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 	run.Sum()
 	paid := &run.Cells[0].Total
 	one.PaidUSD, one.DerivedUSD, one.Unpriced = paid.CostUSD(), paid.DerivedUSD(), unpriced(p.Prices, sessions)
-	one.Model = results.ErrorOf(&run.Cells[0], &run.Cells[1], spreadOf(config.Profile))
+	one.Model = results.ErrorOf(&run.Cells[0], &run.Cells[1], config.Profile.Spread())
 	return nil
 }
 
@@ -359,7 +372,7 @@ func (c *Change) wins() bool {
 }
 
 // together simulates all changes at once, without changes that other changes make worthless.
-func (p *Plan) together(ctx context.Context, sessions []*traces.Session, one *AgentAdvice) error {
+func (p *adviser) together(ctx context.Context, sessions []*traces.Session, one *AgentAdvice) error {
 	changes := slices.Clone(one.Changes)
 	for i := range one.Open {
 		if one.Open[i].likely() {
@@ -393,4 +406,13 @@ func (p *Plan) together(ctx context.Context, sessions []*traces.Session, one *Ag
 			Tokens: one.Use.tokens(used)}
 	}
 	return nil
+}
+
+// byAgent returns sessions by the agent that made them.
+func byAgent(sessions []*traces.Session) map[string][]*traces.Session {
+	list := map[string][]*traces.Session{}
+	for _, s := range sessions {
+		list[s.Agent] = append(list[s.Agent], s)
+	}
+	return list
 }

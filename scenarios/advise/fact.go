@@ -1,10 +1,12 @@
-package scenarios
+package advise
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/traces"
@@ -31,12 +33,12 @@ func assignmentsOf(fact string, value float64) []string {
 
 // Said estimates what sessions cost more with a fact of their client at a value than as it was: what advice on them says of
 // that value, for as many sessions again. The plan is prepared. It is not ok for a fact that is no setting.
-func Said(ctx context.Context, p *Plan, sessions []*traces.Session, fact string, value float64) (e stats.Estimate, ok bool, err error) {
+func Said(ctx context.Context, plan *scenarios.Plan, sessions []*traces.Session, fact string, value float64) (e stats.Estimate, ok bool, err error) {
 	set := assignmentsOf(fact, value)
 	if set == nil {
 		return e, false, nil
 	}
-	rows, err := p.ownRows(ctx, sessions, [][]string{nil, set}, sim.RefetchFitted)
+	rows, err := newAdviser(plan).ownRows(ctx, sessions, [][]string{nil, set}, sim.RefetchFitted)
 	if err != nil {
 		return e, false, err
 	}
@@ -46,10 +48,7 @@ func Said(ctx context.Context, p *Plan, sessions []*traces.Session, fact string,
 			costs[i] = append(costs[i], costOf(&rows[i][j], &rows[0][j]))
 		}
 	}
-	t, list := among(costs)
-	t.units = unitsOf(sessions)
-	return t.estimate(list[0].figure, list[1].figure).Again(), true, nil
+	among, list := among(costs)
+	among.Units = choose.UnitsOf(sessions)
+	return among.Estimate(list[0].Figure, list[1].Figure).Again(), true, nil
 }
-
-// Units returns what may be drawn in the place of sessions: blocks of time, projects and people.
-func Units(sessions []*traces.Session) []stats.Units { return unitsOf(sessions) }

@@ -1,4 +1,4 @@
-package scenarios
+package advise
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -43,9 +44,9 @@ func (x *AgentAdvice) none() string {
 		return "none of its models has a price: --price-as bills them as another"
 	case len(agents.Of(x.Agent).Settings) == 0:
 		return "its client offers no setting that a simulation follows"
-	case x.Sessions < foldBlocks:
+	case x.Sessions < choose.Blocks:
 		return fmt.Sprintf("too few sessions to advise: %s, and choosing on some and judging on others takes at least %d",
-			document.Count(x.Sessions, "session"), foldBlocks)
+			document.Count(x.Sessions, "session"), choose.Blocks)
 	}
 	if x.Single == x.Sessions {
 		return "each session has one call: a setting that decides what later calls send and read has none to decide on"
@@ -111,10 +112,10 @@ func share(c *Change) string {
 	return fmt.Sprintf("%s (95 %%: %s … %s%s)", percent(-c.Unseen), percent(-c.High), percent(-c.Low), drawn(c.Drawn))
 }
 
-// drawn says what was drawn for an interval where that is not sessions or blocks of them.
+// drawn says what was drawn for an interval where these are neither sessions nor blocks of time.
 func drawn(units string) string {
 	switch units {
-	case unitProject, unitPerson:
+	case choose.UnitProject, choose.UnitPerson:
 		return ", drawn by " + units
 	}
 	return ""

@@ -1,4 +1,4 @@
-package scenarios
+package advise
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -22,7 +24,7 @@ func TestLoggedSummaryCallsAreBilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := threeCells(t)
+	p := &scenarios.Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Workers: 1, Seed: 1, Strategies: []string{results.StrategyRecorded, "none", "truncate-oldest"}}
 	run, err := p.Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,11 @@
-package scenarios
+package ablate
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -15,16 +17,16 @@ func TestAblateOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := Parse(registry, []byte("strategies: [own]"), "scenario.yaml")
+	file, err := scenarios.Parse(registry, []byte("strategies: [own]"), "scenario.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := file.Ablate()
+	a, err := Of(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := len(a.Changes)
-	corpus := samples(t)
+	corpus := scenariostest.Samples(t)
 	a.drop(corpus.Sessions)
 	has := map[string]bool{}
 	for _, c := range a.Changes {

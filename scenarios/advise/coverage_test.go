@@ -1,4 +1,4 @@
-package scenarios
+package advise
 
 import (
 	"flag"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -43,8 +44,8 @@ func (k *coverage) split(costs [][]float64, sessions []*traces.Session, train fu
 		}
 	}
 	c := Change{SavesUSD: 1}
-	c.judge(known, unitsOf(seen))
-	if was == 0 || len(known[0]) < foldBlocks {
+	c.judge(known, choose.UnitsOf(seen))
+	if was == 0 || len(known[0]) < choose.Blocks {
 		return
 	}
 	k.splits++
@@ -105,7 +106,7 @@ func TestIntervalCoversUnseenSessions(t *testing.T) {
 				k.halves(costs, nameless(n), 4, r)
 				if best := cheapest(costs, func(int) bool { return true }); best > 0 {
 					var c Change
-					c.judge(costs, unitsOf(nameless(n)))
+					c.judge(costs, choose.UnitsOf(nameless(n)))
 					truth.splits++
 					if saves := mean - 0.01*float64(best); saves >= c.Low && saves <= c.High {
 						truth.inside++
@@ -136,14 +137,14 @@ func TestIntervalCoversRecordings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sessions := withCalls(corpus)
-		p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1, Workers: 2}
+		sessions := corpus.WithCalls()
+		p := adviserOf(t, 1)
 		if err := p.Prepare(t.Context(), corpus); err != nil {
 			t.Fatal(err)
 		}
 		made := byAgent(sessions)
 		for name, list := range made {
-			if len(list) < 2*foldBlocks {
+			if len(list) < 2*choose.Blocks {
 				continue
 			}
 			slices.SortStableFunc(list, func(a, b *traces.Session) int { return int(min(1, max(-1, a.Start-b.Start))) })

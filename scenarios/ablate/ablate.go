@@ -1,4 +1,5 @@
-package scenarios
+// Package ablate switches the mechanisms of strategies one at a time. It has no promise to importers.
+package ablate
 
 import (
 	"context"
@@ -7,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
@@ -17,24 +19,24 @@ import (
 // mechanism that is switched. A scenario could name every one of these cells.
 type Ablation struct {
 	// Design has the cells of the scenario, followed by one for each change.
-	Design  *Design
+	Design  *scenarios.Design
 	Changes []studies.Change
 	Refused []studies.Refusal
 
-	file  *File
-	bases []Cell
+	file  *scenarios.File
+	bases []scenarios.Cell
 }
 
-// Ablate returns the cells of the scenario, and for each of its strategies one
+// Of returns the cells of the scenario, and for each of its strategies one
 // cell per mechanism, client switch and server switch with that one alone
 // switched. The recorded strategy is only a reference, unless there is no
 // other. A swept parameter is an error.
-func (f *File) Ablate() (*Ablation, error) {
+func Of(f *scenarios.File) (*Ablation, error) {
 	d, err := f.Expand()
 	if err != nil {
 		return nil, err
 	}
-	if axis := d.anyAxis(); axis != "" {
+	if axis := swept(f, d); axis != "" {
 		return nil, fmt.Errorf("%s is swept: an ablation wants one value for each parameter", axis)
 	}
 	a := &Ablation{file: f, bases: ablated(d.Cells)}
@@ -71,22 +73,19 @@ func mechanisms(members []*strategies.Strategy) []strategies.Mechanism {
 // Bases returns the number of strategies whose mechanisms are switched.
 func (a *Ablation) Bases() int { return len(a.bases) }
 
-// anyAxis returns the name of a swept parameter, "" when there is none.
-func (d *Design) anyAxis() string {
-	if len(d.axes) > 0 {
-		return d.axes[0].Path
-	}
-	for _, e := range d.entries {
-		if len(e.axes) > 0 {
-			return e.name + "." + e.axes[0].Path
+// swept returns the name of a swept parameter, "" when there is none.
+func swept(f *scenarios.File, d *scenarios.Design) string {
+	for _, name := range append([]string{""}, f.StrategyNames()...) {
+		if axes := d.Axes(name); len(axes) > 0 {
+			return strings.TrimPrefix(axes[0].Path, "strategies.")
 		}
 	}
 	return ""
 }
 
 // ablated returns the cells of strategies other than recorded, or all when there is no other.
-func ablated(cells []Cell) []Cell {
-	list := slices.DeleteFunc(slices.Clone(cells), func(c Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
+func ablated(cells []scenarios.Cell) []scenarios.Cell {
+	list := slices.DeleteFunc(slices.Clone(cells), func(c scenarios.Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
 	if len(list) == 0 {
 		return cells
 	}
@@ -94,26 +93,25 @@ func ablated(cells []Cell) []Cell {
 }
 
 // switchesAround returns the switches of a scenario's client and server.
-func switchesAround(s *Scenario) []strategies.Mechanism {
+func switchesAround(s *scenarios.Scenario) []strategies.Mechanism {
 	around := struct {
-		Client Client `yaml:"client"`
-		Server Server `yaml:"server"`
+		Client scenarios.Client `yaml:"client"`
+		Server scenarios.Server `yaml:"server"`
 	}{s.Client, s.Server}
 	return strategies.Switches(around)
 }
 
 // change adds a base with a mechanism switched to the changes and returns its
 // cell. If there is no such cell, it adds the reason to Refused.
-func (a *Ablation) change(base *Cell, m strategies.Mechanism) (*Cell, bool) {
+func (a *Ablation) change(base *scenarios.Cell, m strategies.Mechanism) (*scenarios.Cell, bool) {
 	c := studies.Change{Base: base.Name, Path: m.Path, Set: m.Path + "=" + m.Then, On: m.On}
 	c.Cell = base.Name + " " + c.Set
-	cell, err := a.file.cell(base.Strategy.Name, c.Set)
+	cell, err := cellOf(a.file, base.Strategy.Name, c.Set)
 	if err != nil {
 		a.refuse(&c, err)
 		return nil, false
 	}
-	cell.Name = c.Cell
-	cell.Params, cell.names = map[string]string{m.Path: m.Then}, []string{m.Path}
+	cell.Rename(base.Name, [2]string{m.Path, m.Then})
 	a.Changes = append(a.Changes, c)
 	return cell, true
 }
@@ -121,7 +119,7 @@ func (a *Ablation) change(base *Cell, m strategies.Mechanism) (*Cell, bool) {
 // refuse adds the reason why a change has no cell, on one line, without the file, flag and assignment it names.
 func (a *Ablation) refuse(c *studies.Change, err error) {
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	for _, origin := range []string{a.file.tree.Name + ":", "--", ablationOrigin} {
+	for _, origin := range []string{a.file.Name() + ":", "--", ablationOrigin} {
 		if _, rest, found := strings.Cut(text, ": "); found && strings.HasPrefix(text, origin) {
 			text = rest
 		}
@@ -130,9 +128,9 @@ func (a *Ablation) refuse(c *studies.Change, err error) {
 	a.Refused = append(a.Refused, studies.Refusal{Base: c.Base, Set: c.Set, Reason: text})
 }
 
-// cell returns the cell of one strategy of the scenario with an assignment applied.
-func (f *File) cell(strategy, assignment string) (*Cell, error) {
-	own := f.clone()
+// cellOf returns the cell of one strategy of the scenario with an assignment applied.
+func cellOf(f *scenarios.File, strategy, assignment string) (*scenarios.Cell, error) {
+	own := f.Clone()
 	err := own.Choose(ablationOrigin, []string{strategy})
 	if path, _, _ := strings.Cut(assignment, "."); path != "client" && path != "server" {
 		assignment = "strategies." + strategy + "." + assignment
@@ -156,14 +154,14 @@ func (f *File) cell(strategy, assignment string) (*Cell, error) {
 // ablation.
 const ablationOrigin = "ablation"
 
-// Ablate runs an ablation over the sessions of a corpus.
-func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation) (*studies.Ablation, error) {
+// Run runs an ablation over the sessions of a corpus.
+func (a *Ablation) Run(ctx context.Context, p *scenarios.Plan, corpus *traces.Corpus) (*studies.Ablation, error) {
 	out := &studies.Ablation{}
 	for i := range a.bases {
 		out.Bases = append(out.Bases, a.bases[i].Name)
 	}
 	var err error
-	if out.Run, err = p.Execute(ctx, corpus, Study{Cells: func(s []*traces.Session) (*Design, error) { return a.within(p, s) }}); out.Run == nil {
+	if out.Run, err = p.Execute(ctx, corpus, scenarios.Study{Cells: func(s []*traces.Session) (*scenarios.Design, error) { return a.within(p, s) }}); out.Run == nil {
 		return nil, err
 	}
 	out.Changes, out.Refused = a.Changes, a.Refused
@@ -194,31 +192,27 @@ func (a *Ablation) drop(sessions []*traces.Session) {
 	}
 	a.Changes = slices.DeleteFunc(slices.Clone(a.Changes), func(c studies.Change) bool { return gone[c.Cell] })
 	d := *a.Design
-	d.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool { return gone[c.Name] })
+	d.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c scenarios.Cell) bool { return gone[c.Name] })
 	a.Design = &d
 }
 
 // within returns the design without the changes that no session's generation has, and without the
 // changes whose threshold makes no sense for the windows of the sessions; it adds changes with
 // such a threshold to Refused.
-func (a *Ablation) within(p *Plan, sessions []*traces.Session) (*Design, error) {
-	w := windows{}
-	for _, s := range sessions {
-		w.add(windowsOf(s, p.Prices))
-	}
+func (a *Ablation) within(p *scenarios.Plan, sessions []*traces.Session) (*scenarios.Design, error) {
 	a.drop(sessions)
 	d := *a.Design
-	d.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool {
+	errs := p.CheckCells(d.Cells, sessions)
+	d.Cells = nil
+	for k := range a.Design.Cells {
+		c := &a.Design.Cells[k]
 		i := slices.IndexFunc(a.Changes, func(x studies.Change) bool { return x.Cell == c.Name })
-		if i < 0 {
-			return false
+		if i < 0 || errs[k] == nil {
+			d.Cells = append(d.Cells, *c)
+			continue
 		}
-		err := checkWindows(&Design{Cells: []Cell{c}}, w)
-		if err != nil {
-			a.refuse(&a.Changes[i], err)
-			a.Changes = slices.Delete(slices.Clone(a.Changes), i, i+1)
-		}
-		return err != nil
-	})
+		a.refuse(&a.Changes[i], errs[k])
+		a.Changes = slices.Delete(slices.Clone(a.Changes), i, i+1)
+	}
 	return &d, nil
 }

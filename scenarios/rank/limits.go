@@ -1,12 +1,12 @@
-package scenarios
+package rank
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -14,8 +14,8 @@ import (
 // both figures.
 func rankLimits() string {
 	text := "No agent was run under two strategies: every cost is simulated, and recall stands for what an agent still knows. "
-	var list []Tried
-	if json.Unmarshal(triedText, &list) != nil || len(list) == 0 {
+	list := scenarios.Trials()
+	if len(list) == 0 {
 		return text
 	}
 	pairs, mean, worst := 0, 0.0, 0.0

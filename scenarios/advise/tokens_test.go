@@ -1,4 +1,4 @@
-package scenarios
+package advise
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -22,7 +23,7 @@ func TestWindows(t *testing.T) {
 		logged.add(&results.CallRecord{Session: "a", Model: "claude-opus-4-5", Start: at,
 			Cost: results.Cost{results.ClassOutput: float64(int(1) << i)}, Usage: prompt.Usage{Read: 10}})
 	}
-	u := newUse(logged, prices(t))
+	u := newUse(logged, scenariostest.Prices(t))
 	if w := u.Weights; w == nil || w.Model != "claude-opus-4-5" || w.InputUSD != 5 || w.Read != 0.1 || w.Write5m != 1.25 || w.Write1h != 2 || w.Output != 5 {
 		t.Fatalf("weights %+v", u.Weights)
 	}
@@ -50,14 +51,14 @@ func TestTokensAreTheDollars(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	corpus := samples(t)
-	for _, s := range samples(t).Sessions { // enough for folds
+	corpus := scenariostest.Samples(t)
+	for _, s := range scenariostest.Samples(t).Sessions { // enough for folds
 		c := *s
 		c.ID += "-again"
 		corpus.Sessions = append(corpus.Sessions, &c)
 	}
-	p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
-	a, err := p.Advise(t.Context(), corpus)
+	p := adviserOf(t, 1)
+	a, err := p.run(t.Context(), corpus)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestTokensAreTheDollars(t *testing.T) {
 func TestTokensWithoutPrices(t *testing.T) {
 	logged := newTally([]*traces.Session{{ID: "a", Start: 1}})
 	logged.add(&results.CallRecord{Session: "a", Model: "unheard-of", Usage: prompt.Usage{Uncached: 1000}})
-	one := AgentAdvice{Agent: traces.AgentCodex, Sessions: 1, Unpriced: 1, Use: newUse(logged, prices(t))}
+	one := AgentAdvice{Agent: traces.AgentCodex, Sessions: 1, Unpriced: 1, Use: newUse(logged, scenariostest.Prices(t))}
 	one.Use.AsIs = one.Use.tokens(logged)
 	var text bytes.Buffer
 	a := Advice{Agents: []AgentAdvice{one}}

@@ -1,25 +1,24 @@
-package scenarios
+package rank
 
 import (
 	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
-	"github.com/compactsim/compactsim/strategies"
 )
 
 // comparedIn returns the sessions of a run on which strategies are compared, among those wanted: the agent's own
 // strategy brings them to their end, and all their calls have a price. The choice depends on no other strategy.
 func comparedIn(run *results.Run, wanted func(session string) bool) (compared map[string]bool, over []*results.Row, unpriced int) {
 	compared = map[string]bool{}
-	own := run.Reference(strategyOwn)
+	own := run.Reference(results.StrategyOwn)
 	if own == nil {
 		return compared, nil, 0
 	}
@@ -54,7 +53,7 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 	for _, row := range over {
 		v.OverCalls += row.OwnCalls() + row.N(results.UnsimulatedCalls)
 	}
-	own := run.Reference(strategyOwn)
+	own := run.Reference(results.StrategyOwn)
 	var list []*ranked
 	var idle []studies.NotRun
 	for i := range run.Cells {
@@ -77,7 +76,7 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 			if x.own {
 				v.Calls += row.OwnCalls()
 			}
-			if why := unfit(row); why != "" {
+			if why := scenarios.Unfit(row); why != "" {
 				reason, idleIn = why, idleIn+1
 			}
 		}
@@ -153,19 +152,6 @@ func actingIn(list []*ranked) map[string]bool {
 		}
 	}
 	return acting
-}
-
-// unfit returns why a strategy could do nothing in the session of a row, "" if it could.
-func unfit(row *results.Row) string {
-	if len(row.Firings) > 0 {
-		return ""
-	}
-	for reason := range row.Reasons {
-		if _, why, ok := strings.Cut(reason, ": "+strategies.NotRun); ok {
-			return why
-		}
-	}
-	return ""
 }
 
 // standings returns the wanted cells in order of their cost, with their places.

@@ -1,4 +1,4 @@
-package scenarios
+package ablate
 
 import (
 	"cmp"
@@ -8,37 +8,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results/studies"
-	"github.com/compactsim/compactsim/strategies"
-	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
-// samplePlan returns a plan without cells and the samples.
-func samplePlan(t testing.TB) (*Plan, *traces.Corpus) {
+// plan returns a plan without cells.
+func plan(t testing.TB) *scenarios.Plan {
 	t.Helper()
-	corpus, err := agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
-	if err != nil {
-		t.Fatal(err)
-	}
-	registry, err := strategies.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	prices, err := costmodel.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &Plan{Registry: registry, Prices: prices}, corpus
+	return &scenarios.Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t)}
 }
 
-// scenarioOf parses a scenario for tests of ablations.
-func scenarioOf(t testing.TB, p *Plan, text string) *File {
+// scenarioOf parses a scenario.
+func scenarioOf(t testing.TB, p *scenarios.Plan, text string) *scenarios.File {
 	t.Helper()
-	f, err := Parse(p.Registry, []byte(text), "test.yaml")
+	f, err := scenarios.Parse(p.Registry, []byte(text), "test.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +35,8 @@ func TestAblationSwitchesOneAtATime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	p, _ := samplePlan(t)
-	a, err := scenarioOf(t, p, "strategies: [claude-code/2026-03, auto-compact/small-model]").Ablate()
+	p := plan(t)
+	a, err := Of(scenarioOf(t, p, "strategies: [claude-code/2026-03, auto-compact/small-model]"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +44,7 @@ func TestAblationSwitchesOneAtATime(t *testing.T) {
 		t.Fatalf("%d bases, %d cells for %d changes", a.Bases(), len(a.Design.Cells), len(a.Changes))
 	}
 	known := map[string][]string{} // switches of bases
-	switches := func(c *Cell) []string {
+	switches := func(c *scenarios.Cell) []string {
 		if list := known[c.Name]; list != nil {
 			return list
 		}
@@ -69,13 +53,13 @@ func TestAblationSwitchesOneAtATime(t *testing.T) {
 		for _, m := range slices.Concat(c.Strategy.Mechanisms(), around) {
 			list = append(list, m.Path+"="+m.Now)
 		}
-		if len(c.names) == 0 {
+		if len(c.Params) == 0 {
 			known[c.Name] = list
 		}
 		return list
 	}
-	find := func(name string) *Cell {
-		i := slices.IndexFunc(a.Design.Cells, func(c Cell) bool { return c.Name == name })
+	find := func(name string) *scenarios.Cell {
+		i := slices.IndexFunc(a.Design.Cells, func(c scenarios.Cell) bool { return c.Name == name })
 		if i < 0 {
 			t.Fatalf("no cell %s", name)
 		}
@@ -118,13 +102,13 @@ func TestAblationIsAnOrdinaryScenario(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	p, corpus := samplePlan(t)
+	p, corpus := plan(t), scenariostest.Samples(t)
 	const text = "strategies: [auto-compact/167k]"
-	a, err := scenarioOf(t, p, text).Ablate()
+	a, err := Of(scenarioOf(t, p, text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.Ablate(context.Background(), corpus, a)
+	out, err := a.Run(context.Background(), p, corpus)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,46 +141,22 @@ func TestAblationIsAnOrdinaryScenario(t *testing.T) {
 
 // A swept parameter has no one value to start from.
 func TestAblationOfASweep(t *testing.T) {
-	p, _ := samplePlan(t)
+	p := plan(t)
 	for _, text := range []string{
 		"strategies: [none]\nserver: {lookback: [20, 21]}",
 		"strategies: [{preset: auto-compact/167k, set: {full-compact.breaker: [0, 1]}}]",
 	} {
-		if _, err := scenarioOf(t, p, text).Ablate(); err == nil || !strings.Contains(err.Error(), "is swept") {
+		if _, err := Of(scenarioOf(t, p, text)); err == nil || !strings.Contains(err.Error(), "is swept") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
 
-// Compactions do not depend on the workers, and equal the compactions in the rows.
-func TestChains(t *testing.T) {
-	p, corpus := samplePlan(t)
-	p.Strategies = []string{"auto-compact/167k", "none"}
-	var first []studies.Chains
-	for _, workers := range []int{1, 4} {
-		p.Workers = workers
-		run, list, err := p.Chains(context.Background(), corpus)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range list {
-			c := &list[i]
-			if total := run.Reference(c.Strategy).Total; len(c.Compactions) != total.N(results.Compactions) {
-				t.Errorf("%s: %d compactions, the row has %d", c.Cell, len(c.Compactions), total.N(results.Compactions))
-			}
-			if first != nil && !slices.Equal(c.Compactions, first[i].Compactions) {
-				t.Errorf("%s: %d workers give other compactions", c.Cell, workers)
-			}
-		}
-		first = list
-	}
-}
-
 // BenchmarkAblate expands the scenario of an ablation: a cell for each mechanism.
 func BenchmarkAblate(b *testing.B) {
-	p, _ := samplePlan(b)
+	p := plan(b)
 	for b.Loop() {
-		if _, err := scenarioOf(b, p, "strategies: [claude-code/2026-03]").Ablate(); err != nil {
+		if _, err := Of(scenarioOf(b, p, "strategies: [claude-code/2026-03]")); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package scenarios
+package tune
 
 import (
 	"cmp"
@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat/samplemv"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -26,27 +27,18 @@ type region struct {
 	axes     []dimension
 }
 
-// dimension is a swept parameter: its path for Assign, its name in cells, and
-// its values, sorted if they are numbers or times.
+// dimension is a swept parameter, its values sorted if they are numbers or times.
 type dimension struct {
-	path, name string
-	values     []string
-	sorted     bool
+	scenarios.Axis
+	sorted bool
 }
 
 // point is a choice in a region: a value for each dimension.
 type point []string
 
-// First returns the design with the first value of every axis. A search takes the other values from the file.
-func (f *File) First() (*Design, error) {
-	own := f.clone()
-	own.first = true
-	return own.Expand()
-}
-
-// regions returns what a search of the scenario chooses from, and a design of
+// regionsOf returns what a search of the scenario chooses from, and a design of
 // the recorded strategy alone, in which swept parameters have their default.
-func (f *File) regions() ([]region, *Design, error) {
+func regionsOf(f *scenarios.File) ([]region, *scenarios.Design, error) {
 	d, err := f.First()
 	if err != nil {
 		return nil, nil, err
@@ -54,43 +46,40 @@ func (f *File) regions() ([]region, *Design, error) {
 	if d.Scenario.Users.Any() {
 		return nil, nil, errors.New("users: a search judges by recorded sessions: sweep the values in sim run")
 	}
-	defaults, err := spec.Encode(Default())
+	defaults, err := spec.Encode(scenarios.Default())
 	if err != nil {
 		return nil, nil, err
 	}
 	var list []region
 	recorded, at := region{strategy: results.StrategyRecorded}, point{}
-	for _, a := range d.axes {
+	for _, a := range d.Axes("") {
 		if n := spec.Find(defaults, strings.Split(a.Path, ".")...); n != nil {
-			recorded.axes, at = append(recorded.axes, newDimension(a.Path, a.Path, &a)), append(at, cmp.Or(spec.Flow(n), `""`))
+			recorded.axes, at = append(recorded.axes, newDimension(a)), append(at, cmp.Or(spec.Flow(n), `""`))
 		}
 	}
-	cell, err := f.cellAt(&recorded, at)
+	cell, err := recorded.cell(f, at)
 	if err != nil {
 		return nil, nil, err
 	}
-	cell.Name, cell.Params, cell.names = results.StrategyRecorded, nil, nil
+	cell.Rename(results.StrategyRecorded)
 	base := *d
-	base.Cells = []Cell{*cell}
-	for i, e := range d.entries {
-		r := region{strategy: e.name}
-		for _, a := range e.axes {
-			r.axes = append(r.axes, newDimension("strategies."+e.name+"."+a.Path, e.short[a.Path], &a))
-		}
-		for _, a := range d.axes {
-			if d.Cells[i].hears(a.Path) && a.Path != results.SeedParam { // the seed is no setting
-				r.axes = append(r.axes, newDimension(a.Path, a.Path, &a))
+	base.Cells = []scenarios.Cell{*cell}
+	for i := range d.Cells {
+		r := region{strategy: d.Cells[i].Strategy.Name}
+		for _, a := range d.Axes(r.strategy) {
+			if a.Path != results.SeedParam { // the seed is no setting
+				r.axes = append(r.axes, newDimension(a))
 			}
 		}
-		if e.name != results.StrategyRecorded {
+		if r.strategy != results.StrategyRecorded {
 			list = append(list, r)
 		}
 	}
 	return list, &base, nil
 }
 
-func newDimension(path, name string, a *spec.Axis) dimension {
-	d := dimension{path: path, name: name, values: slices.Clone(a.Texts)}
+func newDimension(a scenarios.Axis) dimension {
+	d := dimension{Axis: a}
 	d.read()
 	return d
 }
@@ -101,9 +90,9 @@ func (d *dimension) read() {
 		func(s string) (float64, error) { return strconv.ParseFloat(s, 64) },
 		func(s string) (float64, error) { v, err := time.ParseDuration(s); return v.Seconds(), err },
 	} {
-		d.sorted = !slices.ContainsFunc(d.values, func(v string) bool { _, err := number(v); return err != nil })
+		d.sorted = !slices.ContainsFunc(d.Values, func(v string) bool { _, err := number(v); return err != nil })
 		if d.sorted {
-			slices.SortFunc(d.values, func(a, b string) int {
+			slices.SortFunc(d.Values, func(a, b string) int {
 				x, _ := number(a)
 				y, _ := number(b)
 				return cmp.Compare(x, y)
@@ -117,7 +106,7 @@ func (d *dimension) read() {
 func (r *region) size() int {
 	n := 1
 	for i := range r.axes {
-		n = min(n*len(r.axes[i].values), math.MaxInt32)
+		n = min(n*len(r.axes[i].Values), math.MaxInt32)
 	}
 	return n
 }
@@ -145,7 +134,7 @@ func (r *region) sample(n int, seed uint64) []point {
 func (r *region) at(cube []float64) point {
 	p := make(point, len(r.axes))
 	for i := range r.axes {
-		values := r.axes[i].values
+		values := r.axes[i].Values
 		p[i] = values[min(int(cube[i]*float64(len(values))), len(values)-1)]
 	}
 	return p
@@ -157,7 +146,7 @@ func (r *region) all() []point {
 	for i := range r.axes {
 		var longer []point
 		for _, p := range list {
-			for _, v := range r.axes[i].values {
+			for _, v := range r.axes[i].Values {
 				longer = append(longer, append(slices.Clone(p), v))
 			}
 		}
@@ -166,34 +155,30 @@ func (r *region) all() []point {
 	return list
 }
 
-// cellAt returns the cell of a point of a region.
-func (f *File) cellAt(r *region, p point) (*Cell, error) {
-	own := f.clone()
-	own.first = true // ignores the axes of other strategies
+// cell returns the cell of a point of a region.
+func (r *region) cell(f *scenarios.File, p point) (*scenarios.Cell, error) {
+	own := f.Clone()
 	var errs []error
 	for i := range r.axes {
-		errs = append(errs, own.Assign(r.axes[i].path+"="+p[i]))
+		errs = append(errs, own.Assign(r.axes[i].Path+"="+p[i]))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	d, err := own.Expand()
+	d, err := own.First() // ignores the axes of other strategies
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name == r.strategy })
+	at := slices.IndexFunc(d.Cells, func(c scenarios.Cell) bool { return c.Strategy.Name == r.strategy })
 	if at < 0 {
 		return nil, fmt.Errorf("no cell of strategy %s", r.strategy)
 	}
 	c := d.Cells[at]
-	c.Params, c.names = map[string]string{}, nil
-	var params [][2]string
+	params := make([][2]string, len(r.axes))
 	for i := range r.axes {
-		name := r.axes[i].name
-		c.Params[name], c.names = p[i], append(c.names, name)
-		params = append(params, [2]string{name, p[i]})
+		params[i] = [2]string{r.axes[i].Name, p[i]}
 	}
-	c.Name = r.strategy + join(params)
+	c.Rename(r.strategy, params...)
 	return &c, nil
 }
 
@@ -202,14 +187,14 @@ func (r *region) edge(p point) string {
 	var list []string
 	for i := range r.axes {
 		d := &r.axes[i]
-		if !d.sorted || len(d.values) < 3 {
+		if !d.sorted || len(d.Values) < 3 {
 			continue
 		}
 		switch p[i] {
-		case d.values[0]:
-			list = append(list, "the lowest "+d.name)
-		case d.values[len(d.values)-1]:
-			list = append(list, "the highest "+d.name)
+		case d.Values[0]:
+			list = append(list, "the lowest "+d.Name)
+		case d.Values[len(d.Values)-1]:
+			list = append(list, "the highest "+d.Name)
 		}
 	}
 	return strings.Join(list, " and ")

@@ -1,4 +1,4 @@
-package scenarios
+package advise
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
@@ -61,10 +63,10 @@ func offered(settings []traces.Setting, newest string, tools []string) [][]candi
 }
 
 // steps returns what advice calls when a choice of settings is simulated; it tells Done how many of all choices are.
-func steps(p *Plan, made map[string][]*traces.Session) func() {
+func steps(p *scenarios.Plan, made map[string][]*traces.Session) func() {
 	finished, all := 0, 0
 	for name, sessions := range made {
-		if len(sessions) >= foldBlocks {
+		if len(sessions) >= choose.Blocks {
 			all += len(offered(agents.Of(name).Settings, "", nil))
 		}
 	}
@@ -87,7 +89,7 @@ func later(s *traces.Setting, version string) bool {
 
 // total returns the row of all sessions under strategy own with values of settings, in a closed
 // loop: what the agent fetches again because it was forgotten counts against a saving.
-func (p *Plan) total(ctx context.Context, sessions []*traces.Session, set []candidate) (*results.Row, *tally, error) {
+func (p *adviser) total(ctx context.Context, sessions []*traces.Session, set []candidate) (*results.Row, *tally, error) {
 	rows, taken, err := p.measured(ctx, sessions, set)
 	if err != nil {
 		return nil, nil, err
@@ -100,7 +102,7 @@ func (p *Plan) total(ctx context.Context, sessions []*traces.Session, set []cand
 }
 
 // measured returns the row of each session that total sums up, and all calls.
-func (p *Plan) measured(ctx context.Context, sessions []*traces.Session, set []candidate) ([]results.Row, *tally, error) {
+func (p *adviser) measured(ctx context.Context, sessions []*traces.Session, set []candidate) ([]results.Row, *tally, error) {
 	taken, out := newTally(sessions), make([]results.Row, len(sessions))
 	sets, alike := map[string][]string{}, map[string][]int{} // sessions by what is assigned in them
 	for i, s := range sessions {
@@ -109,10 +111,11 @@ func (p *Plan) measured(ctx context.Context, sessions []*traces.Session, set []c
 		sets[key], alike[key] = all, append(alike[key], i)
 	}
 	for _, key := range slices.Sorted(maps.Keys(sets)) {
-		c, _, err := p.ownConfig(sets[key], sim.RefetchFitted)
+		c, err := p.Config(results.StrategyOwn, sets[key])
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("%s: %w", key, err)
 		}
+		use(&c, sim.RefetchFitted)
 		some := make([]*traces.Session, len(alike[key]))
 		for k, i := range alike[key] {
 			some[k] = sessions[i]
@@ -132,18 +135,15 @@ func (p *Plan) measured(ctx context.Context, sessions []*traces.Session, set []c
 // ownRows returns the rows of sessions under strategy own, with each of several
 // sets of assignments and the given kind of closed loop. Of sets but the first it may lack
 // rows, which have no Strategy.
-func (p *Plan) ownRows(
+func (p *adviser) ownRows(
 	ctx context.Context, sessions []*traces.Session, sets [][]string, how sim.Refetch,
 ) ([][]results.Row, error) {
-	var configs []sim.Config
-	around := surroundings()
-	for _, set := range sets {
-		c, scenario, err := p.ownConfig(set, how)
-		if err != nil {
-			return nil, err
-		}
-		c.Around = around(scenario)
-		configs = append(configs, c)
+	configs, err := p.Configs(results.StrategyOwn, sets)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says which set
+	}
+	for i := range configs {
+		use(&configs[i], how)
 	}
 	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
 	var broken *sim.Broken
@@ -153,20 +153,10 @@ func (p *Plan) ownRows(
 	return rows, err
 }
 
-// ownConfig returns the session's own client with assignments, in the given kind of closed loop, and the
-// scenario it was made from.
-func (p *Plan) ownConfig(assignments []string, how sim.Refetch) (sim.Config, *Scenario, error) {
-	cell, err := p.cell(strategyOwn, assignments)
-	if err != nil {
-		return sim.Config{}, nil, fmt.Errorf("%s: %w", strings.Join(assignments, " "), err)
-	}
-	c, err := p.config(cell)
-	if err != nil {
-		return c, nil, fmt.Errorf("%s: %w", strings.Join(assignments, " "), err)
-	}
+// use sets the kind of closed loop, and leaves out what advice does not look at.
+func use(c *sim.Config, how sim.Refetch) {
 	if c.Agent.Refetch = how; how == sim.RefetchNever {
 		c.Needs = nil
 	}
 	c.Breaks = false
-	return c, cell.Scenario, nil
 }

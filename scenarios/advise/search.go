@@ -1,4 +1,4 @@
-package scenarios
+package advise
 
 import (
 	"cmp"
@@ -10,18 +10,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
-)
-
-// A value is chosen on some sessions and judged on others. In each of
-// foldRepeats rounds the sessions, in the order of their start, are divided
-// into foldBlocks blocks, whose borders move from round to round. Each block is
-// judged by the value that the other blocks choose.
-const (
-	foldBlocks  = 5
-	foldRepeats = 3
 )
 
 // searchCalls is how many calls times values a search simulates in full. A larger
@@ -35,13 +27,13 @@ const (
 
 // search returns the best value of a group of settings and what it saves on sessions
 // not used to choose it; nil when no value makes the sessions cheaper.
-func (p *Plan) search(ctx context.Context, sessions []*traces.Session, group []candidate) (*Change, error) {
+func (p *adviser) search(ctx context.Context, sessions []*traces.Session, group []candidate) (*Change, error) {
 	tried := group
 	calls := 0
 	for _, s := range sessions {
 		calls += s.NumCalls()
 	}
-	if calls*len(group) > searchCalls && len(group) > pruneKeep && len(sessions) >= 2*pruneEvery*foldBlocks {
+	if calls*len(group) > searchCalls && len(group) > pruneKeep && len(sessions) >= 2*pruneEvery*choose.Blocks {
 		var pruned, rest []*traces.Session
 		for i, s := range sessions {
 			if i%pruneEvery == 0 {
@@ -60,7 +52,7 @@ func (p *Plan) search(ctx context.Context, sessions []*traces.Session, group []c
 	if err != nil {
 		return nil, err
 	}
-	best := cheapest(costs, everywhere)
+	best := cheapest(costs, choose.Everywhere)
 	if best == 0 {
 		return nil, nil
 	}
@@ -70,7 +62,7 @@ func (p *Plan) search(ctx context.Context, sessions []*traces.Session, group []c
 		Does: at.setting.With(at.setting.Does, at.value), Snippet: at.setting.With(at.setting.Snippet, at.value),
 		Assign: strings.Join(at.assigns(), " "), at: at,
 	}
-	c.judge(costs, unitsOf(sessions))
+	c.judge(costs, choose.UnitsOf(sessions))
 	if n := len(at.setting.Values); n > 2 {
 		switch slices.Index(at.setting.Values, at.value) {
 		case 0:
@@ -84,7 +76,7 @@ func (p *Plan) search(ctx context.Context, sessions []*traces.Session, group []c
 
 // costs returns the cost of each session, USD: first without a change, then by
 // candidate. A session that only a value ends early counts cutShort times its cost without it.
-func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []candidate) ([][]float64, error) {
+func (p *adviser) costs(ctx context.Context, sessions []*traces.Session, list []candidate) ([][]float64, error) {
 	sets := [][]string{nil}
 	for _, c := range list {
 		sets = append(sets, c.assigns())
@@ -122,44 +114,42 @@ func costOf(row, asItIs *results.Row) float64 {
 	return row.CostUSD()
 }
 
-// among returns a finished search over values with known costs by session; the
+// among returns a choice among values with known costs by session; the
 // first is the client without a change.
-func among(costs [][]float64) (*tuner, []*choice) {
+func among(costs [][]float64) (*choose.Choice, []choose.Setting) {
 	usd, _ := results.LookupMetric(results.NameCost)
 	n := len(costs[0])
-	t, list := &tuner{metric: usd, sessions: make([]string, n)}, make([]*choice, len(costs))
+	list := make([]choose.Setting, len(costs))
 	for i := range costs {
-		list[i] = &choice{figure: stats.Figure{Part: costs[i]}, cut: make([]bool, n)}
+		list[i] = choose.Setting{Figure: stats.Figure{Part: costs[i]}, Cut: make([]bool, n)}
 	}
-	t.recorded = *list[0]
-	return t, list
+	return &choose.Choice{Metric: usd, Sessions: n, Recorded: list[0]}, list
 }
 
 // cheapest returns the index of the value with the least sum over the sessions
 // that count, the first of equal ones.
 func cheapest(costs [][]float64, counts func(session int) bool) int {
-	t, list := among(costs)
-	return slices.Index(list, t.order(list, counts)[0])
+	c, list := among(costs)
+	return c.Order(list, counts)[0]
 }
 
 // bestOf returns the candidates that are cheapest, in their order.
 func bestOf(group []candidate, costs [][]float64) (kept []candidate) {
-	t, list := among(costs)
-	best := t.order(list[1:], everywhere)[:pruneKeep]
-	for i := range group {
-		if slices.Contains(best, list[1+i]) {
-			kept = append(kept, group[i])
-		}
+	c, list := among(costs)
+	best := c.Order(list[1:], choose.Everywhere)[:pruneKeep]
+	slices.Sort(best)
+	for _, i := range best {
+		kept = append(kept, group[i])
 	}
 	return kept
 }
 
 // judge sets what the choice saves on sessions not used to choose it, which are drawn by the units that are least sure.
 func (c *Change) judge(costs [][]float64, units []stats.Units) {
-	t, list := among(costs)
-	t.units = units
-	g := t.heldOut(list)
-	if c.verdict, c.Drawn = g.Verdict, cmp.Or(g.Units, unitSession); math.IsNaN(g.Share) || math.IsInf(g.Low, 0) {
+	among, list := among(costs)
+	among.Units = units
+	g := among.HeldOut(list)
+	if c.verdict, c.Drawn = g.Verdict, cmp.Or(g.Units, choose.UnitSession); math.IsNaN(g.Share) || math.IsInf(g.Low, 0) {
 		return // nothing costs anything, or no session costs anything else
 	}
 	c.Unseen, c.Low, c.High = g.Share, g.Low, g.High
@@ -174,9 +164,4 @@ func (c *Change) judge(costs [][]float64, units []stats.Units) {
 		wide := c.Detectable / c.Unseen
 		c.More = max(0, int(math.Ceil(float64(len(costs[0]))*(wide*wide-1)))) // what can be seen shrinks as 1/√n
 	}
-}
-
-// blockOf returns the block of a session among n in a round.
-func blockOf(session, n, round int) int {
-	return (session*foldBlocks*foldRepeats/n + round) / foldRepeats % foldBlocks
 }
