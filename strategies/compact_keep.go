@@ -16,6 +16,8 @@ type KeepSet struct {
 	PerToken float64   `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
 	Share    float64   `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
 	Window   float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
+	WithHead bool      `yaml:"with_head" doc:"these tokens, and this share of the window, are for all that stays: the head and the first messages count too" needs:"tokens|window"`
+	PairsGo  bool      `yaml:"pairs_go" doc:"a call goes with its result where a limit would part them, and does not stay with it" needs:"rounds|messages|prompts|tokens|share|window"`
 	AtPrompt promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the one before; behind for any message but one among calls that follow each other: all of these stay; any for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"any"`
 	Reach    int       `yaml:"reach" doc:"newest messages among which a prompt is looked for: the newest one ahead of the cut begins what stays" unit:"messages" min:"0" off:"0" needs:"rounds|messages|prompts|tokens|share|window"`
 }
@@ -83,24 +85,27 @@ func (k *KeepSet) cut(c *prompt.Context, body, to int, window int64) int {
 	if !k.newest() {
 		return to
 	}
-	at := body
+	at, head := body, int64(0)
+	if k.WithHead {
+		head = tokensBetween(c, 0, body)
+	}
 	if k.Rounds > 0 {
 		at = max(at, lastTurns(c, body, to, k.Rounds))
 	}
 	if k.Messages > 0 {
-		at = max(at, newestFrom(c, body, to, k.Messages, sameMessage))
+		at = max(at, newestFrom(c, body, to, k.Messages, k.PairsGo, sameMessage))
 	}
 	if k.Prompts > 0 {
-		at = max(at, newestFrom(c, body, to, k.Prompts, func(c *prompt.Context, i int) bool { return c.At(i).Kind != prompt.KindPrompt }))
+		at = max(at, newestFrom(c, body, to, k.Prompts, false, func(c *prompt.Context, i int) bool { return c.At(i).Kind != prompt.KindPrompt }))
 	}
 	if k.Tokens > 0 {
-		at = max(at, newestWithin(c, body, to, k.Tokens, k.size))
+		at = max(at, newestWithin(c, body, to, k.Tokens-head, k.size))
 	}
 	if k.Share > 0 {
 		at = max(at, newestWithin(c, body, to, int64(k.Share*float64(tokensBetween(c, body, to))), tokensBetween))
 	}
 	if k.Window > 0 {
-		at = max(at, newestWithin(c, body, to, int64(k.Window*float64(window)), tokensBetween))
+		at = max(at, newestWithin(c, body, to, int64(k.Window*float64(window))-head, tokensBetween))
 	}
 	return k.reach(c, body, k.AtPrompt.of(c, body, at, to), to)
 }
@@ -119,8 +124,8 @@ func (k *KeepSet) reach(c *prompt.Context, body, at, to int) int {
 }
 
 // newestFrom returns the position of the n-th entry from the end that begins something,
-// moved back so that no pair is parted.
-func newestFrom(c *prompt.Context, body, to, n int, continues func(*prompt.Context, int) bool) int {
+// moved back, or forth, so that no pair is parted.
+func newestFrom(c *prompt.Context, body, to, n int, forth bool, continues func(*prompt.Context, int) bool) int {
 	i := to
 	for ; i > body && n > 0; i-- {
 		if !continues(c, i-1) {
@@ -130,7 +135,12 @@ func newestFrom(c *prompt.Context, body, to, n int, continues func(*prompt.Conte
 	if n > 0 {
 		return body
 	}
-	return min(to, legalCut(c, i, body))
+	at := min(to, legalCut(c, i, body))
+	for forth && at < i && i < to {
+		i++
+		at = min(i, legalCut(c, i, body))
+	}
+	return at
 }
 
 // size returns the tokens of the entries [from, to) as the client counts them.

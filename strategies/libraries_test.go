@@ -82,3 +82,26 @@ func TestClearACopyMeasuredBehindTheHead(t *testing.T) {
 		}
 	}
 }
+
+// Four rounds of 100 + 900 behind a head of 18,000 and a prompt of 500. The newest 3 messages part the third round, whose call goes with its
+// result or stays with it. 21,000 tokens have room for the newest two rounds beside the head and the prompt, and for all four without these.
+func TestCutOfKeepByPairsAndHead(t *testing.T) {
+	k := rounds(4, 900)
+	end := k.Context.Len() // 12: each round has two entries, from position 4 on
+	for text, want := range map[string]int{
+		"{messages: 3}":                                  8,
+		"{messages: 3, pairs_go: true}":                  10,
+		"{messages: 4, pairs_go: true}":                  8,
+		"{tokens: 21000}":                                4,
+		"{tokens: 21000, with_head: true}":               8,
+		"{window: 0.105, with_head: true}":               8,
+		"{window: 0.105, messages: 3, with_head: true}":  8,
+		"{messages: 8, window: 0.5, pairs_go: true}":     4,
+		"{messages: 30, tokens: 18500, with_head: true}": end,
+	} {
+		l := layer(t, "truncate-oldest: {trigger: {fixed: 1}, keep: "+text+"}").(*truncate)
+		if got := l.params.Keep.cut(k.Context, 4, end, 200_000); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}
