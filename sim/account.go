@@ -53,6 +53,25 @@ func (l *Loop) account(t *thread, f *flight) {
 // recorded reports whether the call is one that the recording has.
 func (f *flight) recorded() bool { return f.layer < 0 && !f.hidden && f.extra == (extra{}) }
 
+// expectLoss adds to the row what the call that was just served would cost more if it
+// lost what it may lose, times the probability of that. What it does
+// not read it writes, or sends uncached if it writes nothing.
+func (l *Loop) expectLoss(t *thread, model int32, rate float64, u *prompt.Usage) {
+	if rate <= 0 {
+		return
+	}
+	lost := t.hidden.Lost(&l.request, u.Read)
+	if lost <= 0 {
+		return
+	}
+	price := t.replay.models.rate(model, t.replay.date(l.clock.now))
+	if price == nil {
+		return
+	}
+	p := price.PerToken(u.Input())
+	t.replay.row.Figures[results.ExpectedLossUSD] += rate * float64(lost) * max(0, p[writtenAs(u)]-p[results.ClassRead])
+}
+
 // advised adds the calls of advisors while a recorded call was answered, which are as they were: what an advisor
 // reads is its own context.
 func (l *Loop) advised(t *thread, f *flight) {
@@ -296,7 +315,7 @@ func (s *replay) carry(l *Loop) {
 			s.carryCall(l, c)
 		}
 	}
-	if p := s.profile; p != nil && p.Switches.Hidden {
+	if p := s.hidden.Profile; p != nil && p.Switches.Hidden {
 		list := commandCalls(s.session)
 		for i := range list {
 			s.carryCall(l, &list[i])

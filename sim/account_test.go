@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -145,36 +144,5 @@ func TestSummariserTimesAreAheadOfTheInput(t *testing.T) {
 	c.known = true
 	if first, total = l.timed(nil, c, &prompt.Usage{Write5m: 20_000}); first != 2*second || total != 9*second {
 		t.Errorf("a known time became %d and %d ns", first, total)
-	}
-}
-
-// plainRead is what a request reads of so many tokens under the first grid of deepseek-v4-flash, multiples of 128 tokens.
-func plainRead(tokens int64) int64 { return tokens / 128 * 128 }
-
-// How a thread is served is learnt from calls that read more than the first did, which others
-// may keep warm, of the same model, and whose context nobody acted on.
-func TestWhatACallTellsOfItsServing(t *testing.T) {
-	const input = 20_000
-	event := func(round int32) []traces.Event { return []traces.Event{{Kind: traces.EventCompact, Round: round}} }
-	for name, tc := range map[string]struct {
-		first  int64
-		model  uint16
-		events []traces.Event
-		learns bool
-	}{
-		"more than the first":       {first: 1000, learns: true},
-		"as much as the first":      {first: plainRead(input)},
-		"less than the first":       {first: plainRead(input) + 1},
-		"another model":             {first: 1000, model: 1},
-		"compacted":                 {first: 1000, events: event(3)},
-		"compacted a round earlier": {first: 1000, events: event(2), learns: true},
-	} {
-		session := &traces.Session{Models: []string{"deepseek-v4-flash", "deepseek-v4-pro"}}
-		th := &thread{Course: course.Course{Session: session, Trace: &traces.Thread{Events: tc.events}, Round: 3, Event: len(tc.events)}, replay: &replay{session: session}}
-		th.automatic.models = []seen{{first: tc.first, input: input}, {model: 1, first: tc.first, input: input}}
-		th.learnServed(&traces.Round{Model: tc.model, Usage: prompt.Usage{Read: plainRead(input)}})
-		if got := th.automatic.of(tc.model).fits[0] > 0; got != tc.learns {
-			t.Errorf("%s: learns %v, want %v", name, got, tc.learns)
-		}
 	}
 }

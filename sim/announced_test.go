@@ -3,6 +3,7 @@ package sim
 import (
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -66,7 +67,7 @@ func TestAnnouncedIsDrawn(t *testing.T) {
 	sum, low := 0.0, 0
 	const n = 400
 	for i := range n {
-		s := replay{session: &traces.Session{}, profile: p, named: true, version: "2.1.219"}
+		s := replay{session: &traces.Session{}, hidden: hidden.Session{Profile: p}, named: true, version: "2.1.219"}
 		s.draws.Session, s.draws.Seed = uint64(i), l.config.Seed
 		a := s.announces()
 		if a != s.announces() {

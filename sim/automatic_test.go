@@ -124,7 +124,7 @@ func TestHeadIsWarm(t *testing.T) {
 // What a search of the provider adds to a call is not read by the next one.
 func TestWebSearchIsNotCached(t *testing.T) {
 	s := codexSession("gpt-5.5", "0.142.5", 3, 2432, servers.ServingOf(servers.Caller{Agent: "codex"}, "gpt-5.5"))
-	s.Tools = append(s.Tools, webSearch)
+	s.Tools = append(s.Tools, "web_search")
 	r := &s.Threads[0].Rounds[1]
 	s.Blocks[r.Input.From].Kind = prompt.KindUnseen // instead of the tool's result
 	s.Blocks[r.Reply.To-1].Tool = uint16(len(s.Tools) - 1)
@@ -144,7 +144,7 @@ func TestWebSearchIsNotCached(t *testing.T) {
 // without the rule through it.
 func TestWhatASearchFoundMoves(t *testing.T) {
 	s := codexSession("gpt-5.5", "0.142.5", 4, 2432, servers.ServingOf(servers.Caller{Agent: "codex"}, "gpt-5.5"))
-	s.Tools = append(s.Tools, webSearch)
+	s.Tools = append(s.Tools, "web_search")
 	th := &s.Threads[0]
 	r := &th.Rounds[1]
 	s.Blocks[r.Input.From].Kind = prompt.KindUnseen // instead of the tool's result

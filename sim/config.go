@@ -17,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/head"
+	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -227,6 +228,11 @@ func recordedWindow(s *traces.Session, model string, known int64) int64 {
 		return largeWindow // the recording itself passed the smaller window
 	}
 	return w
+}
+
+// hidden returns what is known of a session beside its lines.
+func (c *Config) hidden(s *traces.Session) hidden.Model {
+	return hidden.Model{Fitted: c.Profile, Named: c.Named, Abroad: c.abroad(s), Draw: c.Draw, Blind: c.Blind}
 }
 
 // smallWindow and largeWindow are Claude Code's windows, tokens.

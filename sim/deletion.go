@@ -91,7 +91,7 @@ func (l *Loop) forget(t *thread) {
 	for i := t.Event; i < len(t.Trace.Events) && t.Trace.Events[i].Round <= t.Round; i++ {
 		if ev := &t.Trace.Events[i]; ev.Kind == traces.EventForget {
 			forgetBlocks(&t.Context, ev)
-			t.moveFound(ev)
+			t.hidden.MoveFound(ev)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -82,18 +81,6 @@ func TestNothingIsFoundWithoutABreakpoint(t *testing.T) {
 			if calls[i].Usage.Read != 0 {
 				t.Errorf("%s: call %d reads %d tokens", name, i, calls[i].Usage.Read)
 			}
-		}
-	}
-}
-
-// The head of a session is what its first call read, where that can be one: of a
-// version with 20,000 tokens, 17,000 are a part that others share, 18,000 are near,
-// 30,000 of 40,000 stand for who has more tools, 35,000 for an earlier conversation.
-func TestHeadOfASession(t *testing.T) {
-	for read, want := range map[int64]int64{0: 20_000, 17_000: 20_000, 18_000: 18_000, 30_000: 30_000, 35_000: 20_000} {
-		s := &traces.Session{Threads: []traces.Thread{{Rounds: []traces.Round{{Usage: prompt.Usage{Read: read, Write5m: 40_000 - read}}}}}}
-		if got := headOf(s, 20_000); got != want {
-			t.Errorf("a first read of %d: a head of %d tokens, want %d", read, got, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -65,8 +66,8 @@ func (l *Loop) fly(t *thread, c *call) {
 	*q = prompt.Request{}
 	q.Thread, q.Owner, q.Model, q.MinTokens = uint32(t.id), s.heads.Owner, m.id, m.minCache
 	q.Entries, q.Markers, q.Deletions, q.Change, q.Tail = c.entries, l.markers, c.deletions, c.change, c.tail
-	if q.Last = c.last; t.replay.automatic {
-		q.Serving = t.serving(c.model, m.name)
+	if q.Last = c.last; t.replay.hidden.Automatic {
+		q.Serving = t.hidden.Serving(c.model, m.name)
 	}
 	event := draws.Event(t.Index, t.Round, 0, 0)
 	if c.extra != (extra{}) {
@@ -80,9 +81,9 @@ func (l *Loop) fly(t *thread, c *call) {
 	lossRate := 0.0
 	if c.layer < 0 {
 		r := t.Current()
-		l.describe(t, m.name, r.Usage.Uncached-int64(r.Tail))
-		t.readHeld(q)
-		lossRate = l.lossRate(t, m.name)
+		t.hidden.Describe(q, m.name, r.Usage.Uncached-int64(r.Tail))
+		t.hidden.ReadHeld(q)
+		lossRate = t.hidden.LossRate(m.name, l.clock.now)
 	}
 	if l.config.Draw {
 		q.Loss, lossRate = lossRate, 0
@@ -92,7 +93,7 @@ func (l *Loop) fly(t *thread, c *call) {
 	*f = flight{}
 	f.outcome = s.server.Begin(l.clock.now, q)
 	out := &f.outcome
-	if s.unwritten {
+	if s.hidden.Unwritten {
 		out.Usage = out.Usage.Plain()
 	}
 	if s.written && out.Effective >= int64(m.minCache) {
@@ -103,17 +104,17 @@ func (l *Loop) fly(t *thread, c *call) {
 		l.verify(t, c, out)
 	}
 	if c.layer >= 0 {
-		t.leaveOut(c.entries, &out.Usage)
+		t.hidden.LeaveOut(c.entries, &out.Usage)
 	}
 	first, total := l.timed(t, c, &out.Usage)
 	f.thread, f.layer, f.background, f.ticket, f.model = t.id, int32(c.layer), c.background, out.Ticket, c.model
 	f.start, f.source, f.context, f.answer = l.clock.now, l.source(t, c), out.Effective, c.answer
 	f.first, f.own, f.extra = c.layer < 0 && !t.Started, c.own, c.extra
 	if f.first {
-		t.resume(out)
+		t.hidden.Resume(out)
 	}
 	if c.layer < 0 {
-		f.rules = t.unlogged.applied
+		f.rules = t.hidden.Applied()
 	}
 	l.snapshot(t, c, i)
 	l.notePayback(t, f)
@@ -192,8 +193,10 @@ func (l *Loop) reply(t *thread, f *flight) {
 	t.rounds++
 	s.user.Ends[s.seat] = s.session.Start + s.now(l.clock.now)
 	l.noteLevels(t, false)
-	l.learn(t, r, f.outcome.Miss)
-	l.hide(t, f)
+	t.hidden.Learn(r, f.outcome.Miss)
+	if !t.hooks.suggests && t.hidden.Hides() {
+		l.hide(t, f)
+	}
 	for _, h := range t.hooks.after {
 		l.refresh(t)
 		l.noteFinal(t, h.layer, "after_response", h.do.AfterResponse(&l.turn))
@@ -212,6 +215,40 @@ func (l *Loop) reply(t *thread, f *flight) {
 		return
 	}
 	l.end(t)
+}
+
+// hide makes the call that a client is expected to add at the end of a turn: the
+// conversation with the last response, which it caches, and a question of its own.
+func (l *Loop) hide(t *thread, f *flight) {
+	t.head.Stamp()
+	entries := t.Context.Seal()
+	last := len(entries) - 1
+	if last < 0 || !entries[last].Kind.Assistant() {
+		return
+	}
+	m := t.replay.models.of(f.model)
+	l.markers = t.replay.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.TTL, Head: t.head.Marks(entries)})
+	if t.replay.heads.Assembly.Variables.Uncached(m.name) {
+		l.markers = l.markers[:0]
+	}
+	l.request = prompt.Request{
+		Thread: uint32(t.id) | hidden.Layer<<24, Owner: t.replay.heads.Owner, Model: m.id, MinTokens: m.minCache,
+		Entries: entries, Markers: l.markers, Deletions: t.deleted.resolve(&t.Context), Change: prompt.NoChange,
+		Draw: t.replay.draws.Uint64(draws.Eviction, draws.Event(t.Index, t.Round, hidden.Layer, 0)),
+	}
+	t.hidden.Describe(&l.request, m.name, -1)
+	out := t.replay.server.Begin(l.clock.now, &l.request)
+	if l.config.Verify {
+		l.verifyRead(t, &out)
+	}
+	l.meter(t.replay, &out)
+	i := l.newFlight()
+	l.flights[i] = flight{
+		thread: t.id, layer: -1, hidden: true, source: results.SourceOther, ticket: out.Ticket, model: f.model, start: l.clock.now,
+		answer: prompt.Answer{First: hidden.First, Total: hidden.Total}, outcome: out, context: out.Effective,
+	}
+	l.tellFirst(i, hidden.First)
+	l.clock.schedule(l.clock.now+hidden.Total, eventEnd, i)
 }
 
 // launch makes the call a layer asked for.

@@ -145,7 +145,7 @@ func (s *replay) copyFrom(o *replay, l *Loop) {
 // copyFrom makes t the copy of a thread, for a loop that has its session already.
 func (t *thread) copyFrom(o *thread, l *Loop) {
 	context, layers, hooks, deleted, judge := t.Context, t.layers, t.hooks, t.deleted, t.judge
-	inbox, mailbox, wakes, missing, carried := t.inbox, t.mailbox, t.wakes, t.missing, t.carried
+	hidden, inbox, mailbox, wakes, missing, carried := t.hidden, t.inbox, t.mailbox, t.wakes, t.missing, t.carried
 	fetched, left := t.fetched, t.left
 	*t = *o // scores are shared: nobody changes them
 	t.replay = l.replays[o.replay.index]
@@ -166,5 +166,8 @@ func (t *thread) copyFrom(o *thread, l *Loop) {
 	t.wakes, t.missing, t.carried = append(wakes[:0], o.wakes...), append(missing[:0], o.missing...), carried
 	t.fetched, t.left = append(fetched[:0], o.fetched...), append(left[:0], o.left...)
 	t.head.Bind(&t.replay.heads, &t.Context, (*behind)(t))
+	hidden.CopyFrom(&o.hidden)
+	t.hidden = hidden
+	t.hidden.Bind(&t.replay.hidden, &t.Course)
 	t.verified.pending = maps.Clone(o.verified.pending)
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -63,32 +62,5 @@ func TestReadsOfWhatNobodySent(t *testing.T) {
 		if fourth, summary := fresh(c.summed, c.unshown...); fourth != c.fourth || summary != c.summary {
 			t.Errorf("%s: the call has %d new tokens and the summary %d, want %d and %d", c.name, fourth, summary, c.fourth, c.summary)
 		}
-	}
-}
-
-// A branch begins with what its parent knows; what the server held of the branch's own request changes nothing of that.
-func TestHeldOfABranch(t *testing.T) {
-	l, branch := onThread(traces.ThreadBranch, traces.Round{Usage: prompt.Usage{Read: 9000}})
-	branch.replay.session.Summed = true
-	parent := []prompt.Ref{7}
-	branch.unlogged.unsent = parent
-	q := l.request
-	q.Entries = slices.Clone(q.Entries)
-	q.Entries[2].Kind = prompt.KindUnseen
-	branch.readHeld(&q)
-	if want := q.Entries[2].Block; parent[0] != 7 || !slices.Equal(branch.unlogged.unsent, []prompt.Ref{want}) {
-		t.Errorf("the parent has block %d and the branch %v, want 7 and [%d]", parent[0], branch.unlogged.unsent, want)
-	}
-}
-
-// A call beside the conversation reads 300 of 1,000 tokens that the server held: the other 700 are left out of its bill, and not the
-// 50 behind them.
-func TestHeldInPart(t *testing.T) {
-	_, th := onThread(traces.ThreadMain, traces.Round{})
-	th.unlogged.unsent = []prompt.Ref{5}
-	u := prompt.Usage{Read: 400, Write5m: 750}
-	th.leaveOut([]prompt.Entry{{Block: 4, Tokens: 100, Cum: 100}, {Block: 5, Tokens: 1000, Cum: 1100}, {Block: 6, Tokens: 50, Cum: 1150}}, &u)
-	if u != (prompt.Usage{Read: 400, Write5m: 50}) {
-		t.Errorf("%+v, want 400 tokens read and 50 written", u)
 	}
 }

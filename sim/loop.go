@@ -179,7 +179,8 @@ func (l *Loop) branch(parent, child *thread) {
 	child.hooks.bind(child.layers, child.strategy.Bars())
 	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
 	child.thought, child.old = parent.thought, parent.old
-	child.TTL, child.Chain, child.unlogged = parent.TTL, parent.Chain, parent.unlogged
+	child.TTL, child.Chain = parent.TTL, parent.Chain
+	child.hidden.Inherit(&parent.hidden)
 	child.head.Inherit(&parent.head)
 	child.payback = parent.payback
 	if child.replay.needs != nil {
@@ -207,7 +208,7 @@ func (l *Loop) input(t *thread) {
 		t.Context.Add(b)
 		t.trailing += t.replay.estimate(&b)
 	}
-	l.heed(t)
+	t.hidden.Heed()
 	t.retried, t.hinted, t.barred, t.gauge.blocked = false, false, 0, false
 	t.judged, t.extended = false, false
 	t.showJudge()

@@ -5,14 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
-	"pgregory.net/rapid"
-
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"gopkg.in/yaml.v3"
+	"pgregory.net/rapid"
 )
 
 // mixTools are tools of every kind that layers tell apart.

@@ -6,12 +6,12 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/head"
+	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
-	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -40,47 +40,33 @@ type replay struct {
 	count        client.Counting // the client's
 	named        bool            // it counts the names of tools
 	draws        draws.Source
-	profile      *profile.Profile // nil for agents that it is not of
-	// automatic says that the calls go to a cache that needs no markers.
-	automatic bool
-	// abroad is the server that was named, nil for the recording's server: how its requests are served is not learned.
-	abroad *servers.Server
-	// unwritten says that what is written to the cache is billed as plain input, as gateways do.
-	unwritten bool
-	written   bool             // what is not read is billed as written, by a cache that works by itself
-	halfDay   bool             // the client asks an automatic cache to keep prefixes for 12 hours
-	rules     profile.Set      // of the profile, those that hold for the client
-	static    int64            // tokens of the head of main threads, by the profile; 0 for unknown
-	found     ownThreshold     // at which the recording's client compacts main conversations
-	hides     bool             // the session may have calls at the end of turns that no line shows
-	hidden    [2]float64       // by the profile, share of turns with a hidden call, by kind of round
-	told      traces.Announced // what the client announces
-	perByte   float64          // tokens of a byte of its results; 0 for unknown
-	listing   int32            // the listing of all skills when the conversation opens, tokens
-	dense     float64          // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
-	scaled    scaled           // what scale is of
-	scale     float64          // of the losses
-	own       float64          // of the losses of the session's person; 0 before it is asked for
-	arena     prompt.Arena
-	children  []int32 // threads by parent and parent round
-	models    models
-	row       results.Row
-	asked     int32             // calls the summariser was asked about
-	wrote     ownSummary        // what the recording's client was given
-	extras    int32             // rounds that no recording has
-	replays   bool              // the strategy repeats the recording: the agent did fetch what it lacked
-	open      int32             // threads that have begun and not ended
-	firings   []int             // by layer of the strategy
-	reasons   map[[2]string]int // failures and refusals by layer and reason
-	paybacks  []payback         // one for each compaction, in order
-	sights    []sight           // of clients' windows, where a run stands for several strategies
-	limits    []int64           // of those clients, by strategy
-	cut       bool              // a conversation of the session ended early
-	detector  watch
-	needs     *needs.Index // nil where nothing is measured
-	keeps     needs.Survival
-	lean      float64     // how far its agent leans to reading again what it has lost, log odds
-	words     needs.Words // nil for summaries of which only sizes are known
+	hidden       hidden.Session   // what no line shows
+	written      bool             // what is not read is billed as written, by a cache that works by itself
+	found        ownThreshold     // at which the recording's client compacts main conversations
+	told         traces.Announced // what the client announces
+	perByte      float64          // tokens of a byte of its results; 0 for unknown
+	listing      int32            // the listing of all skills when the conversation opens, tokens
+	dense        float64          // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
+	arena        prompt.Arena
+	children     []int32 // threads by parent and parent round
+	models       models
+	row          results.Row
+	asked        int32             // calls the summariser was asked about
+	wrote        ownSummary        // what the recording's client was given
+	extras       int32             // rounds that no recording has
+	replays      bool              // the strategy repeats the recording: the agent did fetch what it lacked
+	open         int32             // threads that have begun and not ended
+	firings      []int             // by layer of the strategy
+	reasons      map[[2]string]int // failures and refusals by layer and reason
+	paybacks     []payback         // one for each compaction, in order
+	sights       []sight           // of clients' windows, where a run stands for several strategies
+	limits       []int64           // of those clients, by strategy
+	cut          bool              // a conversation of the session ended early
+	detector     watch
+	needs        *needs.Index // nil where nothing is measured
+	keeps        needs.Survival
+	lean         float64     // how far its agent leans to reading again what it has lost, log odds
+	words        needs.Words // nil for summaries of which only sizes are known
 
 	// answered are the rounds whose input has the result of a call; filled under
 	// Verify only.
@@ -100,24 +86,11 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	s.count = s.heads.Assembly.Count.Over(s.client.Counting())
 	s.named = agents.ClaudeCode(session)
-	s.scaled, s.scale, s.own = scaled{}, 1, 0
 	s.server = l.serverOf(session, s.heads.Assembly.Provider)
-	s.automatic, s.unwritten = l.config.cache(session) == traces.CacheAutomatic, l.config.unwritten(session)
-	s.written, s.halfDay = l.config.written(session), halfDay(session)
-	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic || l.config.abroad(session) {
-		s.profile = nil // it describes clients of other agents, and other servers
-	}
-	s.abroad, s.hides = l.config.Named, session.MayHide()
+	s.hidden.Begin(l.config.hidden(session), session, l.config.cache(session) == traces.CacheAutomatic)
+	s.hidden.Unwritten, s.hidden.Header = l.config.unwritten(session), s.heads.Assembly.Header
+	s.written = l.config.written(session)
 	s.found.fires = boundsOf(session).firings > 0
-	if s.rules, s.static = 0, 0; s.profile != nil {
-		s.rules, s.static = s.profile.RulesFor(s.version), s.profile.StaticFor(s.version)
-		if profile.Compare(s.version, opensInLines) >= 0 {
-			s.static = 0 // the session's own
-		}
-		for kind := range s.hidden {
-			s.hidden[kind] = s.profile.HiddenFor(s.version, session.Entry, kind > 0)
-		}
-	}
 	s.arena.Reset()
 	s.asked, s.extras, s.open, s.cut = 0, 0, 0, false
 	clear(s.firings)
@@ -141,11 +114,12 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.replays = replays(s.strategy)
 	s.wrote = ownSummaryOf(session)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
+	s.hidden.Draws = s.draws
 	s.heads.Bind(&s.arena, s)
 	s.heads.Begin(session, s.draws)
 	s.told, s.listing, s.perByte = s.announces(), listingOf(session), perByte(session)
 	s.dense = 0
-	if s.named && s.perByte > 0 && profile.Compare(s.version, opensInLines) >= 0 {
+	if s.named && s.perByte > 0 && profile.Compare(s.version, hidden.OpensInLines) >= 0 {
 		s.denser(s.perByte / resultsPerByte)
 	}
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.organisation,
@@ -173,10 +147,10 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 // announces returns what the client announces, tokens: what the recording shows or, if it
 // shows nothing, a draw by version. A client of which no recording shows any announces nothing.
 func (s *replay) announces() traces.Announced {
-	if s.profile == nil || !s.named {
+	if s.hidden.Profile == nil || !s.named {
 		return s.session.Announced
 	}
-	by := s.profile.AnnouncedBy(cmp.Or(s.release, s.version))
+	by := s.hidden.Profile.AnnouncedBy(cmp.Or(s.release, s.version))
 	switch {
 	case by == nil:
 		return traces.Announced{}
@@ -191,10 +165,6 @@ func (s *replay) announces() traces.Announced {
 	}
 	return drawn
 }
-
-// opensInLines is the version of Claude Code from which on lines show all that the client sends ahead of the first
-// prompt (runs of 2.1.277 to 2.1.332), so that what they do not show is tools and system prompt.
-const opensInLines = "2.1.277"
 
 // resultsPerByte are the tokens of a byte of results by which what lines show is sized.
 var resultsPerByte = traces.DefaultRates().PerByte[prompt.KindToolResult]

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -14,7 +15,8 @@ func TestMarkersInOrder(t *testing.T) {
 	for want, at := range map[string][]int32{
 		"": {0, 2}, "marker 1 at position 1 is out of order": {1, 1}, "marker 1 at position 0 is out of order": {1, 0}, "marker 0 at position 3 is out of order": {3},
 	} {
-		l, th := onThread(traces.ThreadMain, traces.Round{})
+		l, th := new(Loop), &thread{Course: course.Course{Context: *contextOf(prompt.KindPrompt, 8000, 500, 300)}, replay: &replay{session: new(traces.Session)}}
+		l.request.Entries = th.Context.Seal()
 		l.request.Markers = nil
 		for _, p := range at {
 			l.request.Markers = append(l.request.Markers, prompt.Marker{Position: p})
@@ -42,42 +44,11 @@ func TestDeletionsLightenWarmRequests(t *testing.T) {
 		{"cold", 5*minute + 1, prompt.Usage{Read: 1}, 8800},
 		{"before a response", 0, prompt.Usage{}, 8800},
 	} {
-		l, th := onThread(traces.ThreadMain, traces.Round{})
+		l, th := new(Loop), &thread{Course: course.Course{Context: *contextOf(prompt.KindPrompt, 8000, 500, 300)}}
 		th.deleted.add(&th.Context, 1)
 		l.clock.now, th.LastEnd, th.usage = 1000*second, 1000*second-tc.gap, tc.usage
 		if got := l.requestTokens(th); got != tc.want {
 			t.Errorf("%s: %d tokens, want %d", tc.what, got, tc.want)
-		}
-	}
-}
-
-// The head reaches as far as its breakpoint, inside the entry or behind it; a context without
-// one has none.
-func TestTokensOfTheHead(t *testing.T) {
-	l, th := onThread(traces.ThreadMain, traces.Round{})
-	l.request.Markers[0].Shift, l.request.Markers[1].Shift = -100, 7
-	if got := l.headTokens(th); got != 7900 {
-		t.Errorf("%d tokens, want 7,900", got)
-	}
-	th.Context.Replace(0, 1, nil, prompt.CauseHead)
-	if got := l.headTokens(th); got != 0 {
-		t.Errorf("%d tokens without a head", got)
-	}
-}
-
-// A person asks for a compaction, not for what the client clears by itself, and not later.
-func TestAskedByAPerson(t *testing.T) {
-	for _, tc := range []struct {
-		ev   traces.Event
-		want bool
-	}{
-		{traces.Event{Kind: traces.EventCompact, Manual: true}, true}, {traces.Event{Kind: traces.EventCompact}, false},
-		{traces.Event{Kind: traces.EventMicrocompact, Manual: true}, false}, {traces.Event{Kind: traces.EventCompact, Manual: true, Round: 1}, false},
-	} {
-		_, th := onThread(traces.ThreadMain, traces.Round{})
-		th.Trace.Events = []traces.Event{tc.ev}
-		if got := th.Manual(); got != tc.want {
-			t.Errorf("%+v: %v", tc.ev, got)
 		}
 	}
 }

@@ -9,15 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"gopkg.in/yaml.v3"
-	"pgregory.net/rapid"
-
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"gopkg.in/yaml.v3"
+	"pgregory.net/rapid"
 )
 
 // relatives draws strategies that differ from one in what its layers poll.

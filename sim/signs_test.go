@@ -72,7 +72,7 @@ func readsOf(t *testing.T, c Config, s *traces.Session) []int64 {
 // and a prompt of 300; a response adds 200, a result 1,000, a prompt 300. The
 // system prompt has a breakpoint at 16,000.
 func TestRulesChangeReads(t *testing.T) {
-	desktop := func(b *sessionBuilder) *sessionBuilder { b.s.Entry = entryDesktop; return b }
+	desktop := func(b *sessionBuilder) *sessionBuilder { b.s.Entry = "claude-desktop"; return b }
 	searching := func(b *sessionBuilder, calls ...int) *sessionBuilder {
 		for _, i := range calls {
 			b.s.Blocks[b.s.Threads[0].Rounds[i].Input.From].Tool = 2

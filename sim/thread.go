@@ -4,6 +4,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/internal/head"
+	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
@@ -30,12 +31,11 @@ type thread struct {
 	old      int64 // of thought, what comes before the last prompt
 	rounds   int64 // requests since the start or the last compaction
 
-	unlogged  unlogged
-	automatic automatic
-	head      head.Head
-	gauge     gauge
-	told      told
-	verified  verified // with Verify
+	hidden   hidden.Thread
+	head     head.Head
+	gauge    gauge
+	told     told
+	verified verified // with Verify
 
 	overflow bool
 
@@ -85,7 +85,7 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 		Course: course.Course{Session: s.session, Trace: &s.session.Threads[i], Index: i, Context: t.Context, Scores: t.Scores},
 		replay: s, id: s.base + i, layers: layers, strategy: s.strategy,
 		hooks: t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], mailbox: t.mailbox[:0], wakes: t.wakes[:0],
-		judge: t.judge, missing: t.missing[:0], automatic: automatic{models: t.automatic.models[:0]},
+		judge: t.judge, missing: t.missing[:0], hidden: t.hidden,
 		fetched: t.fetched[:0], left: t.left[:0],
 	}
 	if s.needs != nil {
@@ -93,6 +93,8 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 	}
 	t.Prepare(s.estimate)
 	t.deleted.reset()
+	t.hidden.Reset()
+	t.hidden.Bind(&s.hidden, &t.Course)
 	t.Context.Reset(s.session.Blocks, &s.arena)
 	t.head.Begin(t.Trace, i)
 	t.head.Bind(&s.heads, &t.Context, (*behind)(t))

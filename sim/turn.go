@@ -55,8 +55,8 @@ func (l *Loop) present(t *thread) {
 	u.Context, u.Blocks = &t.Context, s.session.Blocks
 	u.Tools, u.Objects = s.session.Tools, s.session.Objects
 	u.Carried = &t.carried
-	if u.Profile = nil; !s.automatic {
-		u.Profile = s.profile // of Claude Code
+	if u.Profile = nil; !s.hidden.Automatic {
+		u.Profile = s.hidden.Profile // of Claude Code
 	}
 	u.Client = strategies.Client{Agent: s.session.Agent, Version: s.version, Variant: s.session.Variant, Entry: s.session.Entry}
 	u.User = &s.user.User

@@ -76,7 +76,7 @@ func (l *Loop) verifyRead(t *thread, out *prompt.Outcome) {
 		i--
 	}
 	last := i
-	for t.replay.automatic && last+1 < len(r.Entries) && r.Entries[last+1].Kind.Assistant() {
+	for t.replay.hidden.Automatic && last+1 < len(r.Entries) && r.Entries[last+1].Kind.Assistant() {
 		last++ // the provider keeps what it answered
 	}
 	if last >= 0 {

@@ -58,3 +58,19 @@ func TestResultsBehindTheMarker(t *testing.T) {
 		}
 	}
 }
+
+// A person asks for a compaction, not for what the client clears by itself, and not later.
+func TestAskedByAPerson(t *testing.T) {
+	for _, tc := range []struct {
+		ev   traces.Event
+		want bool
+	}{
+		{traces.Event{Kind: traces.EventCompact, Manual: true}, true}, {traces.Event{Kind: traces.EventCompact}, false},
+		{traces.Event{Kind: traces.EventMicrocompact, Manual: true}, false}, {traces.Event{Kind: traces.EventCompact, Manual: true, Round: 1}, false},
+	} {
+		c := Course{Trace: &traces.Thread{Events: []traces.Event{tc.ev}}}
+		if got := c.Manual(); got != tc.want {
+			t.Errorf("%+v: %v", tc.ev, got)
+		}
+	}
+}

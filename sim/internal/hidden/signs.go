@@ -1,4 +1,4 @@
-package sim
+package hidden
 
 import (
 	"slices"
@@ -28,32 +28,32 @@ type signs struct {
 	shrunk   bool        // the request under way shrank at a prompt
 }
 
-// heed takes from the lines of a round's input what the client did to the
+// Heed takes from the lines of a round's input what the client did to the
 // request that no line shows, and does it to the context.
-func (l *Loop) heed(t *thread) {
+func (t *Thread) Heed() {
 	u, r := &t.unlogged.signs, t.Current()
 	u.lost, u.altered, u.applied, u.coming, u.shrunk = false, false, u.coming, 0, false
 	u.thinking.Hear(t.Score().Content, r.Signs)
-	if t.replay.profile == nil {
+	if t.of.Profile == nil {
 		return
 	}
 	defer func() { u.ends = u.ends || r.Signs.Has(traces.SignTurnEnd) }()
-	if l.otherHead(t, r) {
+	if t.otherHead(r) {
 		u.lost = true
-		l.alter(t, 0)
+		t.alter(0)
 	}
 	asked := r.Trigger == traces.TriggerPrompt
 	if asked && u.hooked > 0 {
 		i := slices.IndexFunc(t.Context.Seal(), func(e prompt.Entry) bool { return e.ID == u.hooked-1 })
 		if i >= 0 && t.rule(profile.RuleHook) {
 			u.altered = true
-			l.alter(t, i)
+			t.alter(i)
 		}
 		u.hooked = 0
 	}
 	if (t.Round == 1 || t.Round == 2) && t.ofTeam() && t.rule(profile.RuleTeam) {
 		u.altered = true
-		l.alter(t, t.Context.Messages())
+		t.alter(t.Context.Messages())
 	}
 	if r.Signs.Has(traces.SignHook) && u.hooked == 0 && t.InputAt < t.Context.Len() {
 		u.hooked = 1 + t.Context.At(t.InputAt).ID
@@ -65,24 +65,24 @@ func (l *Loop) heed(t *thread) {
 
 // rule notes that a rule has something to say about the request, and reports
 // whether it holds for the client.
-func (t *thread) rule(r profile.Rule) bool {
+func (t *Thread) rule(r profile.Rule) bool {
 	t.unlogged.applied = t.unlogged.applied.With(r)
-	return t.replay.rules.Has(r)
+	return t.of.rules.Has(r)
 }
 
 // ofTeam reports whether the thread is the conversation of a teammate: another one opened it.
-func (t *thread) ofTeam() bool {
+func (t *Thread) ofTeam() bool {
 	return t.Trace.Kind == traces.ThreadMain && !t.Trace.MidContext && t.Trace.Rounds[0].Signs.Has(traces.SignTeam)
 }
 
 // otherHead reports whether the client builds another head for the round's
 // request than for the one before.
-func (l *Loop) otherHead(t *thread, r *traces.Round) bool {
+func (t *Thread) otherHead(r *traces.Round) bool {
 	u := &t.unlogged
 	switch {
 	case !t.Started:
 		return false
-	case r.Trigger == traces.TriggerPrompt && u.ended && u.ends && t.replay.session.Entry == entryDesktop &&
+	case r.Trigger == traces.TriggerPrompt && u.ended && u.ends && t.Session.Entry == entryDesktop &&
 		r.Signs&(traces.SignTurnEnd|traces.SignInterrupt) == 0:
 		return t.rule(profile.RuleRestart)
 	case !u.searched && t.Score().Searched:
@@ -94,7 +94,7 @@ func (l *Loop) otherHead(t *thread, r *traces.Round) bool {
 
 // alter gives the entry at a position another content of the same size: the
 // client sends something else there from now on.
-func (l *Loop) alter(t *thread, i int) {
+func (t *Thread) alter(i int) {
 	if i < t.Context.Len() && t.Context.At(i).Form == prompt.FormVerbatim {
 		cause := prompt.CauseHead
 		if t.Context.At(i).Kind.Level() == prompt.LevelMessages {

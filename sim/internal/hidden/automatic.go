@@ -1,4 +1,4 @@
-package sim
+package hidden
 
 import (
 	"slices"
@@ -40,16 +40,16 @@ func (u *automatic) of(model uint16) *seen {
 	return nil
 }
 
-// serving returns how the requests of a thread for a model, given by index and name, are served by an automatic
+// Serving returns how the requests of a thread for a model, given by index and name, are served by an automatic
 // cache, and the zero value when that is left to the server. The grid comes from the profile or
 // from the provider's file for agent and model, unless the thread's own calls show another: the
 // profile counts for as many calls as its
 // prior has. How long a prefix lives depends on the model alone.
-func (t *thread) serving(index int32, model string) prompt.Serving {
-	s := t.replay
-	p := s.profile
-	if s.abroad != nil {
-		return s.abroad.ServingOf(servers.Caller{Agent: s.session.Agent}, model)
+func (t *Thread) Serving(index int32, model string) prompt.Serving {
+	s := t.of
+	p := s.Profile
+	if s.Named != nil {
+		return s.Named.ServingOf(servers.Caller{Agent: t.Session.Agent}, model)
 	}
 	switch {
 	case p != nil && p.Codex.Switches.Served:
@@ -58,8 +58,8 @@ func (t *thread) serving(index int32, model string) prompt.Serving {
 	default:
 		return prompt.Serving{}
 	}
-	best := servers.ServingOf(servers.CallerOf(s.session, t.Recent()), model)
-	if fitted, ok := p.Codex.ServingFor(s.session.Agent, model, s.version); ok {
+	best := servers.ServingOf(servers.CallerOf(t.Session, t.Recent()), model)
+	if fitted, ok := p.Codex.ServingFor(t.Session.Agent, model, s.Version); ok {
 		fitted.FromStart, fitted.Forgets = best.FromStart, best.Forgets
 		best = fitted
 	}
@@ -113,29 +113,29 @@ func grid(s prompt.Serving) prompt.Serving {
 }
 
 // codex reports whether the thread is one of Codex.
-func (t *thread) codex() bool { return t.replay.session.Agent == traces.AgentCodex }
+func (t *Thread) codex() bool { return t.Session.Agent == traces.AgentCodex }
 
 // describeServed adds to the request of a conversation the part that other sessions keep warm in
 // an automatic cache.
-func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
-	if p.Codex.Switches.Search && !l.request.Serving.Replies {
-		l.request.Unheld = t.searched()
+func (t *Thread) describeServed(q *prompt.Request, model string, p *profile.Profile) {
+	if p.Codex.Switches.Search && !q.Serving.Replies {
+		q.Unheld = t.searched()
 	}
-	if p.Codex.Switches.Reasoning && l.request.Serving.Forgets && !t.codex() {
-		l.request.Through = t.reasoned(l.request.Entries)
+	if p.Codex.Switches.Reasoning && q.Serving.Forgets && !t.codex() {
+		q.Through = t.reasoned(q.Entries)
 	}
 	u := t.automatic.of(t.Current().Model)
 	switch c := &p.Codex; {
 	case u != nil && c.Switches.Warm:
-		l.request.Shared = int32(min(u.first, t.Opening()))
+		q.Shared = int32(min(u.first, t.Opening()))
 	case u == nil && !t.Started && c.Switches.First && t.codex():
-		l.request.Shared = int32(min(c.FirstRead(t.firstRead()), t.Opening()))
+		q.Shared = int32(min(c.FirstRead(t.firstRead()), t.Opening()))
 	}
 }
 
 // reasoned returns the tokens ahead of the first reasoning of the turn that a person's prompt has finished, 0 amid a
 // turn and for a turn without reasoning.
-func (t *thread) reasoned(entries []prompt.Entry) int32 {
+func (t *Thread) reasoned(entries []prompt.Entry) int32 {
 	at := t.Round - 1
 	if at < 0 || !t.AnswersPerson() {
 		return 0
@@ -157,8 +157,8 @@ func (t *thread) reasoned(entries []prompt.Entry) int32 {
 const webSearch = "web_search"
 
 // searches reports whether the response of a round searched the web.
-func (t *thread) searches(r *traces.Round) bool {
-	s := t.replay.session
+func (t *Thread) searches(r *traces.Round) bool {
+	s := t.Session
 	return slices.ContainsFunc(s.Blocks[r.Reply.From:r.Reply.To], func(b prompt.Block) bool {
 		return b.Kind == prompt.KindToolUse && s.Tools[b.Tool] == webSearch
 	})
@@ -167,8 +167,8 @@ func (t *thread) searches(r *traces.Round) bool {
 // searched returns the tokens of the round under way that no line shows, if its
 // response searched the web: what the provider's own passes found and said is
 // counted as input of the call, but later calls find only what the request held.
-func (t *thread) searched() int32 {
-	s, r := t.replay.session, t.Current()
+func (t *Thread) searched() int32 {
+	s, r := t.Session, t.Current()
 	if !t.searches(r) {
 		return 0
 	}
@@ -181,10 +181,10 @@ func (t *thread) searched() int32 {
 	return n
 }
 
-// moveFound moves what the provider found when the reasoning of the call that searched is
+// MoveFound moves what the provider found when the reasoning of the call that searched is
 // left out: it came after that reasoning, though it counts as input.
-func (t *thread) moveFound(ev *traces.Event) {
-	if p := t.replay.profile; p == nil || !p.Codex.Switches.Search || !t.codex() || len(ev.Cleared) == 0 {
+func (t *Thread) MoveFound(ev *traces.Event) {
+	if p := t.of.Profile; p == nil || !p.Codex.Switches.Search || !t.codex() || len(ev.Cleared) == 0 {
 		return
 	}
 	for i := range t.Trace.Rounds[:t.Round] {
@@ -201,9 +201,9 @@ func (t *thread) moveFound(ev *traces.Event) {
 }
 
 // learnServed takes from a call that has ended what it shows of the cache.
-func (t *thread) learnServed(r *traces.Round) {
+func (t *Thread) learnServed(r *traces.Round) {
 	all := &t.automatic
-	u, model := all.of(r.Model), t.replay.session.Models[r.Model]
+	u, model := all.of(r.Model), t.Session.Models[r.Model]
 	if u == nil {
 		all.models = append(all.models, seen{model: r.Model, first: r.Usage.Read})
 		u = &all.models[len(all.models)-1]

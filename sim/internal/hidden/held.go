@@ -1,4 +1,4 @@
-package sim
+package hidden
 
 import (
 	"slices"
@@ -13,9 +13,9 @@ import (
 // that does not read it, such as for a summary, does not send it.
 
 // alreadyHeld returns the tokens at the head of the round's request that were in the cache by that rule, 0 where it says nothing.
-func (t *thread) alreadyHeld() int32 {
-	s, r := t.replay, t.Current()
-	if !s.session.Summed || s.hides {
+func (t *Thread) alreadyHeld() int32 {
+	s, r := t.of, t.Current()
+	if !t.Session.Summed || s.Hides {
 		return 0
 	}
 	before, behind := t.Opening(), t.Opening() // what can have been cached of the recorded request, and the same of this one
@@ -35,8 +35,8 @@ func (t *thread) alreadyHeld() int32 {
 	return int32(min(behind+surplus, int64(t.Context.Tokens())))
 }
 
-// readHeld makes the thread's request read what the server held already, and notes the blocks among what it held that no line shows.
-func (t *thread) readHeld(q *prompt.Request) {
+// ReadHeld makes the thread's request read what the server held already, and notes the blocks among what it held that no line shows.
+func (t *Thread) ReadHeld(q *prompt.Request) {
 	n := t.alreadyHeld()
 	if n == 0 || len(q.Markers) == 0 {
 		return
@@ -50,8 +50,8 @@ func (t *thread) readHeld(q *prompt.Request) {
 	}
 }
 
-// leaveOut takes what the server held already, and a call beside the conversation does not read, out of its bill.
-func (t *thread) leaveOut(entries []prompt.Entry, u *prompt.Usage) {
+// LeaveOut takes what the server held already, and a call beside the conversation does not read, out of its bill.
+func (t *Thread) LeaveOut(entries []prompt.Entry, u *prompt.Usage) {
 	if len(t.unlogged.unsent) == 0 {
 		return
 	}

@@ -1,13 +1,11 @@
-package sim
+package hidden
 
 import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -64,30 +62,31 @@ const (
 	// mostHead is how much of a first call's context its head is at most. A longer read is the prefix
 	// of an earlier conversation.
 	mostHead = 0.8
-	// hiddenFirst and hiddenTotal are how long a hidden call takes to its first
-	// token and in all, ns. An assumption: it only delays when its entry is there.
-	hiddenFirst, hiddenTotal = int64(2e9), int64(3e9)
+	// First and Total are how long a hidden call takes to its first token and in all, ns. An assumption: it only delays when
+	// its entry is there.
+	First, Total = int64(2e9), int64(3e9)
 	// surely is the share expected where a rule applies.
 	surely = 0.9
 	// keepHabit is the weight that an observation retains beside the next one: people
 	// switch suggestions on and off.
 	keepHabit = 0.5
-	// hiddenLayer separates the draws of hidden calls from the draws of layers.
-	hiddenLayer = 0x7f
+	// Layer separates the draws of hidden calls from the draws of layers.
+	Layer = 0x7f
 )
 
-// describe adds to the request of a conversation what no line shows.
-func (l *Loop) describe(t *thread, model string, unheld int64) {
-	l.describeFirst(t, model)
-	p := t.replay.profile
+// Describe adds to a request of the conversation what no line shows. unheld are the tokens that the recorded call sent uncached,
+// negative for a call that no recording has.
+func (t *Thread) Describe(q *prompt.Request, model string, unheld int64) {
+	t.describeFirst(q, model)
+	p := t.of.Profile
 	if p == nil {
 		return
 	}
-	if t.replay.automatic {
-		l.describeServed(t, model, p)
+	if t.of.Automatic {
+		t.describeServed(q, model, p)
 		return
 	}
-	u, r := &t.unlogged, &l.request
+	u, r := &t.unlogged, q
 	r.Variant = t.variant(p)
 	if n := len(r.Markers); p.Switches.Unheld && unheld >= 0 && n > 0 {
 		behind := t.Score().Behind
@@ -96,30 +95,30 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	}
 	// What others keep warm is found from a breakpoint, by a request that begins
 	// as theirs do.
-	shares := len(r.Markers) > 0 && !t.replay.heads.Assembly.Header
-	if shares && p.Switches.Shared && u.shared > 0 && t.Current().Model == u.sharedBy && (u.lost || l.expects(t, 1, u.warm.share(t.warmPrior(p), p.Weight))) {
+	shares := len(r.Markers) > 0 && !t.of.Header
+	if shares && p.Switches.Shared && u.shared > 0 && t.Current().Model == u.sharedBy && (u.lost || t.expects(1, u.warm.share(t.warmPrior(p), p.Weight))) {
 		r.Shared = int32(min(u.shared, t.Opening()))
 	}
 	if u.shrunk && unheld >= 0 && t.Current().Wait <= profile.Life(u.ttl) {
 		r.Shared = max(r.Shared, t.Ahead())
 	}
 	if shares && p.Switches.First && !t.Started {
-		r.Shared = max(r.Shared, l.foundFirst(t, p))
+		r.Shared = max(r.Shared, t.foundFirst(p))
 	}
 	if p.Switches.Static {
-		l.placeStatic(t, p)
+		t.placeStatic(q, p)
 	}
 }
 
 // variant returns the variant of the request: without thinking or with it.
-func (t *thread) variant(p *profile.Profile) uint32 {
+func (t *Thread) variant(p *profile.Profile) uint32 {
 	u := &t.unlogged
 	plain := u.thinking.Off()
 	if plain != u.wasPlain {
 		u.applied = u.applied.With(profile.RuleThinking)
 	}
 	u.wasPlain = plain
-	if plain && p.Switches.Thinking && t.replay.rules.Has(profile.RuleThinking) {
+	if plain && p.Switches.Thinking && t.of.rules.Has(profile.RuleThinking) {
 		return variantPlain
 	}
 	return 0
@@ -127,7 +126,7 @@ func (t *thread) variant(p *profile.Profile) uint32 {
 
 // warmPrior returns the share of expired calls that find the head of their prompt
 // in the cache, before the thread's own are known.
-func (t *thread) warmPrior(p *profile.Profile) float64 {
+func (t *Thread) warmPrior(p *profile.Profile) float64 {
 	if t.Current().Wait > profile.Life(t.unlogged.ttl) && t.rule(profile.RuleWarm) {
 		return surely
 	}
@@ -136,25 +135,25 @@ func (t *thread) warmPrior(p *profile.Profile) float64 {
 
 // placeStatic moves the breakpoint behind the system prompt to where the static
 // prefix is taken to end.
-func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
+func (t *Thread) placeStatic(q *prompt.Request, p *profile.Profile) {
 	at := t.Context.Messages() - 1
-	mark := slices.IndexFunc(l.request.Markers, func(m prompt.Marker) bool { return int(m.Position) == at })
+	mark := slices.IndexFunc(q.Markers, func(m prompt.Marker) bool { return int(m.Position) == at })
 	if at < 0 || mark < 0 {
 		return
 	}
-	laid := int64(l.request.Entries[at].Cum)
+	laid := int64(q.Entries[at].Cum)
 	static := t.unlogged.static
-	if static == 0 && t.replay.rules.Has(profile.RuleHook) && t.unlogged.shared > 0 {
+	if static == 0 && t.of.rules.Has(profile.RuleHook) && t.unlogged.shared > 0 {
 		static = t.unlogged.shared + int64(p.OwnSystem.Value)
 	}
 	if static == 0 && t.Trace.Kind != traces.ThreadAgent && t.Trace.Kind != traces.ThreadOrphan {
-		if static = t.replay.static; !l.config.Blind {
-			static = headOf(t.replay.session, static)
+		if static = t.of.static; !t.of.Blind {
+			static = headOf(t.Session, static)
 		}
 	}
 	if static > 0 {
 		static = min(static, t.Opening())
-		l.request.Markers[mark].Shift = int32(static - laid)
+		q.Markers[mark].Shift = int32(static - laid)
 	}
 }
 
@@ -176,31 +175,31 @@ func headOf(s *traces.Session, static int64) int64 {
 
 // expects decides about something with a probability: for the majority, or by a draw when
 // draws are on.
-func (l *Loop) expects(t *thread, ordinal uint8, share float64) bool {
-	if !l.config.Draw {
+func (t *Thread) expects(ordinal uint8, share float64) bool {
+	if !t.of.Draw {
 		return share >= 0.5
 	}
-	return draws.Unit(t.replay.draws.Uint64(draws.Unlogged, draws.Event(t.Index, t.Round, hiddenLayer, ordinal))) < share
+	return draws.Unit(t.of.Draws.Uint64(draws.Unlogged, draws.Event(t.Index, t.Round, Layer, ordinal))) < share
 }
 
-// learn takes from a call that has ended what it shows about the thread.
-func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
-	p := t.replay.profile
+// Learn takes from a call that has ended what it shows about the thread.
+func (t *Thread) Learn(r *traces.Round, miss prompt.MissClass) {
+	p := t.of.Profile
 	if p == nil {
 		return
 	}
-	if l.config.Blind { // of the bill, only for how long the client asked
+	if t.of.Blind { // of the bill, only for how long the client asked
 		t.unlogged.lasts(r)
 		t.unlogged.thinking.See(t.Score().Content)
 		return
 	}
-	if t.replay.automatic {
+	if t.of.Automatic {
 		t.learnServed(r)
 		return
 	}
 	u := &t.unlogged
 	if u.known && r.Model == u.model && r.Usage.Input() > 0 {
-		l.compare(t, r, profile.Life(u.ttl), miss)
+		t.compare(r, profile.Life(u.ttl), miss)
 	}
 	read := r.Usage.Read
 	if !u.known && read >= minShared && !t.Trace.MidContext {
@@ -222,7 +221,7 @@ func (u *unlogged) lasts(r *traces.Round) {
 }
 
 // compare learns from how the read of a call differs from what the last one had left.
-func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissClass) {
+func (t *Thread) compare(r *traces.Round, life int64, miss prompt.MissClass) {
 	u, read := &t.unlogged, r.Usage.Read
 	acted, replaced := false, miss == prompt.MissHead || u.altered
 	for i := t.Event - 1; i >= 0 && t.Trace.Events[i].Round == t.Round; i-- {
@@ -241,15 +240,24 @@ func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissC
 		u.shared, u.sharedBy = read, r.Model
 	case replaced && read >= minShared && read < u.left/2:
 		u.static = read
-	case !acted && u.ended && read >= u.left && !t.replay.soon(r):
+	case !acted && u.ended && read >= u.left && !t.of.soon(r):
 		u.hidden[kindOf(r)].see(read > u.left, keepHabit)
 	}
 }
 
+// Hides reports whether the client makes a call of its own behind the response that has just come.
+func (t *Thread) Hides() bool {
+	p := t.of.Profile
+	if p == nil || !p.Switches.Hidden || !t.of.Hides || !t.unlogged.ended || t.Trace.Kind != traces.ThreadMain {
+		return false
+	}
+	return t.hides(p)
+}
+
 // hides reports whether the client makes a call at the end of the turn, by what
 // the lines before the next request say, or else by its habit.
-func (l *Loop) hides(t *thread, p *profile.Profile) bool {
-	u, s := &t.unlogged, t.replay.session
+func (t *Thread) hides(p *profile.Profile) bool {
+	u, s := &t.unlogged, t.Session
 	kind := 0
 	if next := int(t.Round) + 1; next < len(t.Trace.Rounds) {
 		r := &t.Trace.Rounds[next]
@@ -257,12 +265,12 @@ func (l *Loop) hides(t *thread, p *profile.Profile) bool {
 		switch {
 		case r.Signs.Has(traces.SignAway):
 			u.coming = u.coming.With(profile.RuleAway)
-			return t.replay.rules.Has(profile.RuleAway)
-		case t.replay.soon(r), u.ends && s.Entry != entryDesktop && !r.Signs.Has(traces.SignTurnEnd):
+			return t.of.rules.Has(profile.RuleAway)
+		case t.of.soon(r), u.ends && s.Entry != entryDesktop && !r.Signs.Has(traces.SignTurnEnd):
 			return false
 		}
 	}
-	return l.expects(t, 2, u.hidden[kind].share(t.replay.hidden[kind], p.Weight))
+	return t.expects(2, u.hidden[kind].share(t.of.hidden[kind], p.Weight))
 }
 
 // kindOf returns 1 for a round that answers a notice of a background task, 0 for
@@ -280,47 +288,6 @@ func kindOf(r *traces.Round) int {
 const soonAfter = int64(20e9)
 
 // soon reports whether a round began before its client made a call of its own.
-func (s *replay) soon(r *traces.Round) bool {
+func (s *Session) soon(r *traces.Round) bool {
 	return s.session.Entry == entryDesktop && r.Wait < soonAfter && !r.Signs.Has(traces.SignAway)
-}
-
-// hide makes the call that a client is expected to add at the end of a turn: the
-// conversation with the last response, which it caches, and a question of its own.
-func (l *Loop) hide(t *thread, f *flight) {
-	p := t.replay.profile
-	if p == nil || !p.Switches.Hidden || !t.replay.hides || t.hooks.suggests || !t.unlogged.ended || t.Trace.Kind != traces.ThreadMain {
-		return
-	}
-	if !l.hides(t, p) {
-		return
-	}
-	t.head.Stamp()
-	entries := t.Context.Seal()
-	last := len(entries) - 1
-	if last < 0 || !entries[last].Kind.Assistant() {
-		return
-	}
-	m := t.replay.models.of(f.model)
-	l.markers = t.replay.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.TTL, Head: t.head.Marks(entries)})
-	if t.replay.heads.Assembly.Variables.Uncached(m.name) {
-		l.markers = l.markers[:0]
-	}
-	l.request = prompt.Request{
-		Thread: uint32(t.id) | hiddenLayer<<24, Owner: t.replay.heads.Owner, Model: m.id, MinTokens: m.minCache,
-		Entries: entries, Markers: l.markers, Deletions: t.deleted.resolve(&t.Context), Change: prompt.NoChange,
-		Draw: t.replay.draws.Uint64(draws.Eviction, draws.Event(t.Index, t.Round, hiddenLayer, 0)),
-	}
-	l.describe(t, m.name, -1)
-	out := t.replay.server.Begin(l.clock.now, &l.request)
-	if l.config.Verify {
-		l.verifyRead(t, &out)
-	}
-	l.meter(t.replay, &out)
-	i := l.newFlight()
-	l.flights[i] = flight{
-		thread: t.id, layer: -1, hidden: true, source: results.SourceOther, ticket: out.Ticket, model: f.model, start: l.clock.now,
-		answer: prompt.Answer{First: hiddenFirst, Total: hiddenTotal}, outcome: out, context: out.Effective,
-	}
-	l.tellFirst(i, hiddenFirst)
-	l.clock.schedule(l.clock.now+hiddenTotal, eventEnd, i)
 }

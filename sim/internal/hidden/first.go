@@ -1,4 +1,4 @@
-package sim
+package hidden
 
 import (
 	"github.com/compactsim/compactsim/sim/calls"
@@ -9,20 +9,20 @@ import (
 )
 
 // describeFirst adds to the first request of a session, neither Claude Code's nor Codex's, the part that other sessions of its agent keep warm.
-func (l *Loop) describeFirst(t *thread, model string) {
-	p, s := l.config.Profile, t.replay.session
-	if p == nil || t.Started || t.Trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || l.config.abroad(s) {
+func (t *Thread) describeFirst(q *prompt.Request, model string) {
+	p, s := t.of.Fitted, t.Session
+	if p == nil || t.Started || t.Trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || t.of.Abroad {
 		return
 	}
-	at := t.replay.gatherShown(t.Current(), model)
-	l.request.Shared = int32(min(int64(p.FirstShare(&at)*float64(l.request.Tokens())), t.Opening()))
+	at := t.of.gatherShown(t.Current(), model)
+	q.Shared = int32(min(int64(p.FirstShare(&at)*float64(q.Tokens())), t.Opening()))
 }
 
 // foundFirst returns what the first call of a thread finds in the cache of what
 // other conversations have left, tokens: a draw, or the expected value when
 // nothing is drawn, so that the cost of many sessions comes out right. It looks
 // at the version alone, never at the call.
-func (l *Loop) foundFirst(t *thread, p *profile.Profile) int32 {
+func (t *Thread) foundFirst(p *profile.Profile) int32 {
 	if t.Trace.Kind == traces.ThreadBranch || t.Forked {
 		return 0
 	}
@@ -31,10 +31,10 @@ func (l *Loop) foundFirst(t *thread, p *profile.Profile) int32 {
 	}
 	share, tokens := t.firstCall(p)
 	tokens = min(tokens, t.Opening())
-	if !l.config.Draw {
+	if !t.of.Draw {
 		return int32(share * float64(tokens))
 	}
-	if l.expects(t, 3, share) {
+	if t.expects(3, share) {
 		return int32(tokens)
 	}
 	return 0
@@ -42,8 +42,8 @@ func (l *Loop) foundFirst(t *thread, p *profile.Profile) int32 {
 
 // firstCall returns how often the first call of a thread finds something that
 // others have cached, and how large that is.
-func (t *thread) firstCall(p *profile.Profile) (share float64, tokens int64) {
-	s := t.replay.session
+func (t *Thread) firstCall(p *profile.Profile) (share float64, tokens int64) {
+	s := t.Session
 	if t.Agent() {
 		return p.FirstOfAgent(s.Version())
 	}
@@ -51,8 +51,8 @@ func (t *thread) firstCall(p *profile.Profile) (share float64, tokens int64) {
 }
 
 // firstRead returns what a profile predicts the read of a thread's first call from.
-func (t *thread) firstRead() *profile.FirstRead {
-	s := t.replay.session
+func (t *Thread) firstRead() *profile.FirstRead {
+	s := t.Session
 	return &profile.FirstRead{
 		User: profile.Key(s.User()), Version: profile.Name(s.Version()), Model: profile.Name(s.Models[t.Current().Model]),
 		Entry:   profile.Name(s.Entry),
@@ -65,15 +65,15 @@ func (t *thread) firstRead() *profile.FirstRead {
 // if the time since then is within the lifetime (recorded: a file whose first line is the
 // end of a turn is warm exactly within it). A thread that leaves another session amid a
 // turn is another process, with a head of its own.
-func (t *thread) history(p *profile.Profile) (int32, bool) {
+func (t *Thread) history(p *profile.Profile) (int32, bool) {
 	r, left := t.Current(), &t.Trace.Left
 	if left.Usage.Input() > 0 && left.Model && left.Gap >= 0 && left.Gap <= profile.Life(left.TTL) &&
-		profile.Compare(t.replay.version, calls.LastGitState) > 0 {
+		profile.Compare(t.of.Version, calls.LastGitState) > 0 {
 		return t.Ahead(), true
 	}
 	since := t.Trace.Since
 	if since == 0 && r.At > 0 {
-		since = r.At - t.replay.session.Start
+		since = r.At - t.Session.Start
 	}
 	if !r.Signs.Has(traces.SignTurnEnd) || since == 0 || since > profile.Life(t.TTL) || t.InputAt == 0 {
 		return 0, false
@@ -81,12 +81,12 @@ func (t *thread) history(p *profile.Profile) (int32, bool) {
 	return t.Ahead(), true
 }
 
-// resume compares the first call of a thread that goes on where a call of another session ended with what that call
+// Resume compares the first call of a thread that goes on where a call of another session ended with what that call
 // left: the simulated cache holds no other session, and so cannot tell of a miss there.
-func (t *thread) resume(out *prompt.Outcome) {
+func (t *Thread) Resume(out *prompt.Outcome) {
 	left := &t.Trace.Left
 	held := left.Usage.Read + left.Usage.Writes()
-	if t.replay.automatic || t.replay.unwritten {
+	if t.of.Automatic || t.of.Unwritten {
 		held = left.Usage.Input()
 	}
 	held = min(held, out.Effective)
@@ -105,7 +105,7 @@ func (t *thread) resume(out *prompt.Outcome) {
 		out.Miss = prompt.MissModel
 	case left.Gap > profile.Life(left.TTL):
 		out.Miss = prompt.MissExpiry
-	case t.replay.automatic:
+	case t.of.Automatic:
 		out.Miss = prompt.MissEviction
 	default: // another process, with a head of its own
 		out.Miss = prompt.MissHead

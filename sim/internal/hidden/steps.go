@@ -1,4 +1,4 @@
-package sim
+package hidden
 
 import "github.com/compactsim/compactsim/sim/prompt"
 
