@@ -33,7 +33,7 @@ var rivals = map[string][]int64{
 	"langgraph-idle": {59 * minutes}, "amazon-q": nil, "aider": {8192}, "gptme": {100_000, 180_000},
 	"docker-agent": {180_000}, "zeph": {140_000, 180_000}, "bash-agent": {98_000}, "oh-my-pi/replay-budget": {183_616}, "stella": {3000},
 
-	"openhands": {81}, "openhands/planning": {101}, "openhands/class": {241}, "openhands/0-masking": {1}, "openhands/0-browser": {1},
+	"openhands": {80}, "openhands/planning": {100}, "openhands/class": {240}, "openhands/0-masking": {1}, "openhands/0-browser": {1},
 	"openhands/0-recent": {101}, "openhands/0-amortised": {101}, "openhands/0-window": {1_000_000_000},
 	"langchain/summarization": {160_000}, "langchain/clear-tools": {100_000},
 	"deepagents": {170_000, 170_000}, "deepagents/no-profile": {170_000, 170_000},
