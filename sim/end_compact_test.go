@@ -54,3 +54,27 @@ func TestEndOfLoopOnABranch(t *testing.T) {
 			row.N(results.Compactions), byThread[0], byThread[1])
 	}
 }
+
+// The summary call behind the last loop is made and billed, though no request has its summary: 5 messages of three turns are due. Without the
+// answer a tool is at work when the recording ends, and three messages are too few.
+func TestEndOfLoopAtTheEnd(t *testing.T) {
+	for name, tc := range map[string]struct {
+		session *traces.Session
+		want    int
+	}{
+		"answered":    {newSession("s").turns(3, 0, 1000).answer().session(), 1},
+		"unanswered":  {newSession("s").turns(3, 0, 1000).session(), 0},
+		"too few yet": {newSession("s").turns(1, 0, 1000).answer().session(), 0},
+	} {
+		row, calls := run(t, written(t, endOfLoop), tc.session)
+		n := 0
+		for _, c := range calls {
+			if c.Source == results.SourceCompact {
+				n++
+			}
+		}
+		if n != tc.want || row.N(results.Compactions) != 0 {
+			t.Errorf("%s: %d calls and %d compactions, want %d and 0", name, n, row.N(results.Compactions), tc.want)
+		}
+	}
+}

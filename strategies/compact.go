@@ -116,11 +116,12 @@ type streamingParams struct {
 
 // reads says what a call under a head of its own reads of the messages.
 type reads struct {
-	ResultBytes int32 `yaml:"result_bytes" doc:"bytes that are read of each tool result and each piece of thinking; 0 for all" unit:"bytes" min:"0" off:"0"`
-	Newest      int32 `yaml:"newest" doc:"newest messages that are read, as many as have so many tokens; 0 for all" unit:"tokens" min:"0" off:"0"`
-	Prompt      bool  `yaml:"from_prompt" doc:"of the newest, those from a prompt on: where none is among them, no call is made" needs:"newest"`
-	Nothing     int32 `yaml:"nothing" doc:"tokens of the text that then takes the place of the summary" unit:"tokens" min:"0" needs:"from_prompt"`
-	Text        bool  `yaml:"text_only" doc:"tool calls, their results and thinking are left out"`
+	ResultBytes int32   `yaml:"result_bytes" doc:"bytes that are read of each tool result and each piece of thinking; 0 for all" unit:"bytes" min:"0" off:"0"`
+	Newest      int32   `yaml:"newest" doc:"newest messages that are read, as many as have so many tokens; 0 for all" unit:"tokens" min:"0" off:"0"`
+	Prompt      bool    `yaml:"from_prompt" doc:"of the newest, those from a prompt on: where none is among them, no call is made" needs:"newest"`
+	Nothing     int32   `yaml:"nothing" doc:"tokens of the text that then takes the place of the summary" unit:"tokens" min:"0" needs:"from_prompt"`
+	Chunk       float64 `yaml:"chunk" doc:"share of the window that one call reads at most; further calls read the rest, in whole messages, and their summaries are one message; 0 for one call" unit:"share" min:"0" max:"1" off:"0"`
+	Text        bool    `yaml:"text_only" doc:"tool calls, their results and thinking are left out"`
 }
 
 // prompt returns from where a call that begins with a prompt reads the entries [from, to): the first prompt among the newest, or

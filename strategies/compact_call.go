@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"slices"
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -21,8 +22,9 @@ type summaryCall struct {
 	made      int            // calls made
 	verified  bool           // the call under way checks the summary against what it replaces
 	unread    int32          // tokens of a fixed text in place of the summary, where the call would read nothing; 0 for a call
-	turn      int            // where the turn begins whose newest part stays, if it has a call of its own; 0 for none
-	first     *prompt.Result // of the call for what precedes that turn; nil until it is there
+	parts     []int          // where what the second call reads begins, and so on, if several calls read a part each; none for one call
+	part      int            // index of the call under way among these calls
+	joined    *prompt.Result // of the calls before it; nil for none
 	began     int64          // ns on the session's clock
 	by        startedBy      // what started it
 	compacts  bool           // the call itself is above the trigger, and not barred
@@ -57,11 +59,12 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		Ordinal:     uint8(s.made), Compacts: s.compacts,
 		Analysis: l.params.AnalysisShare,
 	}
-	if s.turn > 0 {
-		if s.first == nil {
-			in.To = int32(s.turn)
-		} else {
-			in.From = int32(s.turn)
+	if len(s.parts) > 0 {
+		if s.part > 0 {
+			in.From = int32(s.parts[s.part-1])
+		}
+		if s.part < len(s.parts) {
+			in.To = int32(s.parts[s.part])
 		}
 		in.Summarised = int32(tokensBetween(t.Context, int(in.From), int(in.To)))
 	}
@@ -110,9 +113,10 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 	case r.Failed == "" && l.params.Verify && !s.verified:
 		s.verified = true
 		return l.ask(t)
-	case r.Failed == "" && s.turn > 0 && s.first == nil:
-		first := *r
-		s.first, s.verified = &first, false
+	case r.Failed == "" && s.part < len(s.parts):
+		s.join(r)
+		s.part++
+		s.verified = false
 		return l.ask(t)
 	case r.Failed == "":
 		return l.summarized(t, r)
@@ -145,19 +149,30 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 
 // summarized takes the last answer of a compaction.
 func (l *compact) summarized(t *Turn, r *prompt.Result) Outcome {
-	if first := l.call.first; first != nil {
-		joined := *r
-		joined.Summary += first.Summary
-		joined.Bytes += first.Bytes
-		joined.Output += first.Output
-		joined.Digest = first.Digest.Extend(r.Digest)
-		joined.Usage.Add(&first.Usage)
-		r = &joined
-	}
+	l.call.join(r)
+	r = l.call.joined
 	if l.grown(t, r) {
 		return l.fail(t, "the summary is not smaller")
 	}
 	return l.apply(t, r)
+}
+
+// join adds the answer of a call to the answers of the calls before it.
+func (s *summaryCall) join(r *prompt.Result) {
+	all := *r
+	if s.joined != nil {
+		all.Summary += s.joined.Summary
+		all.Bytes += s.joined.Bytes
+		all.Output += s.joined.Output
+		all.Digest = s.joined.Digest.Extend(r.Digest)
+		all.Usage.Add(&s.joined.Usage)
+	}
+	s.joined = &all
+}
+
+// within forgets the parts that begin outside of the entries (from, to).
+func (s *summaryCall) within(from, to int) {
+	s.parts = slices.DeleteFunc(slices.Clone(s.parts), func(at int) bool { return at <= from || at >= to })
 }
 
 // repeats returns how often the way under way is repeated after a failure.
@@ -205,9 +220,7 @@ func (l *compact) dropOldest(t *Turn, excess int64) bool {
 		return false
 	}
 	s.from = from
-	if s.from >= s.turn {
-		s.turn = 0
-	}
+	s.within(from, s.to)
 	return true
 }
 
@@ -239,9 +252,7 @@ func (l *compact) leaveNewer(t *Turn, excess int64) bool {
 		at = nextRound(t.Context, at)
 	}
 	s.to, s.high = at, at
-	if s.turn >= at {
-		s.turn = 0
-	}
+	s.within(s.from, at)
 	return true
 }
 
@@ -279,7 +290,9 @@ func (l *compact) choose(t *Turn, to int) {
 			}
 		}
 		if l.params.SplitTurn {
-			s.turn = splitTurn(c, s.low, s.high, s.end)
+			s.parts = splitTurn(c, s.low, s.high, s.end)
+		} else if r := l.reads(); r.Chunk > 0 {
+			s.parts = chunks(c, s.from, s.to, int64(r.Chunk*float64(t.Reading.Window))-int64(l.params.Instruction))
 		}
 	}
 }
@@ -301,11 +314,30 @@ func (l *compact) reads() *reads {
 	return &l.params.Streaming.Reads
 }
 
+// chunks returns where the messages among the entries [from, to) are parted so that each call reads whole messages of at most so many
+// tokens, or one message that is larger.
+func chunks(c *prompt.Context, from, to int, most int64) []int {
+	var parts []int
+	left := most
+	for i := from; i < to; {
+		next := i + 1
+		for next < to && sameMessage(c, next) {
+			next++
+		}
+		size := tokensBetween(c, i, next)
+		if left -= size; left < 0 && i > from {
+			parts, left = append(parts, i), most-size
+		}
+		i = next
+	}
+	return parts
+}
+
 // splitTurn returns where the turn begins whose messages the position high parts, if
-// messages of the entries [low, end) other than a summary precede it; 0 otherwise.
-func splitTurn(c *prompt.Context, low, high, end int) int {
+// messages of the entries [low, end) other than a summary precede it; nil otherwise.
+func splitTurn(c *prompt.Context, low, high, end int) []int {
 	if high >= end || c.At(high).Kind == prompt.KindPrompt {
-		return 0
+		return nil
 	}
 	i := high - 1
 	for i > low && c.At(i).Kind != prompt.KindPrompt {
@@ -313,10 +345,10 @@ func splitTurn(c *prompt.Context, low, high, end int) int {
 	}
 	for before := i - 1; before >= low; before-- {
 		if c.At(before).Kind != prompt.KindSummary {
-			return i
+			return []int{i}
 		}
 	}
-	return 0
+	return nil
 }
 
 // of returns the direction of a compaction by what started it.

@@ -38,6 +38,7 @@ var (
 	_ AfterCompaction  = (*compact)(nil)
 	_ BackgroundResult = (*compact)(nil)
 	_ Timer            = (*compact)(nil)
+	_ ThreadEnd        = (*compact)(nil)
 	_ AutoThreshold    = (*compact)(nil)
 )
 
@@ -314,6 +315,19 @@ func (l *compact) Timer(t *Turn) Outcome {
 		return l.start(t, n, startedByTrigger)
 	}
 	return l.start(t, n, startedByIdleness)
+}
+
+// ThreadEnd makes the summary call that is due behind the last loop: no request comes any more that would have its summary.
+func (l *compact) ThreadEnd(t *Turn) Outcome {
+	n := t.Context.Len()
+	if !l.ended(t) || l.stopped() || n == 0 || !t.Context.At(n-1).Kind.Assistant() || endOfAnswered(t.Context) < n {
+		return Outcome{Declined, "no loop has ended that is to be compacted"}
+	}
+	l.call = summaryCall{by: startedByTrigger, began: t.Now}
+	if l.choose(t, n); l.call.low < l.call.high && l.call.unread == 0 && l.params.Call[0] != wayNone {
+		t.Background(l.intent(t))
+	}
+	return Outcome{Declined, "the conversation is over"}
 }
 
 // ended reports whether a loop has ended behind which a compaction is due.

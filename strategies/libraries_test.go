@@ -105,3 +105,25 @@ func TestCutOfKeepByPairsAndHead(t *testing.T) {
 		}
 	}
 }
+
+// A prompt of 500 and four rounds of 100 + 900. A call reads 2,200 tokens beside its instruction of 300: 1.25 % of the window. Whole messages
+// make three calls of 500 + 100 + 900 + 100, of 900 + 100 + 900 + 100, and of 900, and one summary.
+func TestSummaryInChunks(t *testing.T) {
+	l, k := layer(t, "full-compact: {trigger: {fixed: 1}, call: [streaming], instruction: 300, streaming: {reads: {chunk: 0.0125}}, "+
+		"summary: {header: 0, pointer: 0, continuation: 0}, attachments: {files: {count: 0}, plan: false, plan_mode: 0, agent_status: 0}}"), rounds(4, 900)
+	in, reads := begin(t, l, k), []int32(nil)
+	for range 3 {
+		reads = append(reads, in.Summarised)
+		if got := int32(tokensBetween(k.Context, int(in.From), int(in.To))); got != in.Summarised {
+			t.Errorf("a call is sent %d tokens and summarises %d", got, in.Summarised)
+		}
+		l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Summary: 70, Output: 70}})
+		in, _ = k.Intent()
+	}
+	if want := []int32{1600, 2000, 900}; !slices.Equal(reads, want) {
+		t.Errorf("the calls read %v, want %v", reads, want)
+	}
+	if got, want := k.sizes(3), []int32{210}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -273,7 +274,7 @@ func TestTwoCompactions(t *testing.T) {
 		t.Fatalf("%+v", out)
 	}
 	under := l.call
-	if out := l.BackgroundResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailAPI}}); out.Verdict != Failed || l.call != under {
+	if out := l.BackgroundResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailAPI}}); out.Verdict != Failed || !reflect.DeepEqual(l.call, under) {
 		t.Errorf("%+v: the compaction under way is %+v, was %+v", out, l.call, under)
 	}
 	for changes, want := range map[string]int{", smaller: true": 24, ", smaller: false": 4} {
