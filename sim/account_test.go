@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // The row counts what the records of the conversation's own calls show: hits, misses by
@@ -49,61 +47,6 @@ func TestRowCountsTheConversation(t *testing.T) {
 	}
 }
 
-// pricesOf are the prices of a function.
-type pricesOf func(model string, at time.Time) (costmodel.Price, error)
-
-func (f pricesOf) Lookup(model string, at time.Time) (costmodel.Price, error) { return f(model, at) }
-
-// A prefix of 1,024 tokens can be cached unless the table states another minimum.
-func TestLeastPrefix(t *testing.T) {
-	for stated, want := range map[int]int32{0: 1024, 512: 512, 4096: 4096} {
-		m := models{ids: modelNumbers{}, prices: pricesOf(func(string, time.Time) (costmodel.Price, error) {
-			return costmodel.Price{Model: costmodel.Model{MinCache: stated}}, nil
-		})}
-		m.add("m", time.Time{})
-		if got := m.of(0).minCache; got != want {
-			t.Errorf("the table states %d: %d tokens, want %d", stated, got, want)
-		}
-	}
-}
-
-// A call is priced at its own date: Opus ends at noon, and what holds then are the prices of
-// Sonnet. Where the table has none for the later date the old ones stay.
-func TestPricesOfEachDate(t *testing.T) {
-	table, err := costmodel.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
-	noon := time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC)
-	u := prompt.Usage{Uncached: 100_000}
-	for name, later := range map[string]string{"listed": "claude-sonnet-4-5", "unlisted": ""} {
-		m := models{ids: modelNumbers{}, prices: pricesOf(func(model string, at time.Time) (costmodel.Price, error) {
-			if !at.Before(noon) && later == "" {
-				return costmodel.Price{}, errors.New("not listed")
-			}
-			if !at.Before(noon) {
-				model = later
-			}
-			p, err := table.Lookup(model, at)
-			if at.Before(noon) {
-				p.Until = noon
-			}
-			return p, err
-		})}
-		m.reset(&traces.Session{Models: []string{"claude-opus-4-5"}, Start: noon.Add(-time.Hour).UnixNano()})
-		want := []float64{0.5, 0.3}
-		if later == "" {
-			want[1] = 0.5
-		}
-		for i, at := range []time.Time{noon.Add(-1), noon} {
-			cost := m.cost(0, at.UnixNano(), &u)
-			if got := cost.Total(); !near(got, want[i]) {
-				t.Errorf("%s, %v: $%g, want $%g", name, at, got, want[i])
-			}
-		}
-	}
-}
-
 // Calls of a model without a price cost nothing and are counted.
 func TestUnpricedCallsAreCounted(t *testing.T) {
 	s := newSession("s").turns(3, 0, 1000).session()
@@ -118,31 +61,17 @@ func TestUnpricedCallsAreCounted(t *testing.T) {
 	}
 }
 
-// Of an output whose last line was not logged, the share that was costs its share.
-func TestLoggedShareOfAnOutput(t *testing.T) {
-	for _, tc := range []struct {
-		logged, output int64
-		want           float64
-	}{{50, 200, 1}, {200, 200, 4}, {0, 200, 0}, {0, 0, 0}} {
-		r := traces.Round{Usage: prompt.Usage{Output: tc.output}}
-		r.Logged = tc.logged
-		if got := loggedOutput(&r, 4); !near(got, tc.want) {
-			t.Errorf("%d of %d tokens logged: $%g of $4, want $%g", tc.logged, tc.output, got, tc.want)
-		}
-	}
-}
-
 // What the summariser says of a call's time is ahead of what its input takes: 20,000 tokens
 // that no cache holds take 0.608 s at 30.4 µs.
 func TestSummariserTimesAreAheadOfTheInput(t *testing.T) {
-	l := &Loop{config: Config{Latency: costmodel.DefaultLatency()}}
+	latency, th := costmodel.DefaultLatency(), new(thread)
 	c := &call{answer: prompt.Answer{First: 2 * second, Total: 9 * second}}
-	first, total := l.timed(nil, c, &prompt.Usage{Write5m: 20_000})
+	first, total := th.timed(&latency, c, &prompt.Usage{Write5m: 20_000})
 	if !near(float64(first)/1e9, 2.608) || !near(float64(total)/1e9, 9.608) {
 		t.Errorf("%g s to the first token, %g s in all", float64(first)/1e9, float64(total)/1e9)
 	}
 	c.known = true
-	if first, total = l.timed(nil, c, &prompt.Usage{Write5m: 20_000}); first != 2*second || total != 9*second {
+	if first, total = th.timed(&latency, c, &prompt.Usage{Write5m: 20_000}); first != 2*second || total != 9*second {
 		t.Errorf("a known time became %d and %d ns", first, total)
 	}
 }

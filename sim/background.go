@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -80,8 +81,8 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 		t.replay.asked++
 		b.intent.Number = t.replay.asked
 	}
-	t.replay.row.Figures[results.BackgroundCalls]++
-	if excess := int64(b.context.Tokens()) - t.replay.models.of(b.model).window; excess > 0 {
+	t.replay.book.Row.Figures[results.BackgroundCalls]++
+	if excess := int64(b.context.Tokens()) - t.replay.book.Models.Of(b.model).Window; excess > 0 {
 		b.answer = prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}
 	} else {
 		b.answer = l.summarize(t, &b.context, &b.intent, b.event, span, b.marks())
@@ -99,7 +100,10 @@ func (l *Loop) sendBackground(t *thread, i int32) {
 	b := l.backgrounds[i]
 	if b.answer.Refused() {
 		f := l.newFlight()
-		l.flights[f] = flight{thread: t.id, layer: b.layer, background: i + 1, refused: true, start: l.clock.now, answer: b.answer}
+		l.flights[f] = flight{
+			Call:   account.Call{Kind: account.Background, Start: l.clock.now},
+			thread: t.id, layer: b.layer, background: i + 1, refused: true, answer: b.answer,
+		}
 		l.clock.schedule(l.clock.now+max(b.answer.First, b.answer.Total), eventEnd, f)
 		return
 	}
@@ -122,7 +126,7 @@ func (l *Loop) landBackground(t *thread, f *flight) {
 	b := l.backgrounds[f.background-1]
 	b.result.Answer = f.answer
 	if !f.refused {
-		b.result.Usage.Add(&f.outcome.Usage)
+		b.result.Usage.Add(&f.Outcome.Usage)
 	}
 	if b.turn++; f.answer.Failed == "" && b.turn < b.intent.Turns {
 		l.nextTurn(t, b, f)
@@ -169,14 +173,14 @@ func (l *Loop) await(t *thread, hook, layer int) {
 // a compaction of the thread. The end of the thread's wait dissolves it.
 func (l *Loop) detectDeadlock(t *thread) {
 	if i := t.waiting - 1; i >= 0 && t.behind>>i&1 != 0 {
-		t.replay.Refuse(t.layers[i].Name(), prompt.FailDeadlock)
+		t.replay.book.Refuse(t.layers[i].Name(), prompt.FailDeadlock)
 	}
 }
 
 // wake ends the wait of a thread: the layer is asked again.
 func (l *Loop) wake(t *thread) {
 	t.waiting = 0
-	l.waited(t, t.waitFrom, results.WaitOther)
+	t.replay.book.Waited(results.WaitOther, l.clock.now-t.waitFrom)
 	l.ask(t, t.waitHook)
 }
 

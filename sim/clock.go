@@ -177,7 +177,7 @@ func (l *Loop) release(t *thread) {
 		}
 	}
 	if t.late {
-		l.waited(t, t.heldAt, waitOf(t.called))
+		t.replay.book.Waited(waitOf(t.called), l.clock.now-t.heldAt)
 		l.input(t)
 	}
 }

@@ -66,7 +66,7 @@ func (l *Loop) play() (rows []results.Row, err error) {
 		if l.err == nil {
 			l.failing = s.session
 			s.finish(l)
-			l.rows = append(l.rows, s.row)
+			l.rows = append(l.rows, s.book.Row)
 		}
 	}
 	if l.err != nil {
@@ -213,9 +213,7 @@ func (l *Loop) prepare(s *replay, i int32) error {
 		layers = s.strategy.Layers()
 		t.hooks.bind(layers, s.strategy.Bars())
 	}
-	for len(s.firings) < len(layers) {
-		s.firings = append(s.firings, 0)
-	}
+	s.book.Layers(len(layers))
 	for _, layer := range layers {
 		layer.Reset()
 		if l, ok := layer.(strategies.Choosy); ok && i == 0 {

@@ -3,6 +3,7 @@ package sim
 import (
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -41,7 +42,7 @@ func TestCommandsOfOldClients(t *testing.T) {
 		b.s.Blocks[rounds[2].Reply.To-1].Digest = b.s.Blocks[rounds[0].Reply.To-1].Digest
 		s := b.session()
 		var sum prompt.Usage
-		list := commandCalls(s)
+		list := account.CommandCalls(s)
 		for i := range list {
 			sum.Add(&list[i].Usage)
 			if list[i].Model != c.model {
@@ -57,7 +58,7 @@ func TestCommandsOfOldClients(t *testing.T) {
 			t.Errorf("%q: %d calls beside the conversation, want %d", c.version, row.CallsBy(results.SourceOther), c.calls)
 		}
 		s.Summed = true
-		if n := len(commandCalls(s)); n != 0 {
+		if n := len(account.CommandCalls(s)); n != 0 {
 			t.Errorf("%q: %d calls although the client sums all", c.version, n)
 		}
 	}

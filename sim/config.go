@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/needs"
@@ -319,4 +320,12 @@ func (l *Loop) usersThrough(index int32) {
 		}
 		l.users[len(l.users)-1].reset()
 	}
+}
+
+// Billed returns the row of what a session was billed: logged usage × price, without a
+// model, with the summary calls that are logged and the calls that the client's own sum has
+// beyond all lines. Outputs that the log does not have in full are derived. Prices hold at each
+// call's date unless at is set.
+func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
+	return account.Billed(s, prices, at)
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/changes"
+	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -50,11 +51,11 @@ func (l *Loop) snapshot(t *thread, c *call, i int32) {
 	}
 	f, d := &l.flights[i], &l.told[i]
 	f.told = i + 1
-	d.Source, d.Thread, d.Model = f.source, t.Index, t.replay.models.of(f.model).name
+	d.Source, d.Thread, d.Model = f.Source, t.Index, t.replay.book.Models.Of(f.Model).Name
 	if d.Source == results.SourceCompact {
-		d.Source = ownSource(t.Trace.Kind) // whose baseline a summary call has
+		d.Source = account.OwnSource(t.Trace.Kind) // whose baseline a summary call has
 	}
-	d.At, d.Context, d.Compacted, d.Cleared = t.replay.now(f.start), f.context, false, false
+	d.At, d.Context, d.Compacted, d.Cleared = t.replay.now(f.Start), f.Context, false, false
 	if c.layer >= 0 {
 		d.State, d.Same = l.stateOf(t, c), 0
 		return
@@ -78,8 +79,8 @@ func (l *Loop) detect(t *thread, f *flight) {
 		return
 	}
 	d, s := &l.told[f.told-1], t.replay
-	d.End, d.Read, d.Deleted = s.now(l.clock.now), f.outcome.Usage.Read, f.outcome.Deleted
-	if f.source == results.SourceCompact {
+	d.End, d.Read, d.Deleted = s.now(l.clock.now), f.Outcome.Usage.Read, f.Outcome.Deleted
+	if f.Source == results.SourceCompact {
 		d.Deleted = t.serverDeleted // to the server it is another conversation, whose count begins anew
 	}
 	v := s.detector.See(d)
@@ -88,7 +89,7 @@ func (l *Loop) detect(t *thread, f *flight) {
 		b[confusion.Beside+int(v.Reason)]++
 		return
 	}
-	b.Add(v.Reason, f.outcome.Miss)
+	b.Add(v.Reason, f.Outcome.Miss)
 	if !v.Broke() {
 		return
 	}
@@ -97,7 +98,7 @@ func (l *Loop) detect(t *thread, f *flight) {
 	}
 	for i := range confusion.NumFields {
 		if v.Changed>>i&1 != 0 {
-			b.Changed(confusion.Field(i))[f.outcome.Miss]++
+			b.Changed(confusion.Field(i))[f.Outcome.Miss]++
 		}
 	}
 }

@@ -168,7 +168,7 @@ func (l *Loop) fetch(t *thread) extra {
 		x.output += t.replay.callTokens(block)
 	}
 	if x.output > 0 {
-		t.replay.row.Figures[results.Needs+results.ID(recall.Fetches)]++
+		t.replay.book.Row.Figures[results.Needs+results.ID(recall.Fetches)]++
 	}
 	t.missing = t.missing[:0]
 	return x
@@ -217,10 +217,10 @@ func (l *Loop) extended(t *thread, f *flight) {
 		t.trailing += s.estimate(t.Context.BlockAt(i))
 	}
 	t.fetched = t.fetched[:0]
-	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted
+	t.usage, t.serverDeleted = f.Outcome.Usage, f.Outcome.Deleted
 	t.LastEnd, t.Started = l.clock.now, true
 	t.rounds++
-	l.waited(t, f.start, results.WaitOther)
+	t.replay.book.Waited(results.WaitOther, l.clock.now-f.Start)
 	t.retried, t.barred = false, 0
 	t.showJudge()
 	l.ask(t, 0)

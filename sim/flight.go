@@ -3,9 +3,9 @@ package sim
 import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/internal/side"
-	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -31,43 +31,47 @@ type call struct {
 	model      int32
 }
 
+// kind says whose the call is.
+func (c *call) kind() account.Kind {
+	switch {
+	case c.background > 0:
+		return account.Background
+	case c.layer >= 0:
+		return account.Beside
+	case c.extra != (extra{}):
+		return account.Extra
+	}
+	return account.Recorded
+}
+
 // flight is one call between its request and the end of its response.
 type flight struct {
+	account.Call
 	thread     int32 // index into the loop's threads
 	layer      int32 // the layer whose intent it is, -1 for the conversation's own call
 	background int32 // as in call
 	ticket     int32
-	model      int32
-	source     results.Source
-	start      int64
 	answer     prompt.Answer
-	outcome    prompt.Outcome
-	context    int64
-	first      bool
-	refused    bool          // the server gave no answer; ticket and outcome mean nothing
-	hidden     bool          // a call that no log shows
-	extra      extra         // what a round that no recording has brings
-	own        bool          // as in call
-	rules      profile.Set   // that had something to say about the request
-	told       int32         // 1 + index of what the break detector is told about the call, 0 for nothing
-	class      results.Class // of what it does not read, when a compaction came before it
+	refused    bool  // the server gave no answer; ticket and outcome mean nothing
+	extra      extra // what a round that no recording has brings
+	told       int32 // 1 + index of what the break detector is told about the call, 0 for nothing
 }
 
 // fly sends a request and schedules its end.
 func (l *Loop) fly(t *thread, c *call) {
 	s := t.replay
-	m := s.models.of(c.model)
+	m := s.book.Models.Of(c.model)
 	c.marks.Head = t.head.Marks(c.entries)
 	l.markers = s.client.Mark(l.markers[:0], c.entries, c.marks)
-	if t.replay.heads.Assembly.Variables.Uncached(m.name) {
+	if t.replay.heads.Assembly.Variables.Uncached(m.Name) {
 		l.markers = l.markers[:0]
 	}
 	q := &l.request
 	*q = prompt.Request{}
-	q.Thread, q.Owner, q.Model, q.MinTokens = uint32(t.id), s.heads.Owner, m.id, m.minCache
+	q.Thread, q.Owner, q.Model, q.MinTokens = uint32(t.id), s.heads.Owner, m.ID, m.MinCache
 	q.Entries, q.Markers, q.Deletions, q.Change, q.Tail = c.entries, l.markers, c.deletions, c.change, c.tail
 	if q.Last = c.last; t.replay.hidden.Automatic {
-		q.Serving = t.hidden.Serving(c.model, m.name)
+		q.Serving = t.hidden.Serving(c.model, m.Name)
 	}
 	event := draws.Event(t.Index, t.Round, 0, 0)
 	if c.extra != (extra{}) {
@@ -81,9 +85,9 @@ func (l *Loop) fly(t *thread, c *call) {
 	lossRate := 0.0
 	if c.layer < 0 {
 		r := t.Current()
-		t.hidden.Describe(q, m.name, r.Usage.Uncached-int64(r.Tail))
+		t.hidden.Describe(q, m.Name, r.Usage.Uncached-int64(r.Tail))
 		t.hidden.ReadHeld(q)
-		lossRate = t.hidden.LossRate(m.name, l.clock.now)
+		lossRate = t.hidden.LossRate(m.Name, l.clock.now)
 	}
 	if l.config.Draw {
 		q.Loss, lossRate = lossRate, 0
@@ -91,35 +95,37 @@ func (l *Loop) fly(t *thread, c *call) {
 	i := l.newFlight()
 	f := &l.flights[i]
 	*f = flight{}
-	f.outcome = s.server.Begin(l.clock.now, q)
-	out := &f.outcome
+	f.Outcome = s.server.Begin(l.clock.now, q)
+	out := &f.Outcome
 	if s.hidden.Unwritten {
 		out.Usage = out.Usage.Plain()
 	}
-	if s.written && out.Effective >= int64(m.minCache) {
+	if s.written && out.Effective >= int64(m.MinCache) {
 		out.Usage = out.Usage.Written(int64(q.Tail))
 	}
-	l.expectLoss(t, c.model, lossRate, &out.Usage)
+	if lossRate > 0 {
+		s.book.ExpectLoss(c.model, l.clock.now, lossRate, t.hidden.Lost(q, out.Usage.Read), &out.Usage)
+	}
 	if l.config.Verify {
 		l.verify(t, c, out)
 	}
 	if c.layer >= 0 {
 		t.hidden.LeaveOut(c.entries, &out.Usage)
 	}
-	first, total := l.timed(t, c, &out.Usage)
-	f.thread, f.layer, f.background, f.ticket, f.model = t.id, int32(c.layer), c.background, out.Ticket, c.model
-	f.start, f.source, f.context, f.answer = l.clock.now, l.source(t, c), out.Effective, c.answer
-	f.first, f.own, f.extra = c.layer < 0 && !t.Started, c.own, c.extra
-	if f.first {
+	first, total := t.timed(&l.config.Latency, c, &out.Usage)
+	f.thread, f.layer, f.background, f.ticket, f.Model = t.id, int32(c.layer), c.background, out.Ticket, c.model
+	f.Start, f.Source, f.Context, f.answer = l.clock.now, l.source(t, c), out.Effective, c.answer
+	f.Kind, f.First, f.Own, f.extra = c.kind(), c.layer < 0 && !t.Started, c.own, c.extra
+	if f.First {
 		t.hidden.Resume(out)
 	}
 	if c.layer < 0 {
-		f.rules = t.hidden.Applied()
+		f.Rules = t.hidden.Applied()
 	}
 	l.snapshot(t, c, i)
-	l.notePayback(t, f)
-	l.tellServed(t, c.layer, &f.outcome)
-	l.meter(s, &f.outcome)
+	s.book.Sent(&t.balance, q, &f.Call)
+	l.tellServed(t, c.layer, &f.Outcome)
+	l.meter(s, &f.Outcome)
 	l.tellFirst(i, first)
 	l.clock.schedule(l.clock.now+max(first, total), eventEnd, i)
 }
@@ -127,7 +133,7 @@ func (l *Loop) fly(t *thread, c *call) {
 // meter tells the meter, if there is one, of the request that was served.
 func (l *Loop) meter(s *replay, out *prompt.Outcome) {
 	if l.config.Meter != nil {
-		l.config.Meter.Began(&s.row, &l.request, out)
+		l.config.Meter.Began(&s.book.Row, &l.request, out)
 	}
 }
 
@@ -160,19 +166,20 @@ func (l *Loop) land(i int32) {
 	t := &l.threads[f.thread]
 	if !f.refused {
 		t.replay.server.End(l.clock.now, f.ticket, int64(f.answer.Output))
-		f.outcome.Usage.Output = int64(f.answer.Output)
+		f.Outcome.Usage.Output = int64(f.answer.Output)
 		if l.config.Meter != nil {
 			l.config.Meter.Ended()
 		}
-		l.account(t, &f)
+		l.detect(t, &f)
+		t.replay.book.Ended(&t.balance, &t.Course, &f.Call, l.clock.now)
 	}
-	switch {
-	case f.hidden:
-	case f.extra != (extra{}):
+	switch f.Kind {
+	case account.Hidden:
+	case account.Extra:
 		l.extended(t, &f)
-	case f.background > 0:
+	case account.Background:
 		l.landBackground(t, &f)
-	case f.layer >= 0:
+	case account.Beside:
 		l.deliver(t, &f)
 	default:
 		l.reply(t, &f)
@@ -189,11 +196,11 @@ func (l *Loop) reply(t *thread, f *flight) {
 	}
 	t.counted, t.trailing = s.counted(t, f, r.Logged), 0
 	t.LastEnd, t.Started, t.idle = l.clock.now, true, true
-	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted
+	t.usage, t.serverDeleted = f.Outcome.Usage, f.Outcome.Deleted
 	t.rounds++
 	s.user.Ends[s.seat] = s.session.Start + s.now(l.clock.now)
 	l.noteLevels(t, false)
-	t.hidden.Learn(r, f.outcome.Miss)
+	t.hidden.Learn(r, f.Outcome.Miss)
 	if !t.hooks.suggests && t.hidden.Hides() {
 		l.hide(t, f)
 	}
@@ -226,17 +233,17 @@ func (l *Loop) hide(t *thread, f *flight) {
 	if last < 0 || !entries[last].Kind.Assistant() {
 		return
 	}
-	m := t.replay.models.of(f.model)
+	m := t.replay.book.Models.Of(f.Model)
 	l.markers = t.replay.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.TTL, Head: t.head.Marks(entries)})
-	if t.replay.heads.Assembly.Variables.Uncached(m.name) {
+	if t.replay.heads.Assembly.Variables.Uncached(m.Name) {
 		l.markers = l.markers[:0]
 	}
 	l.request = prompt.Request{
-		Thread: uint32(t.id) | hidden.Layer<<24, Owner: t.replay.heads.Owner, Model: m.id, MinTokens: m.minCache,
+		Thread: uint32(t.id) | hidden.Layer<<24, Owner: t.replay.heads.Owner, Model: m.ID, MinTokens: m.MinCache,
 		Entries: entries, Markers: l.markers, Deletions: t.deleted.resolve(&t.Context), Change: prompt.NoChange,
 		Draw: t.replay.draws.Uint64(draws.Eviction, draws.Event(t.Index, t.Round, hidden.Layer, 0)),
 	}
-	t.hidden.Describe(&l.request, m.name, -1)
+	t.hidden.Describe(&l.request, m.Name, -1)
 	out := t.replay.server.Begin(l.clock.now, &l.request)
 	if l.config.Verify {
 		l.verifyRead(t, &out)
@@ -244,8 +251,8 @@ func (l *Loop) hide(t *thread, f *flight) {
 	l.meter(t.replay, &out)
 	i := l.newFlight()
 	l.flights[i] = flight{
-		thread: t.id, layer: -1, hidden: true, source: results.SourceOther, ticket: out.Ticket, model: f.model, start: l.clock.now,
-		answer: prompt.Answer{First: hidden.First, Total: hidden.Total}, outcome: out, context: out.Effective,
+		Call:   account.Call{Kind: account.Hidden, Source: results.SourceOther, Model: f.Model, Start: l.clock.now, Outcome: out, Context: out.Effective},
+		thread: t.id, layer: -1, ticket: out.Ticket, answer: prompt.Answer{First: hidden.First, Total: hidden.Total},
 	}
 	l.tellFirst(i, hidden.First)
 	l.clock.schedule(l.clock.now+hidden.Total, eventEnd, i)
@@ -271,7 +278,7 @@ func (l *Loop) launch(t *thread, layer int) {
 	span := t.Context.Seal()[t.Context.Len()-1].Chain
 	side.Build(&l.side, t.replay.session.Blocks, &t.Context, &t.head, &in)
 	entries := l.side.Seal()
-	if excess := int64(l.side.Tokens()) - s.models.of(model).window; excess > 0 && in.Known == nil {
+	if excess := int64(l.side.Tokens()) - s.book.Models.Of(model).Window; excess > 0 && in.Known == nil {
 		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}})
 		return
 	}
@@ -304,9 +311,9 @@ func (l *Loop) launch(t *thread, layer int) {
 // deliver hands the result of an intent back to its layer.
 func (l *Loop) deliver(t *thread, f *flight) {
 	if !t.held {
-		l.waited(t, f.start, waitOf(t.called))
+		t.replay.book.Waited(waitOf(t.called), l.clock.now-f.Start)
 	}
-	l.answer(t, int(f.layer), &prompt.Result{Answer: f.answer, Usage: f.outcome.Usage, Source: t.called, Began: t.replay.now(f.start)})
+	l.answer(t, int(f.layer), &prompt.Result{Answer: f.answer, Usage: f.Outcome.Usage, Source: t.called, Began: t.replay.now(f.Start)})
 }
 
 // answer calls a layer's IntentResult and goes on as it says.
@@ -341,4 +348,10 @@ func (l *Loop) resume(t *thread, layer int) {
 		}
 	}
 	l.send(t)
+}
+
+// ownPrefix reports whether a layer's call sends what the conversation itself would send,
+// so that its read shows what the conversation would have read.
+func ownPrefix(in *prompt.Intent) bool {
+	return !in.Own && in.Model == "" && in.Whole() && !in.Rekey
 }

@@ -127,12 +127,12 @@ func (l *Loop) copyBackgrounds(o *Loop) {
 
 // copyFrom makes s the copy of a session under way, for a loop that has users and servers already.
 func (s *replay) copyFrom(o *replay, l *Loop) {
-	arena, list, firings, paybacks := s.arena, s.models.list, s.firings, s.paybacks
+	arena, book := s.arena, s.book
 	sights, limits, detector := s.sights, s.limits, s.detector
 	*s = *o
 	arena.Become(&o.arena)
-	s.arena, s.models.list, s.firings = arena, append(list[:0], o.models.list...), append(firings[:0], o.firings...)
-	s.paybacks, s.reasons = append(paybacks[:0], o.paybacks...), maps.Clone(o.reasons)
+	book.CopyFrom(&o.book)
+	s.arena, s.book = arena, book
 	s.sights, s.limits = append(sights[:0], o.sights...), append(limits[:0], o.limits...)
 	detector.Become(&o.detector.Detector)
 	detector.said = o.detector.said

@@ -54,7 +54,7 @@ func (l *Loop) takeInput(t *thread) {
 // and the context has. That the agent made them for that reason is drawn. It reports whether these are all its calls.
 func (l *Loop) leaveOut(t *thread) bool {
 	s := t.replay
-	if t.left = t.left[:0]; s.row.Loop != results.LoopClosed || int(t.Round)+1 >= len(t.Trace.Rounds) {
+	if t.left = t.left[:0]; s.book.Row.Loop != results.LoopClosed || int(t.Round)+1 >= len(t.Trace.Rounds) {
 		return false
 	}
 	share := l.config.Agent.Refetch.caused(l.config.Profile, s.lean)
@@ -75,7 +75,7 @@ func (l *Loop) leaveOut(t *thread) bool {
 // passes reports whether the round under way is left out as a whole. One that answers a person is not: what it says
 // besides is an answer.
 func (l *Loop) passes(t *thread) bool {
-	if t.replay.row.Loop != results.LoopClosed || t.Current().Trigger == traces.TriggerPrompt || t.Score().Person {
+	if t.replay.book.Row.Loop != results.LoopClosed || t.Current().Trigger == traces.TriggerPrompt || t.Score().Person {
 		return false
 	}
 	t.showJudge()
@@ -84,14 +84,16 @@ func (l *Loop) passes(t *thread) bool {
 
 // pass goes on to the next round without a call.
 func (l *Loop) pass(t *thread) {
-	t.replay.row.Figures[results.Needs+results.ID(recall.LeftOut)]++
+	t.replay.book.Row.Figures[results.Needs+results.ID(recall.LeftOut)]++
 	l.spawn(t, t.Round)
 	t.passed = true
 	t.Round++
 }
 
 // leftOut returns the recorded calls of the session that were left out so far.
-func (s *replay) leftOut() int { return int(s.row.Figures[results.Needs+results.ID(recall.LeftOut)]) }
+func (s *replay) leftOut() int {
+	return int(s.book.Row.Figures[results.Needs+results.ID(recall.LeftOut)])
+}
 
 // leftTokens returns the tokens of the calls that are left out of an answer.
 func (t *thread) leftTokens() (n int32) {

@@ -143,7 +143,7 @@ type sight struct {
 // count returns the client's count of a thread's tokens.
 func (t *thread) count() int64 {
 	if t.replay.count.Trailing {
-		return t.counted + t.replay.count.Pad(t.trailing, t.replay.models.of(t.model()).name)
+		return t.counted + t.replay.count.Pad(t.trailing, t.replay.book.Models.Of(t.model()).Name)
 	}
 	return t.counted
 }
@@ -164,7 +164,7 @@ func (l *Loop) limitOf(t *thread) int64 {
 	default:
 		return g.limit
 	}
-	g.of, g.limit, g.limits = model+1, s.models.of(model).window, int32(len(s.limits))
+	g.of, g.limit, g.limits = model+1, s.book.Models.Of(model).Window, int32(len(s.limits))
 	if kin != nil {
 		s.limits = append(s.limits, slices.Repeat([]int64{g.limit}, len(kin.All))...)
 	}
@@ -183,8 +183,8 @@ func (l *Loop) limitOf(t *thread) int64 {
 
 // see takes the sight of a thread's window, for v which is empty, and returns its limit.
 func (l *Loop) see(t *thread, v *sight) (limit int64) {
-	limit, m := l.limitOf(t), t.replay.models.of(t.model())
-	v.now, v.window, v.maxOutput, v.used = l.clock.now, m.window, m.maxOutput, t.count()
+	limit, m := l.limitOf(t), t.replay.book.Models.Of(t.model())
+	v.now, v.window, v.maxOutput, v.used = l.clock.now, m.Window, m.MaxOutput, t.count()
 	v.thread, v.limits, v.blocked = t.Index, t.gauge.limits, t.gauge.blocked
 	return limit
 }
@@ -208,10 +208,10 @@ func (l *Loop) show(t *thread, limit int64, v *sight) {
 	}
 	for i := range s.sights {
 		k := &s.sights[i]
-		l.threads[s.base+k.thread].gauge.show(&s.row, s.levels, s.limits[int(k.limits)+kin.Runs], k)
+		l.threads[s.base+k.thread].gauge.show(&s.book.Row, s.levels, s.limits[int(k.limits)+kin.Runs], k)
 	}
 	s.sights = s.sights[:0]
-	t.gauge.show(&s.row, s.levels, limit, v)
+	t.gauge.show(&s.book.Row, s.levels, limit, v)
 }
 
 // show adds to a row the time at the present levels and what a request meets, and moves
@@ -319,7 +319,7 @@ func (l *Loop) cutOff(t *thread) {
 // leaves out.
 func (s *replay) countUnsimulated() {
 	if s.cut {
-		r := &s.row
+		r := &s.book.Row
 		r.Figures[results.EndedSessions] = 1
 		r.Figures[results.UnsimulatedCalls] = float64(s.session.NumCalls() - r.OwnCalls() - s.leftOut())
 	}

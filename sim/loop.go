@@ -6,6 +6,8 @@ import (
 
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/account"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -27,7 +29,7 @@ type Loop struct {
 	free        []int32       // flights not in use
 	backgrounds []*background
 	servers     []agentServer
-	models      modelNumbers
+	models      account.Numbers
 	users       []user
 	turn        strategies.Turn
 	host        host
@@ -35,7 +37,6 @@ type Loop struct {
 	markers     []prompt.Marker
 	side        prompt.Context // context of a layer's own call
 	sideDeleted deletions      // that it declares
-	record      results.CallRecord
 	rows        []results.Row
 	alone       [1]*traces.Session
 	group       []*traces.Session      // the cohort under way
@@ -52,7 +53,7 @@ type Loop struct {
 
 // NewLoop returns a loop for one configuration.
 func NewLoop(c Config) *Loop {
-	l := &Loop{config: c, assembly: assemblyOf(&c), models: modelNumbers{}}
+	l := &Loop{config: c, assembly: assemblyOf(&c), models: account.Numbers{}}
 	l.composer, _ = c.Summarizer.(Composer)
 	l.host.loop = l
 	l.turn.Host = &l.host
@@ -62,10 +63,10 @@ func NewLoop(c Config) *Loop {
 // Window returns the context window of the first model of the first session
 // simulated last, tokens.
 func (l *Loop) Window() int64 {
-	if len(l.replays) == 0 || len(l.replays[0].models.list) == 0 {
+	if len(l.replays) == 0 || len(l.replays[0].book.Models.List) == 0 {
 		return 0
 	}
-	return l.replays[0].models.of(0).window
+	return l.replays[0].book.Models.Of(0).Window
 }
 
 func (l *Loop) happen(e event) {
@@ -182,7 +183,7 @@ func (l *Loop) branch(parent, child *thread) {
 	child.TTL, child.Chain = parent.TTL, parent.Chain
 	child.hidden.Inherit(&parent.hidden)
 	child.head.Inherit(&parent.head)
-	child.payback = parent.payback
+	child.balance.Inherit(&parent.balance)
 	if child.replay.needs != nil {
 		child.judge.Inherit(&parent.judge)
 	}
@@ -278,12 +279,7 @@ func (l *Loop) ask(t *thread, from int) {
 // noteOutcome notes what a hook answered: for the observer, and in the row.
 func (l *Loop) noteOutcome(t *thread, layer int, hook string, out strategies.Outcome) {
 	l.tellAnswer(t, layer, hook, out)
-	switch out.Verdict {
-	case strategies.Done:
-		t.replay.firings[layer]++
-	case strategies.Failed:
-		t.replay.Refuse(t.layers[layer].Name(), out.Reason)
-	}
+	t.replay.book.Answered(layer, t.layers[layer].Name(), out)
 	l.startBackgrounds(t, layer)
 }
 
@@ -306,7 +302,7 @@ func (l *Loop) fail(t *thread, layer int, what string) {
 func (l *Loop) conclude(t *thread, layer int, out strategies.Outcome) {
 	switch out.Verdict {
 	case strategies.Failed:
-		t.replay.row.Figures[results.FailedCompactions]++
+		t.replay.book.Row.Figures[results.FailedCompactions]++
 	case strategies.Done:
 		t.barred |= t.hooks.bars[layer]
 	}
@@ -321,9 +317,9 @@ func (l *Loop) send(t *thread) {
 		return
 	}
 	r, s := t.Current(), t.replay
-	if excess := l.requestTokens(t) + int64(r.Tail) - s.models.of(t.model()).window; excess > 0 {
+	if excess := l.requestTokens(t) + int64(r.Tail) - s.book.Models.Of(t.model()).Window; excess > 0 {
 		if !t.retried {
-			s.row.Figures[results.Overflows]++
+			s.book.Row.Figures[results.Overflows]++
 		}
 		if l.refused(t, excess) {
 			return
@@ -333,7 +329,7 @@ func (l *Loop) send(t *thread) {
 			l.cutOff(t)
 			return
 		}
-		s.row.Figures[results.AnsweredOverWindow]++
+		s.book.Row.Figures[results.AnsweredOverWindow]++
 	}
 	l.judgeNeeds(t)
 	if l.extend(t) {
@@ -354,7 +350,7 @@ func (l *Loop) send(t *thread) {
 // cache is warm.
 func (l *Loop) requestTokens(t *thread) int64 {
 	n := int64(t.Context.Tokens())
-	if len(t.deleted.list) > 0 && t.usage.Input() > 0 && l.clock.now-t.LastEnd <= lifeOf(t.TTL) {
+	if len(t.deleted.list) > 0 && t.usage.Input() > 0 && l.clock.now-t.LastEnd <= profile.Life(t.TTL) {
 		t.deleted.resolve(&t.Context)
 		n -= t.deleted.tokens
 	}
@@ -382,7 +378,7 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 			l.send(t)
 			return true
 		case strategies.Failed:
-			t.replay.row.Figures[results.FailedCompactions]++
+			t.replay.book.Row.Figures[results.FailedCompactions]++
 		}
 	}
 	return false

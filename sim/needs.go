@@ -26,7 +26,7 @@ const fetchOutput = 80
 // showJudge shows the judge what is new in the context, before a layer edits it.
 func (t *thread) showJudge() {
 	if t.replay.needs != nil {
-		t.judge.Look(&t.Context, t.Round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]))
+		t.judge.Look(&t.Context, t.Round, (*recall.Needs)(t.replay.book.Row.Figures[results.Needs:]))
 	}
 }
 
@@ -38,14 +38,14 @@ func (l *Loop) judgeNeeds(t *thread) {
 	t.judged = true
 	t.missing = t.missing[:0]
 	t.showJudge()
-	t.judge.Call(t.Round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]), t.miss)
+	t.judge.Call(t.Round, (*recall.Needs)(t.replay.book.Row.Figures[results.Needs:]), t.miss)
 }
 
 // miss keeps a need that the context does not have and the recorded context had. Where both lack
 // it, the recording shows what the agent did. A file that is read again is fetched by the round
 // itself.
 func (t *thread) miss(n *needs.Need, state needs.State, kept float64) {
-	if state != needs.Verbatim && n.Had && n.Kind != recall.NeedRead && t.replay.row.Loop == results.LoopClosed {
+	if state != needs.Verbatim && n.Had && n.Kind != recall.NeedRead && t.replay.book.Row.Loop == results.LoopClosed {
 		t.missing = append(t.missing, missing{*n, kept})
 	}
 }
@@ -60,15 +60,4 @@ type worded interface {
 type missing struct {
 	needs.Need
 	kept float64
-}
-
-// writtenAs returns the class in which messages of a call were written.
-func writtenAs(u *prompt.Usage) results.Class {
-	switch {
-	case u.Write5m > 0: // of two lifetimes messages have the shorter one
-		return results.ClassWrite5m
-	case u.Write1h > 0:
-		return results.ClassWrite1h
-	}
-	return results.ClassUncached
 }

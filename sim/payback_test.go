@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -106,75 +105,5 @@ func TestCallsOnTheConversationsPrefix(t *testing.T) {
 		if got := ownPrefix(&tc.in); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
-	}
-}
-
-// The calls of one compaction add up; it began with the first, and the first on the
-// conversation's prefix tells what that would have read.
-func TestCallsOfACompactionAddUp(t *testing.T) {
-	var s summaries
-	for _, f := range []flight{{start: 5}, {start: 9, own: true}, {start: 12, own: true}} {
-		f.outcome.Usage.Read = 100 * f.start
-		s.add(&f, &results.Cost{results.ClassRead: 0.5})
-	}
-	if s.calls != 3 || s.start != 5 || s.would != 1+900 || s.usage.Read != 2600 || s.cost.Total() != 1.5 {
-		t.Errorf("%+v", s)
-	}
-}
-
-// A compaction begins warm through the last moment of the lifetime, five minutes behind the
-// last response, and its first call says when it began. What requests had left out is not saved.
-func TestBalanceBegins(t *testing.T) {
-	for name, tc := range map[string]struct {
-		now     int64
-		made    summaries
-		deleted int64
-		warm    bool
-		saved   int64
-	}{
-		"at the end of its life": {5 * minute, summaries{}, 0, true, 9000},
-		"later":                  {5*minute + 1, summaries{}, 0, false, 9000},
-		"a call under way since": {6 * minute, summaries{calls: 1, start: 5 * minute}, 0, true, 9000},
-		"with deletions":         {minute, summaries{}, 700, true, 8300},
-		"with deletions, cold":   {6 * minute, summaries{}, 700, false, 9000},
-	} {
-		th := &thread{Course: course.Course{Started: true, TTL: prompt.TTL5m}, replay: &replay{}, summaries: tc.made}
-		if tc.deleted > 0 {
-			th.deleted.list, th.deleted.tokens = []prompt.Deletion{{}}, tc.deleted
-		}
-		l := &Loop{}
-		l.clock.now = tc.now
-		l.openPayback(th, &strategies.Boundary{Before: 10_000, After: 1000})
-		if p := th.replay.paybacks[0]; p.warm != tc.warm || p.Saved != tc.saved || p.Calls != tc.made.calls {
-			t.Errorf("%s: warm %v, %d saved, %d calls; want %v, %d, %d", name, p.warm, p.Saved, p.Calls, tc.warm, tc.saved, tc.made.calls)
-		}
-	}
-}
-
-// What stayed before the change is the prefix of the conversation's first request behind it. A
-// balance of nothing is not a loss.
-func TestWhatABalanceNotes(t *testing.T) {
-	for name, tc := range map[string]struct {
-		layer, at int32
-		later     int
-		front     int64
-	}{
-		"the next request":  {-1, 1, 0, 50},
-		"a layer's call":    {0, 1, 0, 0},
-		"a later request":   {-1, 1, 1, 0},
-		"from the first on": {-1, 0, 0, 0},
-		"behind the end":    {-1, 9, 0, 80},
-	} {
-		th := &thread{replay: &replay{paybacks: make([]payback, 1)}, payback: 1}
-		th.replay.paybacks[0].Later = tc.later
-		l := &Loop{request: prompt.Request{Entries: []prompt.Entry{{Cum: 50}, {Cum: 80}}, Change: prompt.Change{At: tc.at}}}
-		l.notePayback(th, &flight{layer: tc.layer})
-		if got := th.replay.paybacks[0].Front; got != tc.front {
-			t.Errorf("%s: %d tokens ahead of the change, want %d", name, got, tc.front)
-		}
-	}
-	s := &replay{paybacks: make([]payback, 1)}
-	if s.closePaybacks(&Loop{}); s.row.N(results.NetNegativeCompactions) != 0 {
-		t.Error("a balance of nothing counts as negative")
 	}
 }

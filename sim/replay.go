@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/needs"
@@ -12,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -49,19 +51,15 @@ type replay struct {
 	dense        float64          // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
 	arena        prompt.Arena
 	children     []int32 // threads by parent and parent round
-	models       models
-	row          results.Row
-	asked        int32             // calls the summariser was asked about
-	wrote        ownSummary        // what the recording's client was given
-	extras       int32             // rounds that no recording has
-	replays      bool              // the strategy repeats the recording: the agent did fetch what it lacked
-	open         int32             // threads that have begun and not ended
-	firings      []int             // by layer of the strategy
-	reasons      map[[2]string]int // failures and refusals by layer and reason
-	paybacks     []payback         // one for each compaction, in order
-	sights       []sight           // of clients' windows, where a run stands for several strategies
-	limits       []int64           // of those clients, by strategy
-	cut          bool              // a conversation of the session ended early
+	book         account.Book
+	asked        int32      // calls the summariser was asked about
+	wrote        ownSummary // what the recording's client was given
+	extras       int32      // rounds that no recording has
+	replays      bool       // the strategy repeats the recording: the agent did fetch what it lacked
+	open         int32      // threads that have begun and not ended
+	sights       []sight    // of clients' windows, where a run stands for several strategies
+	limits       []int64    // of those clients, by strategy
+	cut          bool       // a conversation of the session ended early
 	detector     watch
 	needs        *needs.Index // nil where nothing is measured
 	keeps        needs.Survival
@@ -93,9 +91,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.found.fires = boundsOf(session).firings > 0
 	s.arena.Reset()
 	s.asked, s.extras, s.open, s.cut = 0, 0, 0, false
-	clear(s.firings)
-	clear(s.reasons)
-	s.paybacks, s.sights, s.limits = s.paybacks[:0], s.sights[:0], s.limits[:0]
+	s.sights, s.limits = s.sights[:0], s.limits[:0]
 	s.detector.Rules = l.config.Rules
 	_, s.detector.Values = l.config.Observer.(breakObserver)
 	s.detector.Reset()
@@ -122,24 +118,25 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	if s.named && s.perByte > 0 && profile.Compare(s.version, hidden.OpensInLines) >= 0 {
 		s.denser(s.perByte / resultsPerByte)
 	}
-	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.organisation,
-		Figures: results.Figures{results.Sessions: 1}}
+	s.book.Record = l.config.Record
+	s.book.Begin(session, origin, results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.organisation,
+		Figures: results.Figures{results.Sessions: 1}})
 	if !s.replays {
-		s.row.Loop = results.LoopOpen
+		s.book.Row.Loop = results.LoopOpen
 		if s.needs != nil && l.config.Agent.Refetch != RefetchNever {
-			s.row.Loop = results.LoopClosed
+			s.book.Row.Loop = results.LoopClosed
 		}
 	}
-	s.models.ids, s.models.prices, s.models.at = l.models, l.config.Prices, l.config.PricesAt
+	s.book.Models.Numbers, s.book.Models.Prices, s.book.Models.At = l.models, l.config.Prices, l.config.PricesAt
 	if l.config.Named != nil {
-		s.models.minimum = l.config.Named.Minimum
+		s.book.Models.Minimum = l.config.Named.Minimum
 	}
-	s.models.reset(session)
+	s.book.Models.Reset(session)
 	s.nameModels()
-	for i := range s.models.list {
-		m := &s.models.list[i]
-		m.window, m.maxOutput = s.window(m.name), s.heads.Assembly.Variables.Output(m.maxOutput)
-		m.waits = s.named && !s.found.fires && !s.heads.Assembly.Variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.release, s.version), m.name)
+	for i := range s.book.Models.List {
+		m := &s.book.Models.List[i]
+		m.Window, m.MaxOutput = s.window(m.Name), s.heads.Assembly.Variables.Output(m.MaxOutput)
+		m.Waits = s.named && !s.found.fires && !s.heads.Assembly.Variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.release, s.version), m.Name)
 	}
 	s.findSettings(l)
 }
@@ -241,23 +238,14 @@ func (s *replay) estimate(b *prompt.Block) int64 {
 // now returns a time of the cohort's clock on the session's, ns.
 func (s *replay) now(cohort int64) int64 { return cohort - s.origin }
 
-// date returns the date of a time of the cohort's clock in the recording, unix
-// ns; 0 in a session without one.
-func (s *replay) date(cohort int64) int64 {
-	if s.session.Start == 0 {
-		return 0
-	}
-	return s.session.Start + s.now(cohort)
-}
-
 // nameModels tells the server the names behind the models of requests.
 func (s *replay) nameModels() {
 	n, ok := s.server.(namer)
 	if !ok {
 		return
 	}
-	for i := range s.models.list {
-		n.NameModel(s.models.list[i].id, s.models.list[i].name)
+	for i := range s.book.Models.List {
+		n.NameModel(s.book.Models.List[i].ID, s.book.Models.List[i].Name)
 	}
 }
 
@@ -270,12 +258,23 @@ func (s *replay) window(model string) int64 {
 	return s.heads.Assembly.Window(&s.heads.Assembly.Variables, model, w)
 }
 
+// paid returns how an observer is told what became of a compaction, nil if it does not want to know.
+func (s *replay) paid(o Observer) func(compaction int, p *studies.Payback) {
+	if o, ok := o.(PaybackObserver); ok {
+		return func(i int, p *studies.Payback) { o.Paid(int(s.index), i, p) }
+	}
+	return nil
+}
+
+// Refuse counts a reason for which somebody did not act.
+func (s *replay) Refuse(layer, reason string) { s.book.Refuse(layer, reason) }
+
 // Happened counts what happens in the session.
-func (s *replay) Happened(what results.ID) { s.row.Figures[what]++ }
+func (s *replay) Happened(what results.ID) { s.book.Row.Figures[what]++ }
 
 // Model returns the index of a model, which may be new to the session, and tells the server its name.
 func (s *replay) Model(name string) int32 {
-	i := s.models.named(name, s.window(name), s.session.StartTime())
+	i := s.book.Models.Named(name, s.window(name), s.session.StartTime())
 	s.nameModels()
 	return i
 }
@@ -341,30 +340,16 @@ func (s *replay) hasResult(t *thread, call int32) bool {
 func (s *replay) finish(l *Loop) {
 	for i := range s.session.Threads {
 		if l.threads[int(s.base)+i].overflow {
-			s.row.Figures[results.OverWindow] = 1
+			s.book.Row.Figures[results.OverWindow] = 1
 		}
 	}
-	s.carry(l)
-	s.row.Figures[results.UnpricedCalls] = float64(s.models.unpriced)
-	s.row.Breaks = s.detector.said.Counts()
+	if p := s.hidden.Profile; !s.cut {
+		s.book.Carry(p != nil && p.Switches.Hidden)
+	}
+	s.book.Row.Breaks = s.detector.said.Counts()
 	s.heads.Tell()
-	for key, n := range s.reasons {
-		if s.row.Reasons == nil {
-			s.row.Reasons = make(map[string]int, len(s.reasons))
-		}
-		s.row.Reasons[key[0]+": "+key[1]] = n
-	}
-	for layer, n := range s.firings {
-		if n == 0 {
-			continue
-		}
-		if s.row.Firings == nil {
-			s.row.Firings = map[string]int{}
-		}
-		s.row.Firings[l.threads[s.base].layers[layer].Name()] += n
-	}
 	s.countUnsimulated()
-	s.closePaybacks(l)
+	s.book.Close(l.threads[s.base].layers, s.paid(l.config.Observer))
 	if l.config.Verify {
 		l.verifyRow(s)
 	}

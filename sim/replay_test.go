@@ -61,16 +61,3 @@ func TestResultsSoFar(t *testing.T) {
 		}
 	}
 }
-
-// What happens on a clock that others share is dated by the session's own beginning; one without
-// a beginning has no dates.
-func TestDates(t *testing.T) {
-	s := &replay{session: &traces.Session{Start: 1000}, origin: 50}
-	if now, date := s.now(70), s.date(70); now != 20 || date != 1020 {
-		t.Errorf("at 70 it is %d and %d, want 20 and 1,020", now, date)
-	}
-	s.session.Start = 0
-	if date := s.date(70); date != 0 {
-		t.Errorf("a session without a beginning has the date %d", date)
-	}
-}

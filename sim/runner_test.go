@@ -6,9 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -73,57 +71,6 @@ func TestEndOfTheContextWithTheRun(t *testing.T) {
 	cancel()
 }
 
-// A price holds from its first moment to the one ahead of the next price; a call without a
-// time has the one at hand.
-func TestWhenAPriceHolds(t *testing.T) {
-	from, until := time.Unix(1000, 0), time.Unix(2000, 0)
-	var both, open model
-	both.take(&costmodel.Price{From: from, Until: until})
-	for at, want := range map[int64]bool{0: true, 1: false, 1000e9 - 1: false, 1000e9: true, 2000e9 - 1: true, 2000e9: false} {
-		if got := both.holds(at); got != want {
-			t.Errorf("at %d: %v", at, got)
-		}
-	}
-	if open.take(&costmodel.Price{}); !open.holds(1) {
-		t.Error("a price without dates does not hold")
-	}
-}
-
-// What is not read is billed by the lifetime of the last marker, and without one by what the
-// provider calls a write, if it does.
-func TestUnreadClass(t *testing.T) {
-	short, long := prompt.Marker{TTL: prompt.TTL5m}, prompt.Marker{TTL: prompt.TTL1h}
-	for _, tc := range []struct {
-		markers []prompt.Marker
-		other   int64
-		want    results.Class
-	}{
-		{[]prompt.Marker{long, short}, 9, results.ClassWrite5m}, {[]prompt.Marker{short, long}, 9, results.ClassWrite1h},
-		{nil, 1, results.ClassWriteOther}, {nil, 0, results.ClassUncached},
-	} {
-		out := prompt.Outcome{Usage: prompt.Usage{WriteOther: tc.other}}
-		if got := unreadClass(&prompt.Request{Markers: tc.markers}, &out); got != tc.want {
-			t.Errorf("%+v: %v", tc, got)
-		}
-	}
-}
-
-// A recording with three compactions on one thread and one on another compacted four times,
-// twice what was compacted already. One that no call follows does not count.
-func TestRecordedEventsAreCounted(t *testing.T) {
-	var row results.Row
-	compact, micro := traces.Event{Kind: traces.EventCompact}, traces.Event{Kind: traces.EventMicrocompact}
-	calls, last := make([]traces.Round, 1), compact
-	last.Round = 1
-	countEvents(&row, &traces.Thread{Rounds: calls, Events: []traces.Event{compact, micro, compact, compact, last}})
-	countEvents(&row, &traces.Thread{Rounds: calls, Events: []traces.Event{micro, compact}})
-	countEvents(&row, &traces.Thread{Rounds: calls, Events: []traces.Event{{Kind: traces.EventShrink}}})
-	if row.N(results.Compactions) != 4 || row.N(results.Recompactions) != 2 || row.N(results.Microcompactions) != 2 {
-		t.Errorf("%d compactions, %d of them again, %d microcompactions", row.N(results.Compactions),
-			row.N(results.Recompactions), row.N(results.Microcompactions))
-	}
-}
-
 // A row whose sources add up to other tokens or dollars than its classes is an error.
 func TestRowMustAddUp(t *testing.T) {
 	for name, change := range map[string]func(*results.Row){
@@ -141,8 +88,8 @@ func TestRowMustAddUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.row = row
-		change(&s.row)
+		s.book.Row = row
+		change(&s.book.Row)
 		if l.err = nil; name == "" || name == "a millionth" {
 			if l.verifyRow(s); l.err != nil {
 				t.Errorf("%s: %v", name, l.err)

@@ -238,22 +238,22 @@ func Compacted(s *traces.Session) string {
 func (s *replay) findSettings(l *Loop) {
 	s.found.Settings = Settings{}
 	tr := s.strategy.OwnTrigger()
-	if tr == nil || l.config.Window > 0 || s.heads.Assembly.Variables.SetsAutoWindow() || len(s.models.list) == 0 {
+	if tr == nil || l.config.Window > 0 || s.heads.Assembly.Variables.SetsAutoWindow() || len(s.book.Models.List) == 0 {
 		return
 	}
 	if !s.found.fires && agents.ClaudeCode(s.session) {
 		return
 	}
 	x := boundsOf(s.session)
-	if int(x.model) >= len(s.models.list) {
+	if int(x.model) >= len(s.book.Models.List) {
 		return
 	}
-	m := s.models.of(int32(x.model))
-	if m.window != l.config.window(s.client, s.session, m.name) {
+	m := s.book.Models.Of(int32(x.model))
+	if m.Window != l.config.window(s.client, s.session, m.Name) {
 		return // the client is set up otherwise
 	}
-	s.found.Settings = SettingsOf(s.session, tr, &strategies.Reading{Window: m.window, MaxInput: m.maxInput, MaxOutput: m.maxOutput})
-	s.found.window = m.window
+	s.found.Settings = SettingsOf(s.session, tr, &strategies.Reading{Window: m.Window, MaxInput: m.MaxInput, MaxOutput: m.MaxOutput})
+	s.found.window = m.Window
 }
 
 // limit returns the tokens at which the recording's client compacts by a setting of its own, at a time of the recording and in

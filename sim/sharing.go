@@ -186,7 +186,7 @@ func (b *batch) runEach(ctx context.Context, cells, cohort []int) error {
 
 // rowUnder sets the row of a session under one of the strategies that its simulation stood for.
 func (s *replay) rowUnder(k int, row *results.Row) {
-	*row = s.row
+	*row = s.book.Row
 	row.Reasons, row.Firings = maps.Clone(row.Reasons), maps.Clone(row.Firings)
 	gauges := make([]gauge, len(s.session.Threads))
 	for i := range s.sights {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -16,7 +17,7 @@ func (l *Loop) callModel(t *thread, in *prompt.Intent) int32 {
 	if in.Model == "" {
 		return t.model()
 	}
-	i := t.replay.models.named(in.Model, l.config.known(t.replay.client, t.replay.session, in.Model), t.replay.session.StartTime())
+	i := t.replay.book.Models.Named(in.Model, l.config.known(t.replay.client, t.replay.session, in.Model), t.replay.session.StartTime())
 	t.replay.nameModels()
 	return i
 }
@@ -26,7 +27,8 @@ func (l *Loop) callModel(t *thread, in *prompt.Intent) int32 {
 func (l *Loop) refuse(t *thread, layer int, answer prompt.Answer) {
 	i := l.newFlight()
 	l.flights[i] = flight{
-		thread: t.id, layer: int32(layer), refused: true, start: l.clock.now, answer: answer,
+		Call:   account.Call{Kind: account.Beside, Start: l.clock.now},
+		thread: t.id, layer: int32(layer), refused: true, answer: answer,
 	}
 	l.clock.schedule(l.clock.now+max(answer.First, answer.Total), eventEnd, i)
 }
@@ -45,16 +47,16 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 		t.replay.wrote.of(in, t.replay)
 		return l.config.Summarizer.Summarize(in, t.replay.draws, event, span)
 	}
-	m := t.replay.models.of(l.callModel(t, in))
+	m := t.replay.book.Models.Of(l.callModel(t, in))
 	entries := side.Seal()
 	marks.Head = t.head.Marks(entries)
 	l.markers = t.replay.client.Mark(l.markers[:0], entries, marks)
-	if t.replay.heads.Assembly.Variables.Uncached(m.name) {
+	if t.replay.heads.Assembly.Variables.Uncached(m.Name) {
 		l.markers = l.markers[:0]
 	}
 	answer, err := l.composer.Compose(l.context(), &summarizer.Call{
 		Intent: in, Session: t.replay.session, Thread: t.Index, Round: t.Round, Context: side, Markers: l.markers,
-		Model: m.name, Window: m.window, Draws: t.replay.draws, Event: event, Span: span,
+		Model: m.Name, Window: m.Window, Draws: t.replay.draws, Event: event, Span: span,
 	})
 	if err != nil && l.err == nil {
 		l.failing = t.replay.session
@@ -78,7 +80,7 @@ func (s *replay) measure(m *prompt.Measured) {
 	if m == nil {
 		return
 	}
-	n := &s.row.Figures
+	n := &s.book.Row.Figures
 	n[results.LiveCalls]++
 	n[results.LiveAttempts] += float64(m.Attempts)
 	n[results.LiveIterations] += float64(m.Iterations)

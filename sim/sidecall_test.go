@@ -104,7 +104,7 @@ func TestMeasuredWritesAddUp(t *testing.T) {
 	writes := prompt.Usage{Write5m: 1, Write1h: 2, WriteOther: 4}
 	s.measure(nil)
 	s.measure(&prompt.Measured{Usage: writes})
-	if n := &s.row.Figures; n[results.LiveCalls] != 1 || n[results.LiveWriteTokens] != 7 {
+	if n := &s.book.Row.Figures; n[results.LiveCalls] != 1 || n[results.LiveWriteTokens] != 7 {
 		t.Errorf("%g calls wrote %g; want 1 and 7", n[results.LiveCalls], n[results.LiveWriteTokens])
 	}
 }

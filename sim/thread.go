@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
@@ -39,8 +40,7 @@ type thread struct {
 
 	overflow bool
 
-	payback   int32 // 1 + index of the last compaction's balance, 0 for none
-	summaries summaries
+	balance account.Thread
 
 	usage         prompt.Usage // of the last response
 	serverDeleted int64        // tokens the server has deleted so far

@@ -5,10 +5,10 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/account"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -24,19 +24,19 @@ func (l *Loop) refresh(t *thread) {
 	u.Round, u.Trigger = t.Round, recent.Trigger
 	u.Running, u.Forked = t.running+t.unread, t.Forked
 	u.Gap, u.Now, u.Idle = t.idle, s.now(l.clock.now), l.clock.now-t.LastEnd
-	u.TTL, u.Life, u.Usage, u.Deleted = t.TTL, lifeOf(t.TTL), t.usage, t.serverDeleted
+	u.TTL, u.Life, u.Usage, u.Deleted = t.TTL, profile.Life(t.TTL), t.usage, t.serverDeleted
 	u.InputAt = min(t.InputAt, t.Context.Len())
 	u.Events = t.Due()
-	if len(s.models.list) > 0 {
-		m := s.models.of(t.model())
-		u.Model, u.Reading.Window = m.name, t.replay.heads.Assembly.Variables.AutoWindow(m.window)
-		u.Reading.MaxInput, u.Reading.MaxOutput = m.maxInput, m.maxOutput
+	if len(s.book.Models.List) > 0 {
+		m := s.book.Models.Of(t.model())
+		u.Model, u.Reading.Window = m.Name, t.replay.heads.Assembly.Variables.AutoWindow(m.Window)
+		u.Reading.MaxInput, u.Reading.MaxOutput = m.MaxInput, m.MaxOutput
 		if l.config.Window > 0 {
 			u.Reading.MaxInput = 0 // the limit is of the model's own window
 		}
-		u.Waits, u.Reading.Limit = m.waits, 0
+		u.Waits, u.Reading.Limit = m.Waits, 0
 		if len(s.found.List) > 0 {
-			u.Reading.Limit = s.limit(recent.At, m.window)
+			u.Reading.Limit = s.limit(recent.At, m.Window)
 		}
 	}
 	u.Reading.Values[strategies.MeasureClientTokens] = t.counted
@@ -64,15 +64,6 @@ func (l *Loop) present(t *thread) {
 	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.Trace.Kind, t.Index, s.seat, s.session.Start, t.Trace.Parent
 }
 
-// lifeOf returns how long an entry of a class stays in the cache unused, as
-// documented, ns.
-func lifeOf(ttl prompt.TTL) int64 {
-	if ttl == prompt.TTL1h {
-		return promptcache.DefaultLifetime1h
-	}
-	return promptcache.DefaultLifetime5m
-}
-
 // settle carries out what a hook reported about the context.
 func (l *Loop) settle(t *thread, layer int) {
 	t.InputAt = l.turn.InputAt
@@ -85,42 +76,29 @@ func (l *Loop) settle(t *thread, layer int) {
 		l.config.Observer.Changed(l.point(t), t.layers[layer].Name(), b)
 	}
 	t.told.note(&b)
-	row := &t.replay.row
-	row.Figures[results.ClearedResults] += float64(b.Cleared)
-	if t.replay.needs != nil && b.Kind != strategies.BoundaryStore {
-		row.Figures[results.Needs+results.ID(recall.Removed)] += float64(max(0, b.Before-b.After))
-	}
+	t.replay.book.Changed(&b, t.replay.needs != nil)
 	switch b.Kind {
 	case strategies.BoundaryMicro, strategies.BoundaryServer:
-		if b.Kind == strategies.BoundaryMicro {
-			row.Figures[results.Microcompactions]++
-		}
-		row.Figures[results.ClearedTokens] += float64(max(0, b.Before-b.After))
 		t.counted = max(0, t.counted-b.Uncounted)
 		return
 	case strategies.BoundaryStore: // no response has counted it yet
 		t.trailing = max(0, t.trailing-b.Uncounted)
 		return
 	}
-	row.Figures[results.Compactions]++
 	t.Chain++
-	if b.Chained {
-		row.Figures[results.Recompactions]++
-	}
-	row.Most(results.ChainMax, int64(t.Chain))
-	l.openPayback(t, &b)
+	t.replay.book.Compacted(&t.balance, &t.Course, &b, l.clock.now, t.deleted.tokens)
 	t.rounds, t.behind = 0, 0
 	t.deleted.reset()
 	t.head.Render()
 	l.recount(t)
-	window := t.replay.models.of(t.model()).window
+	window := t.replay.book.Models.Of(t.model()).Window
 	for _, h := range t.hooks.compact {
 		h.do.AfterCompaction(&l.turn)
 		l.startBackgrounds(t, h.layer)
 	}
 	t.InputAt = l.turn.InputAt
 	if b.Kind == strategies.BoundaryCompact && !b.Replayed && b.After > window {
-		row.Figures[results.FailedCompactions]++ // what must stay does not fit: no success
+		t.replay.book.Row.Figures[results.FailedCompactions]++ // what must stay does not fit: no success
 	}
 }
 
@@ -153,7 +131,7 @@ func (t *thread) think(r *traces.Round) {
 
 // counted returns the client's count after a response whose output is logged as given.
 func (s *replay) counted(t *thread, f *flight, logged int64) int64 {
-	return s.count.Response(f.outcome.Usage, f.context, logged) + int64(s.count.Reasoning*float64(t.old))
+	return s.count.Response(f.Outcome.Usage, f.Context, logged) + int64(s.count.Reasoning*float64(t.old))
 }
 
 // source returns the source of a call.
@@ -166,18 +144,7 @@ func (l *Loop) source(t *thread, c *call) results.Source {
 	case c.layer >= 0:
 		return results.SourceOf(t.called)
 	}
-	return ownSource(t.Trace.Kind)
-}
-
-// ownSource is the source of a conversation's own calls.
-func ownSource(k traces.ThreadKind) results.Source {
-	switch k {
-	case traces.ThreadBranch:
-		return results.SourceBranch
-	case traces.ThreadMain:
-		return results.SourceMain
-	}
-	return results.SourceAgent
+	return account.OwnSource(t.Trace.Kind)
 }
 
 // host serves the layers of the thread whose turn it is.
@@ -187,20 +154,12 @@ type host struct {
 }
 
 // Count adds to the counts of the session's row.
-func (h *host) Count(id results.ID, n int64) { h.thread.replay.row.Figures[id] += float64(n) }
+func (h *host) Count(id results.ID, n int64) { h.thread.replay.book.Row.Figures[id] += float64(n) }
 
 // Refuse counts a reason for which a layer did not act.
 func (h *host) Refuse(layer, reason string) strategies.Outcome {
-	h.thread.replay.Refuse(layer, reason)
+	h.thread.replay.book.Refuse(layer, reason)
 	return strategies.Outcome{Reason: reason}
-}
-
-// Refuse counts a reason for which somebody did not act.
-func (s *replay) Refuse(layer, reason string) {
-	if s.reasons == nil {
-		s.reasons = map[[2]string]int{}
-	}
-	s.reasons[[2]string{layer, reason}]++
 }
 
 // SetMemory gives the index of memory files another content.
@@ -244,7 +203,7 @@ func (l *Loop) open(t *thread) {
 		b.Digest = b.Digest.ExtendInt(uint64(t.Index)<<32 | uint64(t.Round))
 		t.Context.Add(b)
 		t.trailing += t.replay.estimate(&b)
-		t.replay.row.Figures[results.AgentMessages]++
+		t.replay.book.Row.Figures[results.AgentMessages]++
 	}
 	t.inbox = t.inbox[:0]
 }
@@ -258,7 +217,7 @@ func (l *Loop) hints(t *thread) bool {
 		return false
 	}
 	t.hinted = true
-	t.replay.row.Figures[results.ServerHints]++
+	t.replay.book.Row.Figures[results.ServerHints]++
 	for _, h := range t.hooks.hints {
 		l.refresh(t)
 		l.noteFinal(t, h.layer, "server_hint", h.do.ServerHint(&l.turn))

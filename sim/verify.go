@@ -150,7 +150,7 @@ func (l *Loop) verifyMessages(t *thread) {
 // verifyRow checks the finished row: every recorded call was simulated, and
 // tokens and costs add up over classes and sources.
 func (l *Loop) verifyRow(s *replay) {
-	r := &s.row
+	r := &s.book.Row
 	own := r.OwnCalls()
 	if want := s.session.NumCalls() - r.N(results.UnsimulatedCalls) - s.leftOut(); own != want {
 		l.err = fmt.Errorf("%w: %d calls of the recording were simulated, it has %d", ErrInvariant, own, want)

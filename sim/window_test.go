@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -82,9 +83,9 @@ func TestOutputLimitOfTheModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]int64{"claude-3-haiku-20240307": 4096, "claude-3-5-haiku-20241022": 8192, "claude-opus-4-6": 32_000, "nobody": 32_000} {
-		m := models{ids: modelNumbers{}, prices: table}
-		m.add(name, time.Time{})
-		if got := m.of(0).maxOutput; got != want {
+		m := account.Models{Numbers: account.Numbers{}, Prices: table}
+		m.Named(name, 0, time.Time{})
+		if got := m.Of(0).MaxOutput; got != want {
 			t.Errorf("%s: %d tokens of output, want %d", name, got, want)
 		}
 		reserve := int64(13_000)

@@ -1,4 +1,4 @@
-package sim
+package account
 
 import (
 	"github.com/compactsim/compactsim/sim/profile"
@@ -23,9 +23,9 @@ const (
 	minHaiku45 = 4096
 )
 
-// commandCalls returns the calls of the small model beside the commands of a session. Which commands the client knows as harmless
+// CommandCalls returns the calls of the small model beside the commands of a session. Which commands the client knows as harmless
 // no line shows: all are taken to be asked about once.
-func commandCalls(s *traces.Session) (list []traces.UnshownCall) {
+func CommandCalls(s *traces.Session) (list []traces.UnshownCall) {
 	version := s.Version()
 	within := func(last string) bool { return profile.Compare(version, last) <= 0 }
 	if s.Agent != traces.AgentClaudeCode || version == "" || s.Summed || !within(lastOutputCall) {
