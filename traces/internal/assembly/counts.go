@@ -3,6 +3,7 @@ package assembly
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -165,6 +166,45 @@ func (s *Session) doubt(out *traces.Session) {
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: %s", s.ID, text)
 		out.Quality.Uncounted = max(out.Quality.Uncounted, worst) // among them may be some that were told one by one
 	}
+	if n, read := constant(out); n > 0 {
+		s.Problems.Add(s.Files[0].Name, 0, "session %s: all %d calls behind a first one read %d tokens, however much was sent before: the log has one value for all, or only the head was cached",
+			s.ID, n, read)
+	}
+}
+
+// beyondRead is how much more than it reads a call may have been sent before, tokens, with another read at the next call: the steps of
+// Google's reads are the longest, 8,192 of its own tokens, of which it reports up to 1.07 for each.
+const beyondRead = 8_800
+
+// constant returns the number of calls behind the first ones of their threads, and what they read, tokens, where all of at least fewPairs
+// read one number, though most of them sent far more before: 0 elsewhere. In 358 recordings of eight calls and more the calls of each have
+// seven different reads at least. A program that marks its system prompt alone reads that and writes nothing: it is no such session.
+func constant(s *traces.Session) (n int, read int64) {
+	far, wrote := 0, 0
+	for i := range s.Threads {
+		rounds := s.Threads[i].Rounds
+		for r := 1; r < len(rounds); r++ {
+			before, call := &rounds[r-1], &rounds[r]
+			switch {
+			case !before.Counted() || !call.Counted():
+				continue
+			case n == 0:
+				read = call.Usage.Read
+			case call.Usage.Read != read:
+				return 0, 0
+			}
+			if n++; before.Usage.Input() >= read+beyondRead {
+				far++
+			}
+			if before.Usage.Writes() > 0 || !strings.Contains(s.Models[call.Model], "claude") {
+				wrote++
+			}
+		}
+	}
+	if read == 0 || n < fewPairs || 2*min(far, wrote) <= n {
+		return 0, 0
+	}
+	return n, read
 }
 
 // alike reports whether the texts of two answers are as long as each other, within an eighth.
