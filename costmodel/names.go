@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	near "github.com/compactsim/compactsim/internal/kit/nearest"
 )
@@ -47,6 +48,19 @@ var (
 	// gpt-5-3-codex, gemini-2-5-pro, deepseek-v4-1-flash.
 	dashed = regexp.MustCompile(`^(gpt-|gemini-|deepseek-v)([0-9])-([0-9])(-.*)?$`)
 )
+
+// spellings has what spell returns, by name: simulations look the same few names up for every session and strategy.
+var spellings sync.Map
+
+// spelled is spell for names that are looked up again and again. What it returns is shared.
+func spelled(name string) *spelling {
+	if s, ok := spellings.Load(name); ok {
+		return s.(*spelling)
+	}
+	s := spell(name)
+	spellings.Store(name, &s)
+	return &s
+}
 
 // spell lists the names that a recorded name may stand for: the name itself, then without
 // the window suffix, the route, the platform's decorations, the date and the effort, each

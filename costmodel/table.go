@@ -100,10 +100,10 @@ func (t *Table) Names() []string {
 // Before the first listed date of a model its first prices hold, for want of
 // others: see [Price.Early].
 func (t *Table) Lookup(model string, at time.Time) (Price, error) {
-	s := spell(model)
-	m, terms := t.resolve(&s)
+	s := spelled(model)
+	m, terms := t.resolve(s)
 	if m == nil {
-		return Price{}, t.unknown(model, &s)
+		return Price{}, t.unknown(model, s)
 	}
 	if at.IsZero() {
 		at = t.asOf
@@ -116,7 +116,7 @@ func (t *Table) Lookup(model string, at time.Time) (Price, error) {
 	for _, term := range terms {
 		factor := p.factor(term)
 		if factor == 0 && term != "free" {
-			return Price{}, t.unknown(model, &s)
+			return Price{}, t.unknown(model, s)
 		}
 		p.rate = p.rate.times(factor)
 	}

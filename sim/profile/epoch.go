@@ -145,25 +145,32 @@ func (p *Profile) Tried(epoch string) bool {
 // two of these behave alike as far as recordings show. It is "" before the
 // first.
 func (p *Profile) Epoch(version string) string {
-	from := ""
+	from, _ := p.epoch(version)
+	return from
+}
+
+// epoch returns the first version of a version's epoch, and of the epoch behind it; "" for none.
+func (p *Profile) epoch(version string) (from, next string) {
 	for _, e := range p.Epochs {
 		if Compare(e, version) > 0 {
-			break
+			return from, e
 		}
 		from = e
 	}
-	return from
+	return from, ""
 }
 
 // RulesFor returns the rules that hold for a version by the trials of its
 // epoch. If these are undecided or missing, a rule holds if it would have won
 // in the epochs when each is judged by the rest.
 func (p *Profile) RulesFor(version string) Set {
-	epoch := p.Epoch(version)
+	epoch, next := p.epoch(version)
 	var set Set
 	for r := range NumRules {
 		trials := p.Evidence[r.String()]
-		own, here := open, func(t Trial) bool { return p.Epoch(t.From) == epoch }
+		own, here := open, func(t Trial) bool {
+			return Compare(epoch, t.From) <= 0 && (next == "" || Compare(next, t.From) > 0)
+		}
 		if epoch != "" && !slices.ContainsFunc(trials, here) {
 			trials = slices.Concat(trials, reported[r.String()])
 		}

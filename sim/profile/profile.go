@@ -379,10 +379,26 @@ func Compare(a, b string) int {
 // part returns the first number of a version, and the rest. A part that is no
 // number orders as 0.
 func part(version string) (n int, rest string) {
-	number, rest, _ := strings.Cut(version, ".")
-	if number != "" {
-		n, _ = strconv.Atoi(number)
+	const digits = 18 // that fit into an int
+	for i := 0; i < len(version) && i < digits; i++ {
+		switch c := version[i]; {
+		case c == '.':
+			return n, version[i+1:]
+		case c < '0' || c > '9':
+			return partOf(version)
+		}
+		n = 10*n + int(version[i]-'0')
 	}
+	if len(version) >= digits {
+		return partOf(version)
+	}
+	return n, ""
+}
+
+// partOf is part for a version that begins with no number, or with a very long one.
+func partOf(version string) (n int, rest string) {
+	number, rest, _ := strings.Cut(version, ".")
+	n, _ = strconv.Atoi(number)
 	return n, rest
 }
 

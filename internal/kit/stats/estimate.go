@@ -18,7 +18,7 @@ type Estimator struct {
 	// Student asks for Student's intervals instead of resamples, as for a mark in each line of a
 	// table of thousands.
 	Student bool
-	// Verdicts asks for no more than verdicts: Detectable is NaN.
+	// Verdicts asks for no more than verdicts: Detectable is NaN, and a difference that chance explains has no interval.
 	Verdicts bool
 	Workers  int // 0 for one per processor; does not change the results
 }
@@ -58,9 +58,17 @@ type Estimate struct {
 	least     float64 // the smallest that figures of so many sessions can have
 	null      float64 // standard deviation of the difference if sides are exchanged at random
 	extreme   bool
-	verdicts  bool    // nothing is said of detectable differences
+	verdicts  bool // nothing is said of detectable differences
+	late      late
 	family    int     // differences that are judged together
 	step      float64 // factor by which P is corrected
+}
+
+// late is what Student's interval is made of when P does not rule a difference out: most of thousands are ruled out, and
+// quantiles are slow.
+type late struct {
+	waits              bool
+	deviation, freedom float64
 }
 
 // Verdict says what a difference shows of other sessions.
@@ -118,14 +126,23 @@ func (e *Estimate) student() distuv.StudentsT {
 	return distuv.StudentsT{Sigma: 1, Nu: max(e.freedom, 1)}
 }
 
+// outside returns the chance that a confidence interval of a level leaves. The binary value of a level such as 0.95 is not
+// exact.
+func outside(level float64) float64 { return (1 - level) * (1 + 1e-9) }
+
 // judge sets P, the detectable difference and the verdict.
 func (e *Estimate) judge() {
 	e.P = min(1, e.step*e.p)
-	// The binary value of a level such as 0.95 is not exact.
-	outside := (1 - e.level) * (1 + 1e-9)
+	outside := outside(e.level)
+	if e.late.waits && e.least <= outside && e.P <= outside {
+		e.Interval = student(e.Difference, e.late.deviation, e.late.freedom, e.level)
+		e.late.waits = false
+	}
 	switch {
 	case e.Pairs == 0:
 		e.Verdict = Same
+	case e.late.waits && e.least <= outside:
+		e.Verdict = Chance // whatever the interval is
 	case e.least > outside || !e.Interval.Known():
 		e.Verdict = TooFew
 	case e.Interval.Contains(0) || e.P > outside:
@@ -261,7 +278,7 @@ func (e Estimator) Enough(was, now Figure, factor, difference float64) int {
 	if k := len(now.Part); k >= 2 {
 		single = standardError(now.influence()) * math.Sqrt(float64(k))
 	}
-	outside := (1 - e.Level) * (1 + 1e-9)
+	outside := outside(e.Level)
 	for k := 2; k <= mostSessions; k++ {
 		x, y := factor*factor*one*one, single*single/float64(k)
 		t := distuv.StudentsT{Sigma: 1, Nu: n - 1}

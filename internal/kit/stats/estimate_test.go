@@ -269,3 +269,31 @@ func TestEnough(t *testing.T) {
 		t.Errorf("%d sessions show a difference below the spread of the baseline", n)
 	}
 }
+
+// Verdicts alone are the verdicts of whole estimates, though most of their intervals are never made: of 40 differences,
+// 20 to 25 sessions each, by one to 40 times their spread.
+func TestVerdictsAlone(t *testing.T) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	var pairs []Pair
+	for i := range 40 {
+		p := Pair{Base: Figure{}, Other: Figure{}}
+		for range 20 + i%6 {
+			base := 10 + draw.NormFloat64()
+			p.Base.Part = append(p.Base.Part, base)
+			p.Other.Part = append(p.Other.Part, base+draw.NormFloat64()+0.05*float64(i))
+		}
+		pairs = append(pairs, p)
+	}
+	whole, alone := Estimator{Student: true}.Judged(pairs), Estimator{Student: true, Verdicts: true}.Judged(pairs)
+	seen := map[Verdict]int{}
+	for i := range pairs {
+		seen[alone[i].Verdict]++
+		a, b := whole[i].Blurred(0.1), alone[i].Blurred(0.1)
+		if whole[i].Verdict != alone[i].Verdict || a.Verdict != b.Verdict {
+			t.Errorf("%d: verdicts %v and %v alone, with an error %v and %v", i, whole[i].Verdict, alone[i].Verdict, a.Verdict, b.Verdict)
+		}
+	}
+	if seen[Higher] < 5 || seen[Chance] < 5 {
+		t.Errorf("verdicts %v: want some of each", seen)
+	}
+}

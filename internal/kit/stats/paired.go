@@ -223,6 +223,10 @@ func (c *comparison) tested(influence []float64) (tested []float64, share float6
 
 // intervals sets the intervals.
 func (c *comparison) intervals(e Estimator, out *Estimate, influence []float64, sums, maxima [][]float64) {
+	if e.Verdicts && e.Student && !c.Relative {
+		out.late = late{true, standardError(influence), freedom(influence)}
+		return
+	}
 	columns, extreme := sums, c.Base.Tops != nil
 	if extreme {
 		columns = maxima

@@ -35,6 +35,7 @@ func CommandCalls(s *traces.Session) (list []traces.UnshownCall) {
 	if within(lastHaiku35) {
 		model = "claude-haiku-3-5"
 	}
+	policy, marked := within(lastPolicyCall), !within(lastUnmarked)
 	asked := map[prompt.Digest]bool{}
 	for i := range s.Threads {
 		commands := map[int32]*prompt.Block{}
@@ -52,13 +53,13 @@ func CommandCalls(s *traces.Session) (list []traces.UnshownCall) {
 				if b.Kind != prompt.KindToolResult || c == nil {
 					continue
 				}
-				if within(lastPolicyCall) && !asked[c.Digest] {
+				if policy && !asked[c.Digest] {
 					asked[c.Digest] = true
 					add(policyTokens+c.Tokens, policyAnswer)
 				}
 				if b.Flags&prompt.FlagError == 0 {
 					add(outputTokens+c.Tokens+b.Tokens, outputAnswer)
-					if u := &list[len(list)-1].Usage; !within(lastUnmarked) && u.Uncached >= minHaiku45 {
+					if u := &list[len(list)-1].Usage; marked && u.Uncached >= minHaiku45 {
 						u.Uncached, u.Write5m = 0, u.Uncached
 					}
 				}
