@@ -11,11 +11,11 @@ import (
 // A fourth call reads 50,000 tokens more than was ever sent, which no line shows, and a compaction sums up what stands before
 // it. Where the client's sum has no room for a call that cached them, nobody is billed for writing or sending them: of the fourth
 // call the prompt of 300 is new, and of the summary call the response before it, the prompt and an instruction of 1,500. Without
-// a sum, or with one that has room, both send the surplus too.
+// a sum, or with one that has room, both send the surplus too, unless the call was billed for reading alone: then it has nothing new.
 func TestReadsOfWhatNobodySent(t *testing.T) {
 	const surplus = 50_000
 	turns := traces.UnshownCall{Event: -1, Model: "claude-opus-4-5", Usage: prompt.Usage{Read: 200_000}}
-	fresh := func(summed bool, unshown ...traces.UnshownCall) (fourth, summary int64) {
+	fresh := func(summed, alone bool, unshown ...traces.UnshownCall) (fourth, summary int64) {
 		b := newSession("held")
 		b.s.Versions = []string{"2.1.332"}
 		b.turns(3, minute, 1000)
@@ -36,7 +36,11 @@ func TestReadsOfWhatNobodySent(t *testing.T) {
 				u.Read, u.Write5m = rounds[i-1].Usage.Input(), 1200
 			}
 		}
-		rounds[3].Usage.Read += surplus + 200
+		if u := &rounds[3].Usage; alone {
+			*u = prompt.Usage{Read: u.Input() + surplus, Output: u.Output}
+		} else {
+			u.Read += surplus + 200
+		}
 		_, calls := run(t, testConfig(t, results.StrategyRecorded), s)
 		for i := range calls {
 			u := &calls[i].Usage
@@ -51,15 +55,16 @@ func TestReadsOfWhatNobodySent(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name            string
-		summed          bool
+		summed, alone   bool
 		unshown         []traces.UnshownCall
 		fourth, summary int64
 	}{
-		{"no room in the sum", true, nil, 300, 2000},
-		{"no sum", false, nil, 300 + 200 + surplus, 2000 + surplus},
-		{"room in the sum", true, []traces.UnshownCall{turns}, 300 + 200 + surplus, 2000 + surplus},
+		{"no room in the sum", true, false, nil, 300, 2000},
+		{"no sum", false, false, nil, 300 + 200 + surplus, 2000 + surplus},
+		{"no sum, billed for reading alone", false, true, nil, 0, 2000},
+		{"room in the sum", true, false, []traces.UnshownCall{turns}, 300 + 200 + surplus, 2000 + surplus},
 	} {
-		if fourth, summary := fresh(c.summed, c.unshown...); fourth != c.fourth || summary != c.summary {
+		if fourth, summary := fresh(c.summed, c.alone, c.unshown...); fourth != c.fourth || summary != c.summary {
 			t.Errorf("%s: the call has %d new tokens and the summary %d, want %d and %d", c.name, fourth, summary, c.fourth, c.summary)
 		}
 	}

@@ -67,7 +67,7 @@ func (l *Loop) verify(t *thread, c *call, out *prompt.Outcome) {
 func (l *Loop) verifyRead(t *thread, out *prompt.Outcome) {
 	r := &l.request
 	ahead := int64(t.Ahead())
-	if t.replay.session.Summed {
+	if t.hidden.KnowsHeld() {
 		ahead = r.Tokens() // readHeld
 	}
 	within := max(course.OpeningOf(r.Entries), min(int64(r.Shared), ahead))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -129,18 +130,32 @@ func (a *auditor) session(s *traces.Session) {
 
 // addLosses adds the compactions of a session whose next call is in the period and that cost more than they
 // saved. No log shows most summary calls, so the figures come from a simulation of the recording, the
-// same as in sim audit --compactions.
+// same as in sim audit --compactions; what was written again costs no more than the next call paid for it.
 func (a *auditor) addLosses(s *traces.Session, threads [][]calls.Call, list []studies.Compaction) {
+	shown := s.Summed || len(s.Summaries) > 0
 	for i := range list {
 		x := &list[i]
 		t := slices.IndexFunc(s.Threads, func(t traces.Thread) bool { return t.ID == x.Thread })
-		if t < 0 || len(threads[t]) == 0 || x.NetUSD() >= 0 {
+		if t < 0 || len(threads[t]) == 0 {
 			continue
 		}
-		if next := &threads[t][min(x.Round, len(threads[t])-1)]; !next.Out {
-			a.evidence.lost.add(callPlace(next), x.Saved, -x.NetUSD(), document.Count(x.Later, "call")+" followed")
+		next := &threads[t][min(x.Round, len(threads[t])-1)]
+		called := x.CallCost.Total()
+		loss := called + min(x.RewriteUSD, paidAboveReading(next)) - x.GainUSD
+		if next.Out || loss <= 0 {
+			continue
+		}
+		a.evidence.lost.add(callPlace(next), x.Saved, loss, document.Count(x.Later, "call")+" followed")
+		if !shown {
+			a.evidence.unbilled += min(loss, called)
 		}
 	}
+}
+
+// paidAboveReading returns what a call paid for the input that it did not read beyond the price of reading it, USD.
+func paidAboveReading(c *calls.Call) float64 {
+	u := &c.Recorded.Usage
+	return float64(u.Uncached+u.Writes()) * max(0, c.Fresh()-c.PerToken[results.ClassRead])
 }
 
 // readAt is a round of a thread.

@@ -24,6 +24,8 @@ type evidence struct {
 	context tally
 	unread  tally
 	lost    tally
+	// unbilled is the part of lost, USD, for summary calls of sessions whose logs show none: it is not in the bill.
+	unbilled float64
 }
 
 // side returns 0 for the conversation and 1 for sub-agents.
@@ -87,6 +89,9 @@ func (e *evidence) others(top int) []Finding {
 		e.unread.finding("never_read", "Written to the cache and never read", top),
 	}
 	list[0].Notes = []string{"simulated: no log shows most summary calls. sim audit --compactions --strategy recorded PATH shows each"}
+	if e.unbilled >= minFinding {
+		list[0].Notes = append(list[0].Notes, fmt.Sprintf("$%.2f of it is for summary calls that no log shows, and is not in the bill", e.unbilled))
+	}
 	list[2].Notes = []string{"COST is what writing cost beyond plain input; other conversations, which no log shows, may have read the " +
 		"tools and the system prompt"}
 	return list

@@ -28,6 +28,13 @@ func TestCompaction(t *testing.T) {
 	wantUSD(t, "lost", r.finding("compactions_lost").USD, 0.89)
 	// 23,000 tokens are written at $6.25 a million instead of read at $0.50
 	wantUSD(t, "written again", r.finding(string(calls.CauseCompaction)).USD, 0.13225)
+	// The simulation wrote more again than the call paid for, $0.13225. No line shows the summary call, so the bill lacks what is lost on it.
+	o.Compactions[0].RewriteUSD = 5
+	f := ran(t, []*traces.Session{k.s}, o).finding("compactions_lost")
+	wantUSD(t, "lost at most", f.USD, 0.89225)
+	if want := "$0.89 of it is for summary calls that no log shows, and is not in the bill"; !slices.Contains(f.Notes, want) {
+		t.Errorf("notes %q lack %q", f.Notes, want)
+	}
 	o.In = func(at int64) bool { return at < k.s.Threads[0].Rounds[1].At }
 	if r := ran(t, []*traces.Session{k.s}, o); r.finding("compactions_lost") != nil {
 		t.Errorf("outside the period: %+v", r.Findings)

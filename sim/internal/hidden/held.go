@@ -10,12 +10,18 @@ import (
 // A client that sums all its calls says of what a call reads whether another call can have cached it. Where the sum has no
 // room for such a call (traces.Session.MayHide), nobody was billed for writing what a call read beyond all that was sent
 // before: the server held it already, or counted more than the request had. It is read in every simulation too, and a call
-// that does not read it, such as for a summary, does not send it.
+// that does not read it, such as for a summary, does not send it. A call that was billed for reading alone says the same of itself.
+
+// KnowsHeld reports whether the recording says what the server held before the round's call.
+func (t *Thread) KnowsHeld() bool {
+	u := &t.Current().Usage
+	return t.Session.Summed && !t.of.Hides || u.Uncached+u.Writes() == 0
+}
 
 // alreadyHeld returns the tokens at the head of the round's request that were in the cache by that rule, 0 where it says nothing.
 func (t *Thread) alreadyHeld() int32 {
-	s, r := t.of, t.Current()
-	if !t.Session.Summed || s.Hides {
+	r := t.Current()
+	if !t.KnowsHeld() {
 		return 0
 	}
 	before, behind := t.Opening(), t.Opening() // what can have been cached of the recorded request, and the same of this one
