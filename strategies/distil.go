@@ -18,6 +18,7 @@ type distilParams struct {
 	MinTokens   int32     `yaml:"min_tokens" doc:"smaller results stay" unit:"tokens" min:"1"`
 	Keep        KeepSet   `yaml:"keep" doc:"messages whose results stay"`
 	KeepResults int       `yaml:"keep_results" doc:"newest results of these tools that stay" unit:"results" min:"0" off:"0"`
+	Forgets     bool      `yaml:"forgets" doc:"answers for results of earlier turns are for one turn: with the next prompt these results are there again"`
 	Model       string    `yaml:"model" doc:"model that is asked: its name, fast for the small one of the session's family, or \"\" for the session's"`
 	Head        int32     `yaml:"head" doc:"tokens of the call's system prompt" unit:"tokens" min:"0"`
 	Instruction int32     `yaml:"instruction" doc:"tokens of the instruction at the end of the call" unit:"tokens" min:"0"`
@@ -51,6 +52,7 @@ type distil struct {
 	asked   int32   // id of the result whose call is under way
 	answer  prompt.Answer
 	edit    Boundary
+	past    []int32 // ids of results of earlier turns that were distilled in this one, where it forgets them
 }
 
 var (
@@ -62,26 +64,52 @@ var (
 func (l *distil) Name() string { return distilName }
 
 func (l *distil) Clone() Layer {
-	return &distil{params: l.params, tools: toolset{named: l.params.Tools, excluded: l.params.Exclude, mcp: true}}
+	return &distil{params: l.params, past: slices.Clone(l.past), tools: toolset{named: l.params.Tools, excluded: l.params.Exclude, mcp: true}}
 }
 
 func (l *distil) Copy() Layer {
 	c := *l
-	c.waiting, c.tools.member = slices.Clone(l.waiting), slices.Clone(l.tools.member)
+	c.waiting, c.past, c.tools.member = slices.Clone(l.waiting), slices.Clone(l.past), slices.Clone(l.tools.member)
 	return &c
 }
 
-func (l *distil) Reset() { l.waiting, l.asked = l.waiting[:0], 0; l.tools.reset() }
+func (l *distil) Reset() { l.waiting, l.past, l.asked = l.waiting[:0], l.past[:0], 0; l.tools.reset() }
 
 func (l *distil) Unfit(s *traces.Session) string { return l.params.Tools.unfit(s) }
 
 func (l *distil) BeforeRequest(t *Turn) Outcome {
+	if t.Trigger == traces.TriggerPrompt {
+		l.forget(t)
+	}
 	if !l.params.When.fires(t, distilName, &l.params.Trigger, false) {
 		return Outcome{Declined, "below the trigger"}
 	}
 	l.gather(t)
 	l.edit = Boundary{Kind: BoundaryMicro, Before: int64(t.Context.Tokens())}
 	return l.next(t)
+}
+
+// forget puts results of earlier turns back that were distilled in the turn before, and brings what the turn measured up to date.
+func (l *distil) forget(t *Turn) {
+	c := t.Context
+	before := c.Tokens()
+	for _, id := range l.past {
+		if at := c.Index(id); at >= 0 {
+			c.SetForm(at, prompt.FormVerbatim, c.BlockAt(at).Tokens, prompt.CauseEdit)
+		}
+	}
+	l.past = l.past[:0]
+	t.Reading.add(int64(c.Tokens() - before))
+}
+
+// earlier reports whether the entry at a position belongs to an earlier turn than the newest prompt.
+func earlier(c *prompt.Context, at int) bool {
+	for i := at + 1; i < c.Len(); i++ {
+		if c.At(i).Kind == prompt.KindPrompt {
+			return true
+		}
+	}
+	return false
 }
 
 // gather lists the results to ask for.
@@ -131,7 +159,7 @@ func (l *distil) intent(t *Turn, at int) prompt.Intent {
 	}
 	return prompt.Intent{
 		Source: distilName, Way: waySmallModel.String(), Model: fast(t, distilName, p.Model), Own: true, Head: p.Head,
-		From: int32(at), To: int32(at), Instruction: tokens + p.Instruction, Summarised: tokens, // the result is a text within it
+		From: int32(at), To: int32(at) + 1, Instruction: p.Instruction, Summarised: tokens, // the result is a text within it
 		Known: &l.answer, Ordinal: uint8(len(l.waiting)),
 	}
 }
@@ -147,5 +175,8 @@ func (l *distil) IntentResult(t *Turn, r *prompt.Result) Outcome {
 	l.edit.Uncounted += max(0, int64(b.Bytes)/bytesPerToken-int64(r.Summary))
 	t.Context.SetForm(at, prompt.FormRange, r.Summary, prompt.CauseEdit)
 	l.edit.Cleared++
+	if l.params.Forgets && earlier(t.Context, at) {
+		l.past = append(l.past, l.asked)
+	}
 	return l.next(t)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // Two rounds before the newest one go whole. Each response of 30 + 100 tokens goes, and of the result stay 5 tokens and its first 1,600
@@ -125,5 +126,35 @@ func TestSummaryInChunks(t *testing.T) {
 	}
 	if got, want := k.sizes(3), []int32{210}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Two turns of two results each, of which three are distilled at once in the second turn: 250 tokens of each 1,000. With the third prompt the
+// results of the first turn are there again where answers for earlier turns are forgotten, and the second turn's own stays distilled.
+func TestDistilForgets(t *testing.T) {
+	for text, want := range map[string][]int32{
+		"":                {250, 250, 250, 1000},
+		", forgets: true": {1000, 1000, 250, 1000},
+	} {
+		l, k := layer(t, "distil: {trigger: {measure: results, fixed: 3}, share: 0.25"+text+"}"), newTalk()
+		k.Trigger = traces.TriggerToolResult
+		k.round("Bash", "", 1000)
+		k.round("Bash", "", 1000)
+		k.add(prompt.KindPrompt, 10)
+		k.round("Bash", "", 1000)
+		in := begin(t, l, k)
+		for out := (Outcome{Verdict: Pending}); out.Verdict == Pending; in, _ = k.Intent() {
+			out = l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: *in.Known})
+			if out.Verdict == Done {
+				break
+			}
+		}
+		k.round("Bash", "", 1000)
+		k.add(prompt.KindPrompt, 10)
+		k.Trigger = traces.TriggerPrompt
+		l.(*distil).forget(&k.Turn)
+		if got := k.results(); !slices.Equal(got, want) {
+			t.Errorf("%q: results %v, want %v", text, got, want)
+		}
 	}
 }

@@ -241,12 +241,12 @@ func TestDistil(t *testing.T) {
 		k.round("Bash", "", n)
 	}
 	in := begin(t, l, k)
-	if in.Model != "claude-haiku-4-5" || !in.Own || in.From != in.To || in.Instruction != 1020 || in.Known.Summary != 250 {
+	if in.Model != "claude-haiku-4-5" || !in.Own || k.Context.At(int(in.From)).Tokens != 1000 || in.To != in.From+1 || in.Instruction != 20 || in.Known.Summary != 250 {
 		t.Errorf("%+v", in)
 	}
 	out := l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: *in.Known})
 	in, _ = k.Intent()
-	if out.Verdict != Pending || in.Instruction != 2020 || in.Known.Summary != 300 {
+	if out.Verdict != Pending || k.Context.At(int(in.From)).Tokens != 2000 || in.Known.Summary != 300 {
 		t.Errorf("%+v, then %+v", out, in)
 	}
 	out = l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: *in.Known})
