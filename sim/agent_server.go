@@ -45,26 +45,3 @@ func clientOf(s *traces.Session, cache traces.Cache) Client {
 type namer interface {
 	NameModel(id uint32, name string)
 }
-
-// agentServer is the server of an agent's sessions at a provider. A loop keeps
-// one for every combination it meets, so that a steady run allocates none.
-type agentServer struct {
-	agent, provider string
-	cache           traces.Cache
-	Server
-}
-
-// serverOf returns the server that a session calls at a provider: providers do
-// not share caches, nor do agents.
-func (l *Loop) serverOf(session *traces.Session, provider string) Server {
-	cache := l.config.cache(session)
-	for i := range l.servers {
-		if s := &l.servers[i]; s.agent == session.Agent && s.cache == cache && s.provider == provider {
-			return s.Server
-		}
-	}
-	s := l.config.Server(cache)
-	l.live(s)
-	l.servers = append(l.servers, agentServer{session.Agent, provider, cache, s})
-	return s
-}

@@ -27,23 +27,43 @@ type background struct {
 	running bool
 }
 
-// endBackgrounds forgets all background calls, keeping storage.
-func (l *Loop) endBackgrounds() {
-	l.turn.TakeBackground()
-	for _, b := range l.backgrounds {
+// backgrounds are background calls by place. Places of calls that have ended are used again.
+type backgrounds []*background
+
+// end forgets all calls, keeping storage.
+func (s backgrounds) end() {
+	for _, b := range s {
 		b.running = false
 	}
 }
 
-// newBackground returns the index of a background call that is not in use.
-func (l *Loop) newBackground() int32 {
-	for i, b := range l.backgrounds {
+// place returns a place that is not in use.
+func (s *backgrounds) place() int32 {
+	for i, b := range *s {
 		if !b.running {
 			return int32(i)
 		}
 	}
-	l.backgrounds = append(l.backgrounds, &background{})
-	return int32(len(l.backgrounds) - 1)
+	*s = append(*s, &background{})
+	return int32(len(*s) - 1)
+}
+
+// copyFrom makes s an independent copy, given the blocks that each thread's session adds.
+func (s *backgrounds) copyFrom(o backgrounds, arena func(thread int32) *prompt.Arena) {
+	for len(*s) < len(o) {
+		*s = append(*s, &background{})
+	}
+	s.end()
+	for i, from := range o {
+		b := (*s)[i]
+		context, deleted := b.context, b.deleted
+		if *b = *from; from.running {
+			context.Become(&from.context, arena(b.thread))
+			deleted.copyFrom(&from.deleted)
+			deleted.edits = from.deleted.edits
+		}
+		b.context, b.deleted = context, deleted
+	}
 }
 
 // startBackgrounds starts the background calls that a hook of a layer asked for.
@@ -60,10 +80,10 @@ func (l *Loop) startBackgrounds(t *thread, layer int) {
 func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 	if in.Compacts {
 		t.behind |= 1 << layer
-		l.detectDeadlock(t)
+		t.detectDeadlock()
 		return
 	}
-	i := l.newBackground()
+	i := l.backgrounds.place()
 	b := l.backgrounds[i]
 	l.sides++
 	*b = background{
@@ -99,11 +119,10 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 func (l *Loop) sendBackground(t *thread, i int32) {
 	b := l.backgrounds[i]
 	if b.answer.Refused() {
-		f := l.newFlight()
-		l.flights[f] = flight{
+		f := l.flights.add(flight{
 			Call:   account.Call{Kind: account.Background, Start: l.clock.now},
 			thread: t.id, layer: b.layer, background: i + 1, refused: true, answer: b.answer,
-		}
+		})
 		l.clock.schedule(l.clock.now+max(b.answer.First, b.answer.Total), eventEnd, f)
 		return
 	}
@@ -129,7 +148,7 @@ func (l *Loop) landBackground(t *thread, f *flight) {
 		b.result.Usage.Add(&f.Outcome.Usage)
 	}
 	if b.turn++; f.answer.Failed == "" && b.turn < b.intent.Turns {
-		l.nextTurn(t, b, f)
+		b.nextTurn(t, f)
 		l.sendBackground(t, f.background-1)
 		return
 	}
@@ -143,7 +162,7 @@ func (l *Loop) landBackground(t *thread, f *flight) {
 }
 
 // nextTurn appends what the last turn answered and the results of its tools.
-func (l *Loop) nextTurn(t *thread, b *background, f *flight) {
+func (b *background) nextTurn(t *thread, f *flight) {
 	mark := uint64(b.side)<<16 | uint64(b.turn)
 	reply := client.Injected(prompt.KindText, b.intent.Source, max(1, f.answer.Output))
 	reply.Digest = reply.Digest.ExtendInt(mark)
@@ -166,12 +185,12 @@ func (l *Loop) await(t *thread, hook, layer int) {
 	}
 	t.waiting, t.waitHook, t.waitEnd, t.waitFrom = layer+1, hook, max(until, l.clock.now), l.clock.now
 	l.clock.schedule(t.waitEnd, eventAwait, t.id)
-	l.detectDeadlock(t)
+	t.detectDeadlock()
 }
 
 // detectDeadlock counts that a thread waits for a background call that waits for
 // a compaction of the thread. The end of the thread's wait dissolves it.
-func (l *Loop) detectDeadlock(t *thread) {
+func (t *thread) detectDeadlock() {
 	if i := t.waiting - 1; i >= 0 && t.behind>>i&1 != 0 {
 		t.replay.book.Refuse(t.layers[i].Name(), prompt.FailDeadlock)
 	}
@@ -182,13 +201,6 @@ func (l *Loop) wake(t *thread) {
 	t.waiting = 0
 	t.replay.book.Waited(results.WaitOther, l.clock.now-t.waitFrom)
 	l.ask(t, t.waitHook)
-}
-
-// awaited ends a wait at its latest time.
-func (l *Loop) awaited(t *thread, at int64) {
-	if t.waiting > 0 && t.waitEnd == at {
-		l.wake(t)
-	}
 }
 
 var _ strategies.Host = (*host)(nil)

@@ -118,14 +118,13 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 	if l.config.Meter != nil {
 		l.config.Meter.Reset()
 	}
-	for i := range l.servers {
-		l.live(l.servers[i].Server)
-		l.servers[i].Reset()
-	}
+	l.caches.Lifetimes = l.config.Lifetimes
+	l.caches.Reset()
 	clear(l.sent)
-	l.flights, l.free = l.flights[:0], l.free[:0]
+	l.flights.reset()
 	l.err, l.sides, l.failing, l.host.thread = nil, 0, nil, nil
-	l.endBackgrounds()
+	l.turn.TakeBackground()
+	l.backgrounds.end()
 	l.users = l.users[:0]
 	for len(l.pool) < len(sessions) {
 		l.pool = append(l.pool, &replay{})
@@ -178,7 +177,7 @@ func (l *Loop) seat(i int, session *traces.Session) error {
 	if p.Owner == 0 || p.User < 0 {
 		return fmt.Errorf("session %s: organisation %d, user %d: want 1 or more, and 0 or more", session.ID, p.Owner, p.User)
 	}
-	l.usersThrough(p.User)
+	l.users.through(p.User)
 	s.heads.Owner, s.organisation, s.client, s.release, s.heads.Assembly = p.Owner, p.Organisation, p.Client, p.Version, p.Assembly
 	s.heads.User, s.seat = p.User, l.users[p.User].seat()
 	if of := l.config.Strategy.For(session.Agent, session.Version(), session.Variant); of != s.strategy {

@@ -310,15 +310,30 @@ func (u *user) seat() int32 {
 	return int32(len(u.Ends) - 1)
 }
 
-// usersThrough makes room for the users through an index. New ones have no past.
-func (l *Loop) usersThrough(index int32) {
-	for int(index) >= len(l.users) {
-		if len(l.users) < cap(l.users) {
-			l.users = l.users[:len(l.users)+1] // what is stored is used again
+// users are the users of a cohort by index.
+type users []user
+
+// through makes room for the users through an index. New ones have no past.
+func (u *users) through(index int32) {
+	for int(index) >= len(*u) {
+		if len(*u) < cap(*u) {
+			*u = (*u)[:len(*u)+1] // what is stored is used again
 		} else {
-			l.users = append(l.users, user{})
+			*u = append(*u, user{})
 		}
-		l.users[len(l.users)-1].reset()
+		(*u)[len(*u)-1].reset()
+	}
+}
+
+// copyFrom makes u an independent copy, keeping storage.
+func (u *users) copyFrom(o users) {
+	*u = (*u)[:0]
+	u.through(int32(len(o)) - 1)
+	for i := range o {
+		to, from := &(*u)[i], &o[i]
+		ends, live := append(to.Ends, from.Ends...), append(to.Live, from.Live...)
+		*to = *from
+		to.Ends, to.Live = ends, live
 	}
 }
 

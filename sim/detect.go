@@ -49,7 +49,7 @@ func (l *Loop) snapshot(t *thread, c *call, i int32) {
 	for len(l.told) <= int(i) {
 		l.told = append(l.told, breaks.Call{})
 	}
-	f, d := &l.flights[i], &l.told[i]
+	f, d := &l.flights.list[i], &l.told[i]
 	f.told = i + 1
 	d.Source, d.Thread, d.Model = f.Source, t.Index, t.replay.book.Models.Of(f.Model).Name
 	if d.Source == results.SourceCompact {

@@ -92,9 +92,8 @@ func (l *Loop) fly(t *thread, c *call) {
 	if l.config.Draw {
 		q.Loss, lossRate = lossRate, 0
 	}
-	i := l.newFlight()
-	f := &l.flights[i]
-	*f = flight{}
+	i := l.flights.add(flight{})
+	f := &l.flights.list[i]
 	f.Outcome = s.server.Begin(l.clock.now, q)
 	out := &f.Outcome
 	if s.hidden.Unwritten {
@@ -144,25 +143,43 @@ func (l *Loop) tellFirst(i int32, first int64) {
 		l.clock.schedule(l.clock.now, eventFirst, i)
 		return
 	}
-	f := &l.flights[i]
+	f := &l.flights.list[i]
 	l.threads[f.thread].replay.server.FirstToken(l.clock.now+first, f.ticket)
 }
 
-func (l *Loop) newFlight() int32 {
-	if n := len(l.free); n > 0 {
-		i := l.free[n-1]
-		l.free = l.free[:n-1]
+// flights are calls under way. Places of calls that have ended are used again.
+type flights struct {
+	list []flight
+	free []int32
+}
+
+// add keeps a flight and returns its place.
+func (s *flights) add(f flight) int32 {
+	if n := len(s.free); n > 0 {
+		i := s.free[n-1]
+		s.free, s.list[i] = s.free[:n-1], f
 		return i
 	}
-	l.flights = append(l.flights, flight{})
-	return int32(len(l.flights) - 1)
+	s.list = append(s.list, f)
+	return int32(len(s.list) - 1)
+}
+
+// take returns the flight at a place, which is free from now on.
+func (s *flights) take(i int32) flight {
+	s.free = append(s.free, i)
+	return s.list[i]
+}
+
+func (s *flights) reset() { s.list, s.free = s.list[:0], s.free[:0] }
+
+func (s *flights) copyFrom(o *flights) {
+	s.list, s.free = append(s.list[:0], o.list...), append(s.free[:0], o.free...)
 }
 
 // land ends a call: the server keeps its entries, the row gets its figures,
 // and the thread goes on.
 func (l *Loop) land(i int32) {
-	f := l.flights[i]
-	l.free = append(l.free, i)
+	f := l.flights.take(i)
 	t := &l.threads[f.thread]
 	if !f.refused {
 		t.replay.server.End(l.clock.now, f.ticket, int64(f.answer.Output))
@@ -249,11 +266,10 @@ func (l *Loop) hide(t *thread, f *flight) {
 		l.verifyRead(t, &out)
 	}
 	l.meter(t.replay, &out)
-	i := l.newFlight()
-	l.flights[i] = flight{
+	i := l.flights.add(flight{
 		Call:   account.Call{Kind: account.Hidden, Source: results.SourceOther, Model: f.Model, Start: l.clock.now, Outcome: out, Context: out.Effective},
 		thread: t.id, layer: -1, ticket: out.Ticket, answer: prompt.Answer{First: hidden.First, Total: hidden.Total},
-	}
+	})
 	l.tellFirst(i, hidden.First)
 	l.clock.schedule(l.clock.now+hidden.Total, eventEnd, i)
 }

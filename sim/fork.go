@@ -2,9 +2,8 @@ package sim
 
 import (
 	"maps"
-	"slices"
 
-	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -18,22 +17,11 @@ type forks struct {
 // copier is a layer whose copy can go on from the same state.
 type copier interface{ Copy() strategies.Layer }
 
-// copyable reports whether the caches of the run can be copied.
-func (l *Loop) copyable() bool {
-	return !slices.ContainsFunc(l.servers, func(s agentServer) bool {
-		switch s.Server.(type) {
-		case *promptcache.Anthropic, *promptcache.OpenAI:
-			return false
-		}
-		return true
-	})
-}
-
 // partWays simulates the run to its end under the strategies that answer differently at a hook
 // before a request, if there are any, and leaves all other strategies to the run itself.
 func (l *Loop) partWays(t *thread, hook int) {
 	others := l.turn.Kin.Differ(t.layers[t.hooks.before[hook].layer].Name(), &l.turn.Reading)
-	if len(others) == 0 || !l.copyable() {
+	if len(others) == 0 || !l.caches.Copyable() {
 		return
 	}
 	l.turn.Kin.Leave(others)
@@ -62,17 +50,10 @@ func (l *Loop) copyFrom(o *Loop) {
 	heap := append(l.clock.heap[:0], o.clock.heap...)
 	l.clock = o.clock
 	l.clock.heap = heap
-	l.flights, l.free = append(l.flights[:0], o.flights...), append(l.free[:0], o.free...)
+	l.flights.copyFrom(&o.flights)
 	l.told = append(l.told[:0], o.told...)
-	l.users = l.users[:0]
-	for i := range o.users {
-		l.usersThrough(int32(i))
-		u, v := &l.users[i], &o.users[i]
-		ends, live := append(u.Ends, v.Ends...), append(u.Live, v.Live...)
-		*u = *v
-		u.Ends, u.Live = ends, live
-	}
-	l.copyServers(o)
+	l.users.copyFrom(o.users)
+	l.caches.CopyFrom(&o.caches)
 	for len(l.pool) < len(o.replays) {
 		l.pool = append(l.pool, &replay{})
 	}
@@ -88,41 +69,8 @@ func (l *Loop) copyFrom(o *Loop) {
 	for i := range o.threads {
 		l.threads[i].copyFrom(&o.threads[i], l)
 	}
-	l.copyBackgrounds(o)
-}
-
-// copyServers copies the caches.
-func (l *Loop) copyServers(o *Loop) {
-	for i := range o.servers {
-		if i == len(l.servers) {
-			l.servers = append(l.servers, agentServer{Server: o.config.Server(o.servers[i].cache)})
-		}
-		to, from := &l.servers[i], &o.servers[i]
-		to.agent, to.provider, to.cache = from.agent, from.provider, from.cache
-		switch server := from.Server.(type) {
-		case *promptcache.Anthropic:
-			to.Server.(*promptcache.Anthropic).CopyFrom(server)
-		case *promptcache.OpenAI:
-			to.Server.(*promptcache.OpenAI).CopyFrom(server)
-		}
-	}
-}
-
-func (l *Loop) copyBackgrounds(o *Loop) {
-	for len(l.backgrounds) < len(o.backgrounds) {
-		l.backgrounds = append(l.backgrounds, &background{})
-	}
-	l.endBackgrounds()
-	for i, from := range o.backgrounds {
-		b := l.backgrounds[i]
-		context, deleted := b.context, b.deleted
-		if *b = *from; from.running {
-			context.Become(&from.context, &l.threads[b.thread].replay.arena)
-			deleted.copyFrom(&from.deleted)
-			deleted.edits = from.deleted.edits
-		}
-		b.context, b.deleted = context, deleted
-	}
+	l.turn.TakeBackground()
+	l.backgrounds.copyFrom(o.backgrounds, func(thread int32) *prompt.Arena { return &l.threads[thread].replay.arena })
 }
 
 // copyFrom makes s the copy of a session under way, for a loop that has users and servers already.
@@ -139,7 +87,7 @@ func (s *replay) copyFrom(o *replay, l *Loop) {
 	s.detector, s.user = detector, &l.users[s.heads.User]
 	s.config = &l.config
 	s.heads.Bind(&s.arena, s)
-	s.server = l.serverOf(s.session, s.heads.Assembly.Provider)
+	s.server = l.caches.Of(s.session.Agent, s.heads.Assembly.Provider, l.config.cache(s.session))
 }
 
 // copyFrom makes t the copy of a thread, for a loop that has its session already.

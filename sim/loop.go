@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
+	"github.com/compactsim/compactsim/sim/internal/caches"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -24,13 +25,12 @@ type Loop struct {
 	replays     []*replay // the sessions of the cohort
 	pool        []*replay
 	threads     []thread // of all sessions, session by session
-	flights     []flight
+	flights     flights
 	told        []breaks.Call // by flight
-	free        []int32       // flights not in use
-	backgrounds []*background
-	servers     []agentServer
+	backgrounds backgrounds
+	caches      caches.Set
 	models      account.Numbers
-	users       []user
+	users       users
 	turn        strategies.Turn
 	host        host
 	request     prompt.Request
@@ -55,6 +55,7 @@ type Loop struct {
 func NewLoop(c Config) *Loop {
 	l := &Loop{config: c, assembly: assemblyOf(&c), models: account.Numbers{}}
 	l.composer, _ = c.Summarizer.(Composer)
+	l.caches.New = func(kind traces.Cache) caches.Server { return l.config.Server(kind) }
 	l.host.loop = l
 	l.turn.Host = &l.host
 	return l
@@ -76,14 +77,16 @@ func (l *Loop) happen(e event) {
 	case eventInput:
 		l.input(&l.threads[e.of])
 	case eventFirst:
-		f := &l.flights[e.of]
+		f := &l.flights.list[e.of]
 		l.threads[f.thread].replay.server.FirstToken(l.clock.now, f.ticket)
 	case eventEnd:
 		l.land(e.of)
 	case eventTimer:
 		l.ring(&l.threads[e.of], int(e.arg), e.at)
 	case eventAwait:
-		l.awaited(&l.threads[e.of], e.at)
+		if t := &l.threads[e.of]; t.waiting > 0 && t.waitEnd == e.at { // its latest time
+			l.wake(t)
+		}
 	}
 }
 

@@ -84,7 +84,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	s.count = s.heads.Assembly.Count.Over(s.client.Counting())
 	s.named = agents.ClaudeCode(session)
-	s.server = l.serverOf(session, s.heads.Assembly.Provider)
+	s.server = l.caches.Of(session.Agent, s.heads.Assembly.Provider, l.config.cache(session))
 	s.hidden.Begin(l.config.hidden(session), session, l.config.cache(session) == traces.CacheAutomatic)
 	s.hidden.Unwritten, s.hidden.Header = l.config.unwritten(session), s.heads.Assembly.Header
 	s.written = l.config.written(session)

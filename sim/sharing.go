@@ -102,7 +102,7 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 	var failed error
 	ended := func(f *Loop, err error) {
 		if err == nil {
-			f.turn.Kin.Part(func(k int) bool { return f.standsFor(b.cells[group[k]].Lifetimes) })
+			f.turn.Kin.Part(func(k int) bool { return f.caches.StandFor(b.cells[group[k]].Lifetimes) })
 			rest = append(rest, f.turn.Kin.Parted...)
 			b.keepKin(f, group, cohort)
 		} else if errors.Is(err, ErrInvariant) {
@@ -193,24 +193,4 @@ func (s *replay) rowUnder(k int, row *results.Row) {
 		v := &s.sights[i]
 		gauges[v.thread].show(row, s.levels, s.limits[int(v.limits)+k], v)
 	}
-}
-
-// live gives the entries of a cache the lifetimes of the cell.
-func (l *Loop) live(s Server) {
-	if a, ok := s.(*promptcache.Anthropic); ok {
-		a.Live(l.config.Lifetimes)
-	}
-}
-
-// standsFor reports whether the run would have been the same under shorter lifetimes.
-func (l *Loop) standsFor(life promptcache.Lifetimes) bool {
-	return life == l.config.Lifetimes || !slices.ContainsFunc(l.servers, func(s agentServer) bool {
-		switch s := s.Server.(type) {
-		case *promptcache.Anthropic:
-			return !s.Oldest().Within(life)
-		case *promptcache.OpenAI:
-			return false
-		}
-		return true
-	})
 }

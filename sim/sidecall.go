@@ -25,11 +25,10 @@ func (l *Loop) callModel(t *thread, in *prompt.Intent) int32 {
 // refuse lets a call end without an answer: the server takes its time to say
 // so, reads and writes nothing, and bills nothing.
 func (l *Loop) refuse(t *thread, layer int, answer prompt.Answer) {
-	i := l.newFlight()
-	l.flights[i] = flight{
+	i := l.flights.add(flight{
 		Call:   account.Call{Kind: account.Beside, Start: l.clock.now},
 		thread: t.id, layer: int32(layer), refused: true, answer: answer,
-	}
+	})
 	l.clock.schedule(l.clock.now+max(answer.First, answer.Total), eventEnd, i)
 }
 
