@@ -11,6 +11,8 @@
 # make golden hold what the program prints and writes against digests (SIM=binary, GOLDEN=flags)
 # make experiment  predictions about another setting against bills of real clients under it; LIMITS=-tighten sets the limits anew
 # make clients  run these clients anew, on loopback alone (Linux, root, npm, zstd): RUNS="pi-mend-A …", CLIENT="-client pi=1.7.0"
+# make libraries run compaction libraries and hold presets against what they sent: docs/libraries.md (Python with venv, npm, a network);
+#             some: LIBRARIES="langchain strands", without running any: RUN=, newest versions: RUN="-run -latest"
 # make bench  benchmarks of the hot paths
 # make lint   formatting and linters
 # make fuzz   every fuzz target for FUZZTIME: a time, or a count of inputs (500x)
@@ -29,7 +31,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 # Packages whose tests are about files, locks and signals: they are built for each platform, too.
 SYSTEM = ./internal/kit/files ./traces ./traces/store ./traces/recorder ./cmd/sim
 
-.PHONY: all build run test quick house race torture golden experiment clients bench lint fuzz cross dist weight mutants gremlins flink browser picture man
+.PHONY: all build run test quick house race torture golden experiment clients libraries bench lint fuzz cross dist weight mutants gremlins flink browser picture man
 
 all: build test lint
 
@@ -91,6 +93,10 @@ experiment:
 
 clients:
 	go run ./tools/experiment -record $(CLIENT) $(RUNS)
+
+RUN ?= -run
+libraries:
+	go run ./tools/libraries $(RUN) -doc docs/libraries.md $(LIBRARIES)
 
 bench:
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -benchmem ./...

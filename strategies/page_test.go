@@ -21,7 +21,7 @@ and ` + "`--strategy all`" + ` under all that can be replayed.
 that was read in its source, *documented* one that its maker describes, *reported* one that others do, *idealised* a schedule
 that no program runs as it is. Numbers marked as assumed in the preset are in no source. Where recordings of a client show something else,
 its [generation](thresholds.md#generations-of-clients) follows the recordings. A strategy whose model decides what goes cannot be replayed
-from a recording and is listed as not run.
+from a recording and is listed as not run. [libraries.md](libraries.md) holds presets of libraries against the libraries as they run.
 `
 
 // The page of strategies has two lines for each preset of another program. SIM_UPDATE_DOCS=1 writes it.

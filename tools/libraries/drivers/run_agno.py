@@ -1,0 +1,65 @@
+import json, os, tempfile
+os.environ["AGNO_TELEMETRY"] = "false"
+from dataclasses import dataclass
+from agno.agent import Agent
+from agno.db.sqlite import SqliteDb
+from agno.metrics import MessageMetrics
+from agno.models.base import Model
+from agno.models.response import ModelResponse
+import bench
+
+
+def plain(messages, compressed):
+    out, system = [], ""
+    for m in messages:
+        text = m.get_content(use_compressed_content=compressed)
+        text = text if isinstance(text, str) else json.dumps(text) if text is not None else ""
+        if m.role in ("system", "developer"):
+            system += text
+        elif m.role == "tool":
+            out.append({"role": "tool", "text": text, "for": m.tool_call_id})
+        else:
+            out.append({"role": m.role, "text": text, "calls": [[c["id"], c["function"]["name"], c["function"]["arguments"]] for c in m.tool_calls or []]})
+    return out, system
+
+
+@dataclass
+class Scripted(Model):
+    id: str = "scripted"
+    name: str = "scripted"
+    provider: str = "scripted"
+
+    def invoke(self, messages, assistant_message, tools=None, compress_tool_results=False, **kw):
+        list_, system = plain(messages, compress_tool_results)
+        r, n = ModelResponse(role="assistant"), bench.tokens(list_, system)
+        if not tools:  # a digest has a fifth of its result
+            r.content = bench.side(list_, system, bench.tokens(list_) // 5)
+            return r
+        s = bench.main(list_, system)
+        r.content, r.response_usage = s["say"], MessageMetrics(input_tokens=n, output_tokens=40, total_tokens=n + 40)
+        if "id" in s:
+            r.tool_calls = [{"id": s["id"], "type": "function", "function": {"name": s["name"], "arguments": json.dumps(s["args"])}}]
+        return r
+
+    async def ainvoke(self, *a, **kw):
+        return self.invoke(*a, **kw)
+
+    def unused(self, *a, **kw):
+        raise NotImplementedError
+
+    invoke_stream = ainvoke_stream = _parse_provider_response_delta = unused
+
+    def _parse_provider_response(self, response, **kw):
+        return response
+
+
+def look(path: str) -> str:
+    "look"
+    return bench.look(path)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    agent = Agent(model=Scripted(), tools=[look], instructions=bench.SYSTEM, db=SqliteDb(db_file=folder + "/agno.db"), session_id="s", telemetry=False,
+                  add_history_to_context=True, num_history_runs=100, compress_tool_results=True)
+    for p in bench.PROMPTS:
+        agent.run(p, session_id="s")

@@ -1,0 +1,57 @@
+import json, os
+os.environ.update(CREWAI_DISABLE_TELEMETRY="true", CREWAI_TRACING_ENABLED="false", OTEL_SDK_DISABLED="true", OPENAI_API_KEY="none")
+from crewai import Agent, Crew, Task
+from crewai.llms.base_llm import BaseLLM
+from crewai.tools import tool
+from crewai.utilities.exceptions.context_window_exceeding_exception import LLMContextLengthExceededError
+import bench
+
+bench.TOO_LONG = LLMContextLengthExceededError
+
+
+def plain(messages):
+    out, system = [], ""
+    for m in messages:
+        text = m.get("content") or ""
+        if m["role"] == "system":
+            system += text
+        elif m["role"] == "tool":
+            out.append({"role": "tool", "text": text, "for": m.get("tool_call_id")})
+        else:
+            calls = [[c["id"], c["function"]["name"], c["function"]["arguments"]] for c in m.get("tool_calls") or []]
+            out.append({"role": m["role"], "text": text, "calls": calls})
+    return out, system
+
+
+class Scripted(BaseLLM):
+    def supports_function_calling(self):
+        return True
+
+    def supports_stop_words(self):
+        return False
+
+    def get_context_window_size(self):
+        return int(0.85 * bench.WINDOW)  # as its own classes return it
+
+    def call(self, messages, tools=None, **kw):
+        list_, system = plain([{"role": "user", "content": messages}] if isinstance(messages, str) else messages)
+        if not tools:
+            return "<summary>" + bench.side(list_, system) + "</summary>"
+        s = bench.main(list_, system)
+        if "id" not in s:
+            return s["say"]
+        return [{"id": s["id"], "type": "function", "function": {"name": s["name"], "arguments": json.dumps(s["args"])}}]
+
+    async def acall(self, *a, **kw):
+        return self.call(*a, **kw)
+
+
+@tool("look")
+def look(path: str) -> str:
+    """look"""
+    return bench.look(path)
+
+
+agent = Agent(role="coder", goal="g", backstory=bench.SYSTEM, llm=Scripted(model="scripted"), tools=[look], max_iter=500, verbose=False, cache=False)
+task = Task(description=bench.PROMPTS[0], expected_output="text", agent=agent)
+Crew(agents=[agent], tasks=[task], verbose=False, share_crew=False).kickoff()

@@ -1,0 +1,75 @@
+import json, os, tempfile
+os.environ.update(OPENHANDS_SUPPRESS_BANNER="1", LOG_LEVEL="ERROR", LITELLM_LOCAL_MODEL_COST_MAP="True")
+from openhands.sdk import Action, Agent, LocalConversation, Observation, TextContent, Tool, ToolDefinition, register_tool
+from openhands.sdk.context.condenser import LLMSummarizingCondenser
+from openhands.sdk.context.condenser.llm_summarizing_condenser import default_condenser
+from openhands.sdk.llm import LLMResponse, Message, MessageToolCall
+from openhands.sdk.llm.exceptions import LLMContextWindowExceedError
+from openhands.sdk.testing import TestLLM
+from openhands.sdk.tool import ToolExecutor
+import bench
+
+bench.TOO_LONG = LLMContextWindowExceedError
+
+
+def plain(messages):
+    out, system = [], ""
+    for m in messages:
+        text = "".join(c.text for c in m.content if isinstance(c, TextContent))
+        if m.role == "system":
+            system += text
+        elif m.role == "tool":
+            out.append({"role": "tool", "text": text, "for": m.tool_call_id})
+        else:
+            out.append({"role": m.role, "text": text, "calls": [[c.id, c.name, c.arguments] for c in m.tool_calls or []]})
+    return out, system
+
+
+class Scripted(TestLLM):
+    def completion(self, messages, tools=None, *a, **kw):
+        list_, system = plain(messages)
+        s = bench.main(list_, system) if self.usage_id == "agent" else {"say": bench.side(list_, system)}
+        m = Message(role="assistant", content=[TextContent(text=s["say"])])
+        if "id" in s:
+            m.tool_calls = [MessageToolCall(id=s["id"], name=s["name"], arguments=json.dumps(s["args"]), origin="completion")]
+        return LLMResponse(message=m, metrics=self._zero_metrics(), raw_response=self._create_model_response(m))
+
+    generate = completion
+
+    def get_token_count(self, messages, tools=None, **kw):
+        return bench.tokens(*plain(messages))
+
+
+class Path(Action):
+    path: str
+
+
+class Content(Observation):
+    pass
+
+
+class Looking(ToolExecutor):
+    def __call__(self, action, conversation=None):
+        return Content(content=[TextContent(text=bench.look(action.path))])
+
+
+class LookTool(ToolDefinition):
+    name = "look"
+
+    @classmethod
+    def create(cls, *a, **kw):
+        return [cls(description="look", action_type=Path, observation_type=Content, executor=Looking())]
+
+
+register_tool("LookTool", LookTool)
+side = Scripted(usage_id="condenser", model="scripted")
+condenser, limit = {
+    "openhands": (lambda: default_condenser(side), {}),
+    "openhands/class": (lambda: LLMSummarizingCondenser(llm=side), {"max_input_tokens": bench.WINDOW}),
+}[bench.PRESET]
+agent = Agent(llm=Scripted(usage_id="agent", model="scripted", **limit), tools=[Tool(name="LookTool")], condenser=condenser(), include_default_tools=[])
+with tempfile.TemporaryDirectory() as folder:
+    conversation = LocalConversation(agent=agent, workspace=folder, visualizer=None, max_iteration_per_run=1000, stuck_detection=False)
+    for p in bench.PROMPTS:
+        conversation.send_message(p)
+        conversation.run()

@@ -1,0 +1,38 @@
+from smolagents import ChatMessage, CodeAgent, MessageRole, Model, tool
+import bench
+
+
+def text(content):
+    """what a message says, without what the library writes around a result"""
+    t = content if isinstance(content, str) else "".join(x.get("text", "") for x in content or [])
+    return t.removeprefix("Observation:\nExecution logs:\n").removesuffix("Last output from code snippet:\nNone")
+
+
+class Scripted(Model):
+    def generate(self, messages, **kw):
+        list_, system = [], ""
+        for m in messages:
+            m = m if isinstance(m, dict) else m.dict()
+            if m["role"] in (MessageRole.SYSTEM, "system"):
+                system += text(m["content"])
+            else:
+                role = str(getattr(m["role"], "value", m["role"]))
+                if role != "tool-call":  # it says the code once more
+                    list_.append({"role": role, "text": text(m["content"])})
+        s = bench.main(list_, system)
+        code = f"print(look(path={s['args']['path']!r}))" if "id" in s else f"final_answer({s['say']!r})"
+        return ChatMessage(role="assistant", content=f"{s['say'] if 'id' in s else ''}\n<code>\n{code}\n</code>")
+
+
+@tool
+def look(path: str) -> str:
+    """look
+    Args:
+        path: path
+    """
+    return bench.look(path)
+
+
+agent = CodeAgent(tools=[look], model=Scripted(), max_steps=500, verbosity_level=0)
+for p in bench.PROMPTS:
+    agent.run(p, reset=False)

@@ -1,0 +1,67 @@
+import json
+from strands import Agent, tool
+from strands.agent.conversation_manager import SummarizingConversationManager
+from strands.models.model import Model
+from strands.types.exceptions import ContextWindowOverflowException
+import bench
+
+
+def plain(messages):
+    out = []
+    for m in messages:
+        text, calls, results = "", [], []
+        for c in m["content"]:
+            text += c.get("text", "")
+            if "toolUse" in c:
+                calls.append([c["toolUse"]["toolUseId"], c["toolUse"]["name"], json.dumps(c["toolUse"]["input"])])
+            if "toolResult" in c:
+                results.append((c["toolResult"]["toolUseId"], "".join(x.get("text", "") for x in c["toolResult"]["content"])))
+        out += [{"role": "tool", "text": t, "for": i} for i, t in results]
+        if text or calls or not results:
+            out.append({"role": m["role"], "text": text, "calls": calls})
+    return out
+
+
+class Scripted(Model):
+    context_window_limit = bench.WINDOW
+
+    def update_config(self, **kw):
+        pass
+
+    def get_config(self):
+        return {"model_id": "scripted", "context_window_limit": bench.WINDOW}
+
+    def structured_output(self, *a, **kw):
+        raise NotImplementedError
+
+    async def stream(self, messages, tool_specs=None, system_prompt=None, **kw):
+        n = bench.tokens(plain(messages), str(system_prompt))
+        s = bench.main(plain(messages), str(system_prompt)) if tool_specs else {"say": bench.side(plain(messages), str(system_prompt))}
+        yield {"messageStart": {"role": "assistant"}}
+        yield {"contentBlockStart": {"start": {}}}
+        yield {"contentBlockDelta": {"delta": {"text": s["say"]}}}
+        yield {"contentBlockStop": {}}
+        if "id" in s:
+            yield {"contentBlockStart": {"start": {"toolUse": {"toolUseId": s["id"], "name": s["name"]}}}}
+            yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(s["args"])}}}}
+            yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "tool_use" if "id" in s else "end_turn"}}
+        yield {"metadata": {"usage": {"inputTokens": n, "outputTokens": 40, "totalTokens": n + 40}, "metrics": {"latencyMs": 1}}}
+
+
+bench.TOO_LONG = ContextWindowOverflowException
+
+
+@tool
+def look(path: str) -> str:
+    """look"""
+    return bench.look(path)
+
+
+managers = {
+    "strands/window": lambda: None,  # the default
+    "strands/summary": lambda: SummarizingConversationManager(proactive_compression=True),
+}
+agent = Agent(model=Scripted(), tools=[look], system_prompt=bench.SYSTEM, callback_handler=None, conversation_manager=managers[bench.PRESET]())
+for p in bench.PROMPTS:
+    agent(p)

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Bounds of agreement. Requests, until one is refused for good, and those that change history: two or 5 %; the largest prompt: 2 %; cost: 5 %. The orders of real and of simulated
+// costs: Kendall's tau.
+const (
+	fewEdits   = 2
+	edits      = 0.05
+	peak       = 0.02
+	price      = 0.05
+	leastOrder = 0.95
+)
+
+// An outcome is what a library did in a conversation under a preset's settings.
+type outcome struct {
+	Preset  string   `json:"preset"`
+	Talk    string   `json:"talk"`
+	Package string   `json:"package"`
+	Version string   `json:"version,omitempty"`
+	Date    string   `json:"date"`            // of the run
+	Fault   string   `json:"fault,omitempty"` // why there are no figures
+	Did     *figures `json:"did,omitempty"`
+}
+
+// outcomesName is the file with what libraries did when they last ran.
+const outcomesName = "outcomes.jsonl"
+
+// readOutcomes reads outcomes, none if there is no file.
+func readOutcomes(file string) (list []*outcome, err error) {
+	text, err := os.ReadFile(file) //nolint:gosec // of the tool
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for d := json.NewDecoder(bytes.NewReader(text)); ; {
+		o := &outcome{}
+		if err := d.Decode(o); errors.Is(err, io.EOF) {
+			return list, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: outcome %d: %w", file, len(list)+1, err)
+		}
+		list = append(list, o)
+	}
+}
+
+// writeOutcomes writes outcomes in the order of libraries, presets and conversations.
+func writeOutcomes(file string, list []*outcome) error {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	for _, l := range libraries {
+		for _, p := range l.presets {
+			for _, t := range l.talks() {
+				if o := find(list, p, t.Name); o != nil {
+					if err := e.Encode(o); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return os.WriteFile(file, out.Bytes(), 0o644) //nolint:gosec // of the tool
+}
+
+// find returns the outcome of a preset in a conversation, nil if there is none.
+func find(list []*outcome, preset, talk string) *outcome {
+	i := slices.IndexFunc(list, func(o *outcome) bool { return o.Preset == preset && o.Talk == talk })
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}
+
+// A line holds a preset against its library in one conversation.
+type line struct {
+	library  *library
+	preset   string
+	talk     string
+	requests int // of the whole conversation
+	real     *outcome
+	sim      *figures
+	differs  []string // what the preset does otherwise
+}
+
+// compare simulates the presets of a library and holds each against what the library did.
+func (s *simulator) compare(ctx context.Context, l *library, kept []*outcome) (list []*line, err error) {
+	for _, p := range l.presets {
+		for _, t := range l.talks() {
+			n := &line{library: l, preset: p, talk: t.Name, requests: t.requests(), real: find(kept, p, t.Name)}
+			switch {
+			case n.real == nil:
+				n.real = &outcome{Preset: p, Talk: t.Name, Package: l.lead(), Fault: "it was not run"}
+			case n.real.Did != nil:
+				if n.sim, err = s.simulate(ctx, p, t, n.real.Did.Head); err != nil {
+					return nil, err
+				}
+				n.differs = differs(n.real.Did, n.sim)
+			}
+			list = append(list, n)
+		}
+	}
+	return list, nil
+}
+
+// differs returns what a preset does otherwise than its library, beyond the bounds.
+func differs(lib, sim *figures) (list []string) {
+	off := func(a, b float64) float64 { return (b - a) / math.Max(a, 1e-9) }
+	for _, x := range []struct {
+		of   string
+		a, b int
+	}{{"requests", lib.Requests, sim.Requests}, {"edits", len(lib.Edits), len(sim.Edits)}} {
+		if d := float64(max(x.a-x.b, x.b-x.a)); d > math.Max(fewEdits, edits*float64(x.a)) {
+			list = append(list, fmt.Sprintf("%d %s and not %d", x.b, x.of, x.a))
+		}
+	}
+	if d := off(float64(lib.Peak), float64(sim.Peak)); math.Abs(d) > peak {
+		list = append(list, fmt.Sprintf("largest prompt %+.1f %%", 100*d))
+	}
+	if d := off(lib.cost(), sim.cost()); math.Abs(d) > price {
+		list = append(list, fmt.Sprintf("cost %+.1f %%", 100*d))
+	}
+	return list
+}
+
+// moved says what no longer agrees.
+func moved(lines []*line) (list []string) {
+	for _, l := range lines {
+		if len(l.differs) > 0 {
+			list = append(list, fmt.Sprintf("%s, %s: %s", l.preset, l.talk, strings.Join(l.differs, ", ")))
+		}
+	}
+	if tau, pairs := order(lines); pairs > 0 && tau < leastOrder {
+		list = append(list, fmt.Sprintf("the order of costs: Kendall's tau %.3f over %d pairs is below %.2f", tau, pairs, leastOrder))
+	}
+	return list
+}
+
+// order returns how well the order of simulated costs is the order of real ones: Kendall's tau over the pairs of presets whose real costs,
+// summed over the conversations, differ by more than 1 %. Presets that ran in every conversation count.
+func order(lines []*line) (tau float64, pairs int) {
+	type sums struct{ real, sim float64 }
+	all, faulty := map[string]*sums{}, map[string]bool{}
+	for _, l := range lines {
+		if l.real.Did == nil {
+			faulty[l.preset] = true
+			continue
+		}
+		if all[l.preset] == nil {
+			all[l.preset] = &sums{}
+		}
+		all[l.preset].real += l.real.Did.cost()
+		all[l.preset].sim += l.sim.cost()
+	}
+	var list []*sums
+	for name, s := range all {
+		if !faulty[name] {
+			list = append(list, s)
+		}
+	}
+	agree := 0
+	for i, a := range list {
+		for _, b := range list[:i] {
+			if d := a.real - b.real; math.Abs(d) > 0.01*math.Max(a.real, b.real) {
+				pairs++
+				if d*(a.sim-b.sim) > 0 {
+					agree++
+				}
+			}
+		}
+	}
+	if pairs == 0 {
+		return 1, 0
+	}
+	return float64(2*agree-pairs) / float64(pairs), pairs
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A library is a package that compacts, and the presets that say how.
+type library struct {
+	name     string   // its driver's
+	packages []string // pinned, the one that compacts first
+	node     bool     // they are npm's
+	alone    bool     // the first is installed without what it depends on: that is large and not used here
+	presets  []string // what the driver is asked for
+	tasks    bool     // it knows tasks and no conversations: every conversation is one prompt
+}
+
+// libraries are in order of use.
+var libraries = []*library{
+	{name: "langchain", packages: []string{"langchain==1.5.2", "langchain-core==1.8.3", "langgraph==1.2.24"},
+		presets: []string{"langchain/summarization", "langchain/clear-tools"}},
+	{name: "deepagents", packages: []string{"deepagents==0.7.32"}, presets: []string{"deepagents", "deepagents/no-profile"}},
+	{name: "openai-agents", packages: []string{"openai-agents==0.24.0"}, presets: []string{"openai-agents/session", "openai-agents/trimmer"}},
+	{name: "agent-framework", packages: []string{"agent-framework-core==1.23.0"},
+		presets: []string{"microsoft/context-window", "microsoft/summarization"}},
+	{name: "adk", packages: []string{"google-adk==2.13.0"}, presets: []string{"adk"}},
+	{name: "strands", packages: []string{"strands-agents==1.62.0"}, presets: []string{"strands/window", "strands/summary"}},
+	{name: "autogen", packages: []string{"autogen-agentchat==0.7.5"}, presets: []string{"autogen/buffered", "autogen/token-limit"}},
+	{name: "agno", packages: []string{"agno==3.1.10", "sqlalchemy==2.1.9", "openai==3.57.0"}, presets: []string{"agno"}},
+	{name: "llama-index", packages: []string{"llama-index-core==0.14.25"}, presets: []string{"llama-index"}},
+	{name: "smolagents", packages: []string{"smolagents==1.26.0"}, presets: []string{"smolagents"}},
+	{name: "openhands", packages: []string{"openhands-sdk==1.58.2"}, presets: []string{"openhands", "openhands/class"}},
+	{name: "crewai", packages: []string{"crewai==1.15.30"}, presets: []string{"crewai"}, tasks: true},
+	{name: "mastra", packages: []string{"@mastra/memory@1.31.0", "@mastra/core@1.71.0", "zod@4.6.7"}, node: true, presets: []string{"mastra"}},
+	{name: "mini-swe-agent", alone: true, packages: []string{"mini-swe-agent==2.4.6", "pydantic==2.14.4", "jinja2==3.1.6", "pyyaml==6.0.4",
+		"requests==2.34.2", "rich==15.0.0", "platformdirs==4.14.8", "python-dotenv==1.2.4", "typer==0.29.2"}, presets: []string{"mini-swe-agent"}, tasks: true},
+	{name: "semantic-kernel", packages: []string{"semantic-kernel==1.45.0"}, presets: []string{"semantic-kernel"}},
+}
+
+// choose returns the libraries of these names, all for none.
+func choose(names []string) ([]*library, error) {
+	if len(names) == 0 {
+		return libraries, nil
+	}
+	var list []*library
+	for _, n := range names {
+		i := slices.IndexFunc(libraries, func(l *library) bool { return l.name == n })
+		if i < 0 {
+			var all []string
+			for _, l := range libraries {
+				all = append(all, l.name)
+			}
+			return nil, fmt.Errorf("no library is named %s; there are %s", n, strings.Join(all, ", "))
+		}
+		list = append(list, libraries[i])
+	}
+	return list, nil
+}
+
+// lead returns the name of the package that compacts.
+func (l *library) lead() string { return l.unpinned(l.packages[0]) }
+
+// pin returns the version of the package that compacts.
+func (l *library) pin() string { return strings.TrimLeft(l.packages[0][len(l.lead()):], "=@") }
+
+// unpinned returns the name of a package without its version.
+func (l *library) unpinned(pack string) string {
+	if l.node {
+		return pack[:strings.LastIndex(pack, "@")]
+	}
+	name, _, _ := strings.Cut(pack, "==")
+	return name
+}
+
+// talks returns the conversations as the library has them.
+func (l *library) talks() []*talk {
+	list := talks()
+	if l.tasks {
+		for i, t := range list {
+			list[i] = t.merged()
+		}
+	}
+	return list
+}
+
+// driver returns the file of a library's driver.
+func (l *library) driver(folder string) string {
+	kind := ".py"
+	if l.node {
+		kind = ".mjs"
+	}
+	return filepath.Join(folder, "run_"+strings.ReplaceAll(l.name, "-", "_")+kind)
+}

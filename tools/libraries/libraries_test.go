@@ -1,0 +1,143 @@
+package main
+
+import (
+	"math"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// said returns a request of messages of 100 tokens each, a head of 10 and an output of 5: those in capitals are the model's.
+func said(messages string) *request {
+	r := &request{head: "h", size: 10, output: 5}
+	for _, m := range messages {
+		r.items = append(r.items, item{string(m), 100, m < 'a'})
+	}
+	return r
+}
+
+// The third request appends, the fourth puts a summary in the place of two messages behind the first, after a call that reads them, and the
+// fifth goes back to what the third was: an ideal cache has all of that and the response. By hand, tokens read: 0, 10+100+100 (the
+// response too), 410, 0 (another head), 10+100 and 410.
+func TestMeasure(t *testing.T) {
+	side := said("bc")
+	side.side, side.head = true, "other"
+	got := measure([]*request{said("a"), said("aBc"), said("aBcDe"), side, said("asDe"), said("aBcDe")})
+	want := &figures{
+		Head: 10, Requests: 5, Edits: []int{4, 5}, Before: 500, Stays: 300, Sides: 1, Reads: 210, Peak: 510,
+		Cached: 210 + 410 + 110 + 510, Fresh: 110 + 100 + 100 + 210 + 300, Output: 30,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if usd := got.cost(); math.Abs(usd-(1240*0.30+820*3.75+30*15)/1e6) > 1e-12 {
+		t.Errorf("it costs $%v", usd)
+	}
+}
+
+// What a driver logs is measured as messages; a last refusal says why a conversation ends.
+func TestReadRequests(t *testing.T) {
+	list, refused, err := readRequests(strings.NewReader(`{"kind":"main","system":"12345678","tools":500,"messages":[{"role":"user","text":"abcd"}],"output":3}
+{"kind":"side","system":"","messages":[{"role":"assistant","text":"","calls":[["i","look","{\"a\":1}."]]}],"output":9}
+{"kind":"refused"}`))
+	if err != nil || !refused || len(list) != 2 {
+		t.Fatalf("%d requests, refused %v, %v", len(list), refused, err)
+	}
+	if a, b := list[0], list[1]; a.side || a.size != 502 || a.items[0].tokens != 1 || !b.side || b.size != 0 || b.items[0].tokens != 2 || b.output != 9 {
+		t.Errorf("%+v, %+v", a, b)
+	}
+}
+
+// Bounds hold at their edge, and what lies beyond is named.
+func TestDiffers(t *testing.T) {
+	lib := &figures{Requests: 100, Edits: make([]int, 100), Peak: 1000, Fresh: 1000}
+	near := &figures{Requests: 100, Edits: make([]int, 105), Peak: 1019, Fresh: 1049}
+	far := &figures{Requests: 90, Edits: make([]int, 94), Peak: 979, Fresh: 949}
+	if list := differs(lib, near); len(list) > 0 {
+		t.Errorf("near: %q", list)
+	}
+	if list := differs(lib, far); len(list) != 4 {
+		t.Errorf("far: %q", list)
+	}
+	if list := differs(&figures{}, &figures{Edits: make([]int, 2)}); len(list) > 0 {
+		t.Errorf("two edits: %q", list)
+	}
+}
+
+// Of three presets the first two cost about the same in truth, so that two pairs have an order; and the simulation turns one around. A preset
+// that did not run everywhere does not count.
+func TestOrder(t *testing.T) {
+	var lines []*line
+	for name, usd := range map[string][2]int{"a": {1000, 2000}, "b": {1001, 500}, "c": {1500, 1600}, "d": {9000, 1}} {
+		l := &line{preset: name, real: &outcome{Did: &figures{Fresh: usd[0]}}, sim: &figures{Fresh: usd[1]}}
+		if name == "d" {
+			lines = append(lines, &line{preset: name, real: &outcome{Fault: "not there"}})
+		}
+		lines = append(lines, l)
+	}
+	if tau, pairs := order(lines); tau != 0 || pairs != 2 {
+		t.Errorf("tau %v over %d pairs", tau, pairs)
+	}
+	if bad := moved(lines); len(bad) != 1 || !strings.Contains(bad[0], "tau") {
+		t.Errorf("%q", bad)
+	}
+}
+
+// A conversation is simulated as it was written: without a cut everything is read that was sent, and the largest prompt is the sum of its
+// parts. LangChain's clearing, at 100,000 tokens, leaves three results.
+func TestSimulate(t *testing.T) {
+	small := newTalk("t", 1, 8, 15_000)
+	s, err := newSimulator(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	size := 3000 + 100 + 8*15_000
+	for _, r := range small.Prompts[0].Rounds {
+		size += r.output()
+	}
+	none, err := s.simulate(t.Context(), "none", small, 3000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if none.Requests != 9 || none.Edits != nil || none.Peak != size || none.Fresh+none.Output-100 != size {
+		t.Errorf("none: %+v, want a largest prompt of %d", none, size)
+	}
+	cleared, err := s.simulate(t.Context(), "langchain/clear-tools", small, 3000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := (100_000 + 14_999) / 15_000; len(cleared.Edits) == 0 || cleared.Edits[0] != first+1 || cleared.Before-cleared.Stays != 60_000 {
+		t.Errorf("clear-tools: %+v, want the first edit at request %d", cleared, first+1)
+	}
+}
+
+// Every library has a driver, its presets exist, and lists are pinned.
+func TestLibraries(t *testing.T) {
+	var presets []string
+	for _, l := range libraries {
+		if _, err := os.Stat(l.driver("drivers")); err != nil {
+			t.Error(err)
+		}
+		if l.lead() == "" || l.pin() == "" || slices.ContainsFunc(l.packages, func(p string) bool { return l.unpinned(p) == p }) {
+			t.Errorf("%s: %q: what is installed has no version", l.name, l.packages)
+		}
+		presets = append(presets, l.presets...)
+	}
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range presets {
+		if _, err := registry.Strategy(p); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := choose([]string{"nobody"}); err == nil {
+		t.Error("a name that nobody has is taken")
+	}
+}

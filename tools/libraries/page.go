@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+)
+
+// head is how the page begins.
+const head = `# Presets against their libraries
+
+Each library below was installed at the version named and worked through four conversations with a scripted model: many small results,
+few large ones, several prompts, one long loop. The simulator replayed the same conversations under the preset of the same name. A line
+compares what both sent. ` + "`make libraries`" + ` runs the libraries anew and writes this page; ` + "`make libraries LIBRARIES=\"langchain strands\"`" + ` runs some.
+It needs Python and npm, and fails where a preset no longer agrees.
+
+- The model has a window of 200,000 tokens and refuses what is longer; a library that does not shorten the request ends there. A token is
+  four characters, and every summary has 400. The head of a request is as large as the library makes it, in both.
+- EDITS are requests that do not begin with all of the request before. BEFORE and STAYS: tokens of the messages in the request ahead of the
+  first edit, and how many of these tokens are still in the edited request.
+- CALLS are calls of a model that the library makes for itself, and READ the tokens that it gives them. PEAK is the largest request.
+- CACHED and FRESH are the tokens that an ideal prefix cache has and has not. USD is their cost, with the
+  output, at the prices of Claude Sonnet 4.5, whichever model makes the calls.
+- In every column of figures the library's stands first and the preset's behind it, where they differ.
+- A preset agrees when its edits are within 2 or 5 %, its largest prompt within 2 % and its cost within 5 %.
+
+`
+
+// page returns docs/libraries.md.
+func page(lines []*line) string {
+	var out strings.Builder
+	out.WriteString(head)
+	agree, ran := 0, 0
+	names := map[string]bool{}
+	for _, l := range lines {
+		if l.real.Did != nil {
+			ran++
+			names[l.library.name] = true
+			if len(l.differs) == 0 {
+				agree++
+			}
+		}
+	}
+	tau, pairs := order(lines)
+	fmt.Fprintf(&out, "%d of %d lines agree, of %d libraries. The order of costs over all conversations: Kendall's tau %.3f (%s of presets).\n\n",
+		agree, ran, len(names), tau, document.Count(pairs, "pair"))
+	var last string
+	for _, l := range lines {
+		if l.preset != last {
+			fmt.Fprintf(&out, "%s## %s\n\n%s\n\n", strings.Repeat("\n", min(1, len(last))), l.preset, l.origin())
+			out.WriteString("| conversation | edits | before | stays | calls | read | peak | cached | fresh | USD | |\n|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|:--|\n")
+			last = l.preset
+		}
+		out.WriteString("| " + strings.Join(l.cells(), " | ") + " |\n")
+	}
+	return out.String()
+}
+
+// origin says which package was run, and when.
+func (l *line) origin() string {
+	o := l.real
+	if o.Version == "" {
+		return "`" + o.Package + "`, not run: " + o.Fault + "."
+	}
+	text := fmt.Sprintf("`%s` %s, run on %s.", o.Package, o.Version, o.Date)
+	if pin := l.library.pin(); o.Version != pin {
+		text += " The preset is of " + pin + "."
+	}
+	return text
+}
+
+// cells returns a line of the page.
+func (l *line) cells() []string {
+	if l.real.Did == nil {
+		return append([]string{l.talk}, append(slices.Repeat([]string{""}, 9), l.real.Fault)...)
+	}
+	a, b := l.real.Did, l.sim
+	verdict := "agrees"
+	if len(l.differs) > 0 {
+		verdict = strings.Join(l.differs, ", ")
+	}
+	if a.Requests < l.requests {
+		verdict += fmt.Sprintf("; ends at request %d of %d, refused", a.Requests+1, l.requests)
+	}
+	list := []string{l.talk}
+	for _, x := range [][2]int{{len(a.Edits), len(b.Edits)}, {a.Before, b.Before}, {a.Stays, b.Stays}, {a.Sides, b.Sides}, {a.Reads, b.Reads},
+		{a.Peak, b.Peak}, {a.Cached, b.Cached}, {a.Fresh, b.Fresh}} {
+		list = append(list, both(document.Whole(x[0]), document.Whole(x[1])))
+	}
+	return append(list, both(fmt.Sprintf("%.2f", a.cost()), fmt.Sprintf("%.2f", b.cost())), verdict)
+}
+
+// both returns two figures, one where they are equal.
+func both(a, b string) string {
+	if a == b {
+		return a
+	}
+	return a + " / " + b
+}
+
+// plain returns lines for a terminal, with the requests at which history changed.
+func plain(lines []*line) string {
+	var out strings.Builder
+	for _, l := range lines {
+		c := l.cells()
+		fmt.Fprintf(&out, "%s %s, %s (%s %s): %s\n", l.preset, l.real.Version, l.talk, l.real.Package, l.real.Date, c[len(c)-1])
+		if l.real.Did == nil {
+			continue
+		}
+		for _, x := range []struct {
+			who string
+			f   *figures
+		}{{"library", l.real.Did}, {"preset", l.sim}} {
+			f := x.f
+			fmt.Fprintf(&out, "  %-8s %4d requests, %d edits %s; before the first %d tokens, %d stay; %d calls read %d; peak %d; cached %d, fresh %d, output %d, $%.3f\n",
+				x.who, f.Requests, len(f.Edits), spans(f.Edits), f.Before, f.Stays, f.Sides, f.Reads, f.Peak, f.Cached, f.Fresh, f.Output, f.cost())
+		}
+	}
+	return out.String()
+}
+
+// spans returns numbers in ascending order with runs shortened: [4–9 12].
+func spans(list []int) string {
+	var out []string
+	for i := 0; i < len(list); i++ {
+		from := i
+		for i+1 < len(list) && list[i+1] == list[i]+1 {
+			i++
+		}
+		if text := fmt.Sprint(list[from]); i > from {
+			out = append(out, fmt.Sprintf("%s–%d", text, list[i]))
+		} else {
+			out = append(out, text)
+		}
+	}
+	return fmt.Sprint(out)
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// summarySize is how many tokens every summary has, in libraries and in the simulation: less than the most that any library asks for.
+const summarySize = 400
+
+// model is the model that all conversations are simulated and priced with.
+const model = "claude-sonnet-4-5"
+
+// window is the context window, tokens.
+const window = 200_000
+
+// headTokens are the tokens of the system prompt and of the tool, where a library adds nothing.
+const headTokens = 2500
+
+// A talk is a scripted conversation, as drivers read it. A token is four characters.
+type talk struct {
+	Name    string    `json:"name"`
+	System  string    `json:"system"`
+	Summary int       `json:"summary"` // tokens
+	Prompts []*prompt `json:"prompts"`
+}
+
+// A prompt is what a person asks, the rounds of tools that follow, and the answer.
+type prompt struct {
+	Text   string   `json:"text"`
+	Rounds []*round `json:"rounds"`
+	Answer string   `json:"answer"`
+}
+
+// A round is a response that calls the tool, and the result.
+type round struct {
+	Say    string            `json:"say"`
+	ID     string            `json:"id"`
+	Name   string            `json:"name"`
+	Args   map[string]string `json:"args"`
+	Result string            `json:"result"`
+}
+
+// talks are the conversations: many small results, few large ones, several prompts, one long loop.
+func talks() []*talk {
+	return []*talk{
+		newTalk("small", 8, 25, 400, 900, 1500, 600),
+		newTalk("large", 3, 9, 9000, 12000, 15000),
+		newTalk("prompts", 6, 16, 1200, 4000, 9000, 2500, 600, 12000, 1500, 3000, 800, 5400),
+		newTalk("loop", 1, 70, 1200, 4000, 6000, 2500, 600, 8000),
+	}
+}
+
+// newTalk returns a conversation of so many prompts with so many rounds each, whose results have the sizes in turn, tokens.
+func newTalk(name string, prompts, rounds int, sizes ...int) *talk {
+	t := &talk{Name: name, System: fill(2000, "You are a coding agent."), Summary: summarySize}
+	n := 0
+	for p := range prompts {
+		pr := &prompt{Text: fill(100, fmt.Sprintf("prompt %d", p)), Answer: fill(100, fmt.Sprintf("answer %d", p))}
+		for range rounds {
+			pr.Rounds = append(pr.Rounds, &round{
+				Say: fill(18+n*7%31, fmt.Sprintf("step %03d", n)), ID: fmt.Sprintf("call_%03d", n), Name: "look",
+				Args:   map[string]string{"path": fmt.Sprintf("/src/dir%03d/file.txt", n)},
+				Result: fill(sizes[n%len(sizes)], fmt.Sprintf("result %03d", n)),
+			})
+			n++
+		}
+		t.Prompts = append(t.Prompts, pr)
+	}
+	return t
+}
+
+// merged returns the conversation as one prompt and one answer.
+func (t *talk) merged() *talk {
+	all := &prompt{Text: t.Prompts[0].Text, Answer: t.Prompts[0].Answer}
+	for _, p := range t.Prompts {
+		all.Rounds = append(all.Rounds, p.Rounds...)
+	}
+	one := *t
+	one.Prompts = []*prompt{all}
+	return &one
+}
+
+// fill returns a text of so many tokens that begins with a tag.
+func fill(tokens int, tag string) string {
+	line := tag + " abcdefgh 12345678 lorem ipsum dolor\n"
+	return strings.Repeat(line, tokens*4/len(line)+1)[:tokens*4]
+}
+
+// tokens returns the tokens of a text.
+func tokens(text string) int { return utf8.RuneCountInString(text) / 4 }
+
+// requests returns how many requests the conversation has.
+func (t *talk) requests() (n int) {
+	for _, p := range t.Prompts {
+		n += len(p.Rounds) + 1
+	}
+	return n
+}
+
+// put writes a value as JSON into a file, with its folder.
+func put(name string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(name, text, 0o600)
+}
+
+// trajectory returns the conversation in ATIF, without any cut, behind a head of so many tokens, with the usage of an ideal cache.
+func (t *talk) trajectory(head int) map[string]any {
+	var (
+		steps []map[string]any
+		size  = head
+		read  int
+		clock = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
+	)
+	add := func(source, message string) map[string]any {
+		step := map[string]any{"step_id": len(steps) + 1, "timestamp": clock, "source": source, "message": message}
+		steps, clock = append(steps, step), clock.Add(10*time.Second)
+		return step
+	}
+	say := func(message string, output int) map[string]any {
+		step := add("agent", message)
+		step["model_name"] = model
+		step["metrics"] = map[string]any{"prompt_tokens": size, "cached_tokens": read, "completion_tokens": output,
+			"extra": map[string]any{"cache_creation_input_tokens": size - read}}
+		read, size = size, size+output
+		return step
+	}
+	add("system", t.System)
+	for _, p := range t.Prompts {
+		add("user", p.Text)
+		size += tokens(p.Text)
+		for _, r := range p.Rounds {
+			step := say(r.Say, r.output())
+			step["tool_calls"] = []any{map[string]any{"tool_call_id": r.ID, "function_name": r.Name, "arguments": r.Args}}
+			step["observation"] = map[string]any{"results": []any{map[string]any{"source_call_id": r.ID, "content": r.Result}}}
+			size += tokens(r.Result)
+		}
+		say(p.Answer, tokens(p.Answer))
+	}
+	return map[string]any{
+		"schema_version": "ATIF-v1.7", "session_id": t.Name, "steps": steps,
+		"agent": map[string]any{"name": "script", "version": "1", "model_name": model},
+	}
+}
+
+// output returns the tokens of the response. Libraries write a space behind the colon.
+func (r *round) output() int {
+	return tokens(r.Say) + tokens(fmt.Sprintf("{\"path\": %q}", r.Args["path"]))
+}
