@@ -296,7 +296,7 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	}
 	uncounted, text, _ := Uncounted(c)
 	if uncounted > 0 {
-		list = append(list, text+"; the bill is wrong by these; -v lists them")
+		list = append(list, text+"; the bill is wrong by these, simulated rows estimate them; -v lists them")
 	}
 	if text := unshown(c); text != "" {
 		list = append(list, text)

@@ -9,10 +9,11 @@ import (
 
 // unread returns what a call wrote to the cache and nobody read, given the next call of its thread (nil
 // for the last) and the largest read of the branches that leave it; and its cost beyond the price of plain
-// input, USD. Other conversations may have read the tools and the system prompt in it; no log says so.
+// input, USD. Other conversations may have read the tools and the system prompt in it; no log says so. Shares of what a log has for
+// several calls together say nothing of single calls.
 func unread(c, next *calls.Call, branches int64) (tokens int64, usd float64) {
 	writes := c.Recorded.Usage.Writes()
-	if writes == 0 || c.Automatic() {
+	if writes == 0 || c.Automatic() || !c.Recorded.Counted() {
 		return 0, 0
 	}
 	read := branches

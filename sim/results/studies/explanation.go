@@ -89,7 +89,7 @@ type Billed struct {
 	New        int64  `json:"new_tokens"`      // that no earlier request had
 	Unseen     int64  `json:"unseen_tokens"`   // of these, in no line of the recording
 	Model      *Split `json:"model,omitempty"` // nil for a call that the model does not reach
-	// Notes say what other models did while the call was answered.
+	// Notes say how well the call is counted, and what other models did while it was answered.
 	Notes []string `json:"notes,omitempty"`
 }
 
