@@ -103,6 +103,8 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 			return usageError{err}
 		}
 	}
+	f.read.lazy = true
+	defer f.read.spare(cmd, 50)() // as for sim run; facts are priced with bodies of sessions after it
 	defer func() {
 		if f.corpus != nil {
 			f.corpus.Close()
@@ -291,6 +293,7 @@ func (f *checkFlags) replay(
 	reading.useGenerated(plan)
 	reading.listener = plan.Listener()
 	corpus, err := reading.corpus(cmd, plan.Design.Scenario.Sessions.Paths)
+	f.read.kept = reading.kept
 	if err != nil {
 		return nil, nil, hintScenario(err, args)
 	}

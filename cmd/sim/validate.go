@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,6 @@ import (
 	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // validateFlags are the flags of sim validate.
@@ -76,6 +74,7 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	f.read.bare = true
+	f.read.lazy = f.folds == "" // a profile is fitted on whole sessions
 	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
 		if len(corpus.Sessions) == 0 {
 			return usageError{traces.ErrNoSessions}
@@ -114,9 +113,7 @@ func (f *validateFlags) validate(
 		o.Config, o.Profile = config.WithProfile(p), p.Name
 		o.DrawnFor = func(_ *traces.Session, seed uint64) sim.Config { return validate.Drawn(config, p, seed) }
 		o.Model += " with " + strings.Join(p.Switches.Names(), ", ")
-		if !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return !agents.Automatic(s) }) {
-			o.Model = "OpenAI's cache with " + strings.Join(p.Codex.Switches.Names(), ", ")
-		}
+		o.Automatic = "OpenAI's cache with " + strings.Join(p.Codex.Switches.Names(), ", ")
 	}
 	if f.folds != "" {
 		o.Config = config

@@ -39,8 +39,12 @@ const bandLevel = 0.1
 // replicate draws what is random and fills in the bands.
 func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Session) error {
 	samples := make([][]float64, len(sessions))
-	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) (err error) {
-		if s := sessions[i]; agents.ClaudeCode(s) || s.Agent == traces.AgentCodex || o.configFor(s).Profile == nil {
+	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) error {
+		s, err := sessions[i].Load()
+		if err != nil {
+			return fmt.Errorf("validate: %w", err)
+		}
+		if agents.ClaudeCode(s) || s.Agent == traces.AgentCodex || o.configFor(s).Profile == nil {
 			samples[i], err = o.drawn(s)
 		} else {
 			samples[i], err = o.spread(s)
@@ -153,8 +157,8 @@ func times(shape float64, src draws.Source) float64 {
 // hold compares the recorded cost of sessions with their samples.
 func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]float64) {
 	recorded, expected := map[string]float64{}, map[string]float64{} // USD
-	for i := range r.calls {
-		if c := &r.calls[i]; later(c) && c.Priced {
+	for c := range callsOf(r.sessions) {
+		if later(c) && c.Priced {
 			recorded[c.Session] += c.ActualUSD
 			expected[c.Session] += c.PredictedUSD + c.LossUSD
 		}

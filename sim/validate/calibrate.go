@@ -269,7 +269,7 @@ func (d *division) validate(
 		return r, err
 	}
 	for name, p := range profiles {
-		setResiduals(p, slices.DeleteFunc(slices.Clone(r.calls), func(c Call) bool { return fold[c.Session] == name }))
+		setResiduals(p, slices.DeleteFunc(r.Calls(), func(c Call) bool { return fold[c.Session] == name }))
 		p.NewResidual = p.Residual
 	}
 	o.Replications = replications

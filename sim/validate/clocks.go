@@ -26,8 +26,7 @@ type Clock struct {
 // clocks returns the lifetimes that calls tell of, by provider, model and lifetime.
 func (r *Report) clocks() []Clock {
 	var list []Clock
-	for i := range r.calls {
-		c := &r.calls[i]
+	for c := range callsOf(r.sessions) {
 		at, ok := c.clock()
 		if !ok {
 			continue

@@ -21,10 +21,10 @@ func TestClocks(t *testing.T) {
 		}
 	}
 	const claude, luna = "claude-opus-4-6", "gpt-5.6-luna"
-	r := newReport([]Call{
+	r := newReport(ofSessions(
 		call(claude, 4*time.Minute, 2*time.Minute, 1000), call(claude, 4*time.Minute, 2*time.Minute, 0), call(claude, 6*time.Minute, 0, 0),
 		call(claude, 30*time.Second, 0, 1000), call(claude, time.Hour, 0, 0), call(luna, 170*time.Second, 30*time.Second, 1000),
-	}, 0)
+	), 0)
 	want := []Clock{
 		{Provider: "anthropic", Life: 300, Calls: 3, FromEnd: 1, FromStart: 1},
 		{Provider: "openai", Model: luna, Life: 180, Calls: 1, FromStart: 1},
@@ -53,7 +53,7 @@ func TestReadsOffEveryGrid(t *testing.T) {
 		}
 	}
 	sum := 0
-	r := newReport(calls, 0)
+	r := newReport(ofSessions(calls...), 0)
 	for i := range r.Agents {
 		sum += r.Agents[i].OffGrid
 	}

@@ -193,7 +193,6 @@ func TestLossesGiveWhatWasLost(t *testing.T) {
 // Where the recording's calls stand when their losses are counted: after a pause, a clearing or another model,
 // calls of an automatic cache by what they answer, calls of marked caches not at all.
 func TestPlacesOfLosses(t *testing.T) {
-	asked, told := &traces.Round{Trigger: traces.TriggerPrompt}, &traces.Round{Trigger: traces.TriggerToolResult}
 	for _, tc := range []struct {
 		c                 Call
 		automatic, marked Class
@@ -201,9 +200,9 @@ func TestPlacesOfLosses(t *testing.T) {
 		{Call{Class: ClassFirst}, ClassFirst, ClassFirst},
 		{Call{Class: ClassOther}, ClassPrompt, ClassPrompt},
 		{Call{Class: ClassSubAgent}, ClassSubAgent, ClassSubAgent},
-		{Call{Class: ClassExpiry, round: asked}, ClassPrompt, ClassFirst},
-		{Call{Class: ClassExpiry, round: told}, ClassToolResult, ClassFirst},
-		{Call{Class: ClassModel, round: told, Kind: traces.ThreadAgent}, ClassSubAgent, ClassFirst},
+		{Call{Class: ClassExpiry, prompted: true}, ClassPrompt, ClassFirst},
+		{Call{Class: ClassExpiry}, ClassToolResult, ClassFirst},
+		{Call{Class: ClassModel, Kind: traces.ThreadAgent}, ClassSubAgent, ClassFirst},
 	} {
 		if a, m := automaticLosses.place(&tc.c), markedLosses.place(&tc.c); a != tc.automatic || m != tc.marked {
 			t.Errorf("%s: %s and %s, want %s and %s", tc.c.Class, a, m, tc.automatic, tc.marked)

@@ -96,11 +96,14 @@ type reading struct{ count, threshold int64 }
 func (r *Report) CheckCompactions(config sim.Config, preset *strategies.Strategy, sessions []*traces.Session) error {
 	check := &CompactionCheck{Strategy: preset.Name, Compactions: []CheckedCompaction{}}
 	predicted := map[turn]int64{} // reads
-	for i := range r.calls {
-		c := &r.calls[i]
+	for c := range callsOf(r.sessions) {
 		predicted[turn{c.Session, c.Thread, c.Round}] = c.Predicted.Read
 	}
 	for _, s := range sessions {
+		s, err := s.Load()
+		if err != nil {
+			return fmt.Errorf("checking compactions: %w", err)
+		}
 		seen := map[place]reading{}
 		of := preset.For(s.Agent, s.Version(), s.Variant)
 		config.Profile = middling(r.profileFor(s))

@@ -142,10 +142,6 @@ func constantReads(calls []Call) []bool {
 
 // causeOf returns why a call cost more than predicted. The server's word counts first.
 func causeOf(c *Call, every bool) Cause {
-	verdict := traces.VerdictNone
-	if c.round != nil {
-		verdict = c.round.Verdict
-	}
 	switch {
 	case c.Actual.Read+c.Actual.Writes() == 0 && c.Predicted.Read > 0 && c.TierKnown:
 		return CauseUnasked
@@ -153,11 +149,11 @@ func causeOf(c *Call, every bool) Cause {
 		return CauseTail
 	case !short(c):
 		return CauseNone
-	case verdict == traces.VerdictSystem || verdict == traces.VerdictTools:
+	case c.verdict == traces.VerdictSystem || c.verdict == traces.VerdictTools:
 		return CauseHead
 	case every:
 		return CauseEvery
-	case verdict == traces.VerdictMessages:
+	case c.verdict == traces.VerdictMessages:
 		return CauseMessages
 	}
 	switch c.Class {

@@ -87,7 +87,7 @@ func (k *lossKind) place(c *Call) Class {
 		return ClassFirst
 	case c.Kind == traces.ThreadAgent || c.Kind == traces.ThreadOrphan:
 		return ClassSubAgent
-	case c.round != nil && c.round.Trigger == traces.TriggerPrompt:
+	case c.prompted:
 		return ClassPrompt
 	}
 	return ClassToolResult

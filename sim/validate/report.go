@@ -40,13 +40,13 @@ type Report struct {
 	// Compactions is the check of a preset's trigger, nil if none was asked for.
 	Compactions *CompactionCheck `json:"compactions,omitempty"`
 
-	calls      []Call
+	sessions   [][]Call                               // by session
 	agentOf    map[string]int                         // index in Agents by session
 	profileFor func(*traces.Session) *profile.Profile // that predicted a session
 }
 
 // Calls returns all calls with their predictions, by session, thread and round.
-func (r *Report) Calls() []Call { return r.calls }
+func (r *Report) Calls() []Call { return slices.Concat(r.sessions...) }
 
 // Group is the score of the calls that share a property.
 type Group struct {
@@ -102,14 +102,13 @@ func (u *Unshown) add(o *Unshown) {
 
 func later(c *Call) bool { return c.Class != ClassFirst }
 
-// newReport sums up calls. At most worst calls are listed, largest error first.
-func newReport(calls []Call, worst int) *Report {
-	r := &Report{calls: calls, Worst: []WorstCall{}, Skipped: []Skipped{}}
+// newReport sums up the calls of sessions. At most worst calls are listed, largest error first.
+func newReport(calls [][]Call, worst int) *Report {
+	r := &Report{sessions: calls, Worst: []WorstCall{}, Skipped: []Skipped{}}
 	r.Score, r.Naive = score(calls, byModel, later), score(calls, byNaive, later)
 	mean := score(calls, byMean, later)
 	r.Expected.Median, r.Expected.Corpus = mean.Median, mean.Corpus
-	for i := range calls {
-		c := &calls[i]
+	for c := range callsOf(calls) {
 		if c.Collapsed() {
 			r.Collapses++
 		}
@@ -121,8 +120,8 @@ func newReport(calls []Call, worst int) *Report {
 		r.Classes = group(r.Classes, calls, class.String(), func(c *Call) bool { return c.Class == class })
 	}
 	versions := map[string]bool{}
-	for i := range calls {
-		versions[calls[i].Version] = true
+	for c := range callsOf(calls) {
+		versions[c.Version] = true
 	}
 	for _, v := range slices.SortedFunc(maps.Keys(versions), func(a, b string) int {
 		return cmp.Or(profile.Compare(a, b), strings.Compare(a, b))
@@ -136,7 +135,7 @@ func newReport(calls []Call, worst int) *Report {
 }
 
 // group appends the score of the calls that keep selects, unless there are none.
-func group(list []Group, calls []Call, name string, keep func(*Call) bool) []Group {
+func group(list []Group, calls [][]Call, name string, keep func(*Call) bool) []Group {
 	s := score(calls, byModel, keep)
 	if s.Calls == 0 {
 		return list
@@ -145,9 +144,9 @@ func group(list []Group, calls []Call, name string, keep func(*Call) bool) []Gro
 }
 
 func (r *Report) worst(n int) {
-	order := make([]*Call, 0, len(r.calls))
-	for i := range r.calls {
-		if c := &r.calls[i]; later(c) && c.Error() != 0 && !c.Spread {
+	var order []*Call
+	for c := range callsOf(r.sessions) {
+		if later(c) && c.Error() != 0 && !c.Spread {
 			order = append(order, c)
 		}
 	}
@@ -259,8 +258,8 @@ func (r *Report) notes() []string {
 // collapses says how many calls read less than nine tenths of what was left, and where.
 func (r *Report) collapses() string {
 	automatic := 0
-	for i := range r.calls {
-		if c := &r.calls[i]; c.Collapsed() && agents.Of(c.Agent).Cache(c.Model) == traces.CacheAutomatic {
+	for c := range callsOf(r.sessions) {
+		if c.Collapsed() && agents.Of(c.Agent).Cache(c.Model) == traces.CacheAutomatic {
 			automatic++
 		}
 	}
@@ -296,9 +295,9 @@ func Percent(x *float64, signed bool) string {
 func (r *Report) worstTable() *document.Table {
 	t := &document.Table{Columns: document.Left("WORST CALLS", "CLASS")}
 	var ids []string
-	for i := range r.calls {
-		if n := len(ids); n == 0 || ids[n-1] != r.calls[i].Session {
-			ids = append(ids, r.calls[i].Session)
+	for _, own := range r.sessions {
+		if len(own) > 0 {
+			ids = append(ids, own[0].Session)
 		}
 	}
 	short := document.ByBeginning(slices.Compact(slices.Sorted(slices.Values(ids))))

@@ -36,6 +36,7 @@ type Options struct {
 	Worst        int    // calls listed
 	Replications int    // runs with random draws, for bands; 0 for none
 	Model        string // the parts of the model that are on, for the report
+	Automatic    string // the same where the caches of all sessions are automatic; "" for Model
 	Profile      string // name of the profile
 	// DrawnFor returns the cell of a replication, with everything random drawn.
 	DrawnFor func(s *traces.Session, seed uint64) sim.Config
@@ -49,16 +50,23 @@ const DefaultWorst = 20
 func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, error) {
 	parts := make([][]Call, len(sessions))
 	skipped, unshown := make([]string, len(sessions)), make([]Unshown, len(sessions))
+	marked := make([]bool, len(sessions)) // the session's cache is not automatic
 	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) error {
-		var err error
-		parts[i], skipped[i], unshown[i], err = o.session(sessions[i])
+		s, err := sessions[i].Load()
+		if err != nil {
+			return fmt.Errorf("validate: %w", err)
+		}
+		marked[i] = !agents.Automatic(s)
+		parts[i], skipped[i], unshown[i], err = o.session(s)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	r := newReport(slices.Concat(parts...), o.Worst)
-	r.Model, r.Profile = o.Model, o.Profile
+	r := newReport(parts, o.Worst)
+	if r.Model, r.Profile = o.Model, o.Profile; o.Automatic != "" && !slices.Contains(marked, true) {
+		r.Model = o.Automatic
+	}
 	r.profileFor = func(s *traces.Session) *profile.Profile { return o.configFor(s).Profile }
 	for i := range unshown {
 		if u := &unshown[i]; u.Sessions > 0 {
@@ -112,6 +120,7 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, unsho
 			}
 		}
 	}
+	list = make([]Call, 0, s.NumCalls())
 	without, lost, spread := 0, 0, 0
 	for _, thread := range table.Threads {
 		for i := range thread {

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"io/fs"
@@ -289,5 +290,29 @@ func TestUnshownCallsArePredicted(t *testing.T) {
 	}
 	if u := with.Unshown; u.Sessions != 1 || u.BilledUSD != 5 || u.GivenUSD != 10 || math.Abs(u.ModelUSD-without.Unshown.ModelUSD) > 1e-9 || u.ModelUSD <= 0 {
 		t.Errorf("%+v, want $5 billed, $10 given and what the model says without these, %+v", u, without.Unshown)
+	}
+}
+
+// Sessions whose bodies are elsewhere are loaded one after the other, each once, and give the report of sessions in memory.
+func TestRunLoadsBodies(t *testing.T) {
+	whole := samples(t)
+	loads := 0
+	var heads []*traces.Session
+	for _, s := range whole {
+		h := s.Head()
+		heads = append(heads, h.Without(func() (*traces.Session, error) { loads++; return s, nil }))
+	}
+	var texts [2]bytes.Buffer
+	for i, sessions := range [][]*traces.Session{whole, heads} {
+		r, err := Run(context.Background(), Options{Config: cell(t), Workers: 1}, sessions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Document().Write(&texts[i], "json"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if texts[0].String() != texts[1].String() || loads != len(whole) {
+		t.Errorf("%d loads of %d sessions; reports are equal: %v", loads, len(whole), texts[0].String() == texts[1].String())
 	}
 }

@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -46,13 +47,12 @@ func byNaive(c *Call) (int64, float64) { return c.Naive.Read, c.NaiveUSD }
 
 // score sums up the calls that keep selects. Of calls whose input is recorded for several
 // together only the cost counts.
-func score(calls []Call, predict rule, keep func(*Call) bool) Score {
+func score(sessions [][]Call, predict rule, keep func(*Call) bool) Score {
 	var s Score
 	var exact, close int
 	var off, context int64
 	cost := map[string]*[2]float64{} // by session: predicted, recorded
-	for i := range calls {
-		c := &calls[i]
+	for c := range callsOf(sessions) {
 		if !keep(c) {
 			continue
 		}
@@ -85,6 +85,19 @@ func score(calls []Call, predict rule, keep func(*Call) bool) Score {
 	}
 	s.sumCosts(cost)
 	return s
+}
+
+// callsOf yields the calls of sessions.
+func callsOf(sessions [][]Call) iter.Seq[*Call] {
+	return func(yield func(*Call) bool) {
+		for _, own := range sessions {
+			for i := range own {
+				if !yield(&own[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // sumCosts sets the errors of input cost by session and over all.
@@ -210,34 +223,29 @@ type AgentScore struct {
 // agents scores the sessions by agent and provider.
 func (r *Report) agents() {
 	r.agentOf = map[string]int{}
-	var of [][]Call
-	for i := range r.calls {
-		c := &r.calls[i]
-		if !later(c) {
+	var of [][][]Call // by agent, the calls of each session
+	for _, own := range r.sessions {
+		first := slices.IndexFunc(own, func(c Call) bool { return later(&c) })
+		if first < 0 {
 			continue
 		}
-		k, ok := r.agentOf[c.Session]
-		if !ok {
-			a := AgentScore{Agent: c.Agent, Provider: promptcache.ProviderOf(c.Model)}
+		a := AgentScore{Agent: own[first].Agent, Provider: promptcache.ProviderOf(own[first].Model)}
+		k, again := r.agentOf[own[first].Session]
+		if !again {
 			k = slices.IndexFunc(r.Agents, func(b AgentScore) bool { return b.Agent == a.Agent && b.Provider == a.Provider })
-			if k < 0 {
-				k, r.Agents, of = len(r.Agents), append(r.Agents, a), append(of, nil)
-			}
-			r.agentOf[c.Session] = k
 		}
-		of[k] = append(of[k], *c)
+		if k < 0 {
+			k, r.Agents, of = len(r.Agents), append(r.Agents, a), append(of, nil)
+		}
+		r.agentOf[own[first].Session], of[k] = k, append(of[k], own)
 	}
 	for k := range r.Agents {
 		a := &r.Agents[k]
 		a.Score, a.Naive = score(of[k], byModel, later), score(of[k], byNaive, later)
 		mean := score(of[k], byMean, later)
 		a.Expected = mean.Corpus
-		for from := 0; from < len(of[k]); {
-			to := from
-			for ; to < len(of[k]) && of[k][to].Session == of[k][from].Session; to++ {
-			}
-			a.OffGrid += index(offGrid(of[k][from:to]))
-			from = to
+		for _, own := range of[k] {
+			a.OffGrid += index(offGrid(own))
 		}
 	}
 }
@@ -359,8 +367,7 @@ func (c *Call) aged() bool {
 // its thread: no compaction, clearing, rewind or change of the model or the head lies between.
 func (r *Report) Survival() []Survival {
 	bins := map[survivalKey]*[len(ages)]ageBin{}
-	for i := range r.calls {
-		c := &r.calls[i]
+	for c := range callsOf(r.sessions) {
 		if !c.aged() {
 			continue
 		}

@@ -37,7 +37,7 @@ func TestScoreOfKnownErrors(t *testing.T) {
 		madeCall("b", ClassToolResult, 1000, 1000, 1000, 0.5, 0.5),
 		madeCall("b", ClassPrompt, 400, 900, 1000, 0.3, 0.5),
 	}
-	r := newReport(calls, 1)
+	r := newReport(ofSessions(calls...), 1)
 	if r.Score.Calls != 4 || r.Score.Sessions != 2 {
 		t.Fatalf("%d calls of %d sessions, want 4 of 2: first calls stand apart", r.Score.Calls, r.Score.Sessions)
 	}
@@ -75,7 +75,7 @@ func TestVersionsInOrder(t *testing.T) {
 		calls = append(calls, Call{Class: ClassToolResult, Version: v, Context: 100})
 	}
 	var got []string
-	for _, g := range newReport(calls, 0).Versions {
+	for _, g := range newReport(ofSessions(calls...), 0).Versions {
 		got = append(got, g.Name)
 	}
 	if want := []string{"unknown", "0.144.0-alpha.4", "0.144.2", "2.1.5", "2.1.49"}; !slices.Equal(got, want) {
@@ -118,4 +118,16 @@ func TestWilson(t *testing.T) {
 			t.Errorf("profile.Share(%d, %d) = %+v, want %g…%g", tc.k, tc.n, e, tc.low, tc.high)
 		}
 	}
+}
+
+// ofSessions returns calls, which stand in the order of their sessions, by session.
+func ofSessions(calls ...Call) (sessions [][]Call) {
+	for i := range calls {
+		if i == 0 || calls[i].Session != calls[i-1].Session {
+			sessions = append(sessions, nil)
+		}
+		own := &sessions[len(sessions)-1]
+		*own = append(*own, calls[i])
+	}
+	return sessions
 }

@@ -13,15 +13,15 @@ func TestSurvival(t *testing.T) {
 	call := func(age time.Duration, read int64, class Class) Call {
 		return Call{Model: "claude-opus-4-6", TierKnown: true, TTL: prompt.TTL5m, Class: class, Gap: int64(age), Left: 1000, Actual: prompt.Usage{Read: read}}
 	}
-	r := &Report{}
+	var calls []Call
 	for i := range 6 {
-		r.calls = append(r.calls, call(20*time.Second, int64(900*min(i, 1)), ClassPrompt))
+		calls = append(calls, call(20*time.Second, int64(900*min(i, 1)), ClassPrompt))
 	}
 	for range 5 {
-		r.calls = append(r.calls, call(20*time.Minute, 899, ClassExpiry), call(20*time.Second, 0, ClassCompaction))
+		calls = append(calls, call(20*time.Minute, 899, ClassExpiry), call(20*time.Second, 0, ClassCompaction))
 	}
-	r.calls = append(r.calls, call(2*time.Hour, 0, ClassExpiry))
-	got := r.Survival()
+	calls = append(calls, call(2*time.Hour, 0, ClassExpiry))
+	got := (&Report{sessions: [][]Call{calls}}).Survival()
 	if len(got) != 1 || got[0].Provider != "anthropic" || got[0].Calls != 11 || len(got[0].Points) != 2 {
 		t.Fatalf("%+v", got)
 	}
