@@ -14,6 +14,7 @@
 # make libraries run compaction libraries and hold presets against what they sent: docs/libraries.md (Python with venv, npm, a network);
 #             some: LIBRARIES="langchain strands", without running any: RUN=, newest versions: RUN="-run -latest"
 # make bench  benchmarks of the hot paths
+# make bench-compare  time and memory beside another revision and other programs, in turns: BASE=REV (BENCH=flags, such as -only rank)
 # make lint   formatting and linters
 # make fuzz   every fuzz target for FUZZTIME: a time, or a count of inputs (500x)
 # make cross  build for every platform, keep nothing
@@ -31,7 +32,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 # Packages whose tests are about files, locks and signals: they are built for each platform, too.
 SYSTEM = ./internal/kit/files ./traces ./traces/store ./traces/recorder ./cmd/sim
 
-.PHONY: all build run test quick house race torture golden experiment clients libraries bench lint fuzz cross dist weight mutants gremlins flink browser picture man
+.PHONY: all build run test quick house race torture golden experiment clients libraries bench bench-compare lint fuzz cross dist weight mutants gremlins flink browser picture man
 
 all: build test lint
 
@@ -97,6 +98,9 @@ clients:
 RUN ?= -run
 libraries:
 	go run ./tools/libraries $(RUN) -doc docs/libraries.md $(LIBRARIES)
+
+bench-compare:
+	go run ./tools/bench -base $(or $(BASE),$(error BASE=REV: the revision to compare with)) $(BENCH)
 
 bench:
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -benchmem ./...
