@@ -12,9 +12,9 @@ import (
 // before: the server held it already, or counted more than the request had. It is read in every simulation too, and a call
 // that does not read it, such as for a summary, does not send it. A call that was billed for reading alone says the same of itself.
 
-// KnowsHeld reports whether the recording says what the server held before the round's call.
+// KnowsHeld reports whether the recording says what the server held before the call of the round under way, or of the last one.
 func (t *Thread) KnowsHeld() bool {
-	u := &t.Current().Usage
+	u := &t.Recent().Usage
 	return t.Session.Summed && !t.of.Hides || u.Uncached+u.Writes() == 0
 }
 
