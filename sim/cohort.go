@@ -120,7 +120,7 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 	}
 	l.caches.Lifetimes = l.config.Lifetimes
 	l.caches.Reset()
-	clear(l.sent)
+	l.written.Reset()
 	l.flights.reset()
 	l.err, l.sides, l.failing, l.host.thread = nil, 0, nil, nil
 	l.turn.TakeBackground()
@@ -164,7 +164,7 @@ func (l *Loop) fill(sessions []*traces.Session) error {
 		}
 		s.orderChildren(threads)
 		if l.config.Verify {
-			s.findAnswered()
+			s.verify.Begin(session)
 		}
 		base += int32(len(threads))
 	}

@@ -263,7 +263,7 @@ func (l *Loop) hide(t *thread, f *flight) {
 	t.hidden.Describe(&l.request, m.Name, -1)
 	out := t.replay.server.Begin(l.clock.now, &l.request)
 	if l.config.Verify {
-		l.verifyRead(t, &out)
+		l.written.Read(&t.Course, l.served(t, &out), l.reporter(t))
 	}
 	l.meter(t.replay, &out)
 	i := l.flights.add(flight{

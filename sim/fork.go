@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"maps"
-
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -117,5 +115,5 @@ func (t *thread) copyFrom(o *thread, l *Loop) {
 	hidden.CopyFrom(&o.hidden)
 	t.hidden = hidden
 	t.hidden.Bind(&t.replay.hidden, &t.Course)
-	t.verified.pending = maps.Clone(o.verified.pending)
+	t.verified.Part()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/caches"
+	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -39,16 +40,16 @@ type Loop struct {
 	sideDeleted deletions      // that it declares
 	rows        []results.Row
 	alone       [1]*traces.Session
-	group       []*traces.Session      // the cohort under way
-	ctx         context.Context        // ends a simulation and what it waits for; nil for never
-	composer    Composer               // the summariser, when it wants to see calls
-	sides       uint32                 // calls that layers made
-	states      uint64                 // states of requests that break detectors were told of
-	forks       *forks                 // what goes on where strategies part; nil for a run that cannot be copied
-	related     map[int]related        // by generation, of the cells of a group
-	failing     *traces.Session        // the one with the error err
-	sent        map[prompt.Digest]bool // prefixes that requests of the cohort began with; with Verify
-	err         error                  // first violated invariant, or contract a layer broke
+	group       []*traces.Session // the cohort under way
+	ctx         context.Context   // ends a simulation and what it waits for; nil for never
+	composer    Composer          // the summariser, when it wants to see calls
+	sides       uint32            // calls that layers made
+	states      uint64            // states of requests that break detectors were told of
+	forks       *forks            // what goes on where strategies part; nil for a run that cannot be copied
+	related     map[int]related   // by generation, of the cells of a group
+	failing     *traces.Session   // the one with the error err
+	written     verify.Cohort     // by requests of the cohort; with Verify
+	err         error             // first violated invariant, or contract a layer broke
 }
 
 // NewLoop returns a loop for one configuration.

@@ -2,12 +2,14 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
+	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -65,10 +67,7 @@ type replay struct {
 	keeps        needs.Survival
 	lean         float64     // how far its agent leans to reading again what it has lost, log odds
 	words        needs.Words // nil for summaries of which only sizes are known
-
-	// answered are the rounds whose input has the result of a call; filled under
-	// Verify only.
-	answered map[threadCall]int32
+	verify       verify.Session
 }
 
 // reset makes s the state of a session at its beginning.
@@ -300,41 +299,6 @@ func (s *replay) orderChildren(threads []thread) {
 	}
 }
 
-// threadCall is a tool call of a thread, or of its parent.
-type threadCall struct{ thread, call int32 }
-
-// findAnswered notes which parallel calls have their results in the recording: the person may have
-// interrupted some calls.
-func (s *replay) findAnswered() {
-	s.answered = map[threadCall]int32{}
-	for i := range s.session.Threads {
-		for r := range s.session.Threads[i].Rounds {
-			in := s.session.Threads[i].Rounds[r].Input
-			for b := in.From; b < in.To; b++ {
-				if bl := &s.session.Blocks[b]; bl.Kind == prompt.KindToolResult && bl.Call != 0 {
-					s.answered[threadCall{int32(i), bl.Call}] = int32(r)
-				}
-			}
-		}
-	}
-}
-
-// hasResult reports whether a thread has been given the result of a call, or its
-// parent had been when it branched off.
-func (s *replay) hasResult(t *thread, call int32) bool {
-	at, round := t.Index, t.Round
-	for {
-		if r, ok := s.answered[threadCall{at, call}]; ok && r <= round {
-			return true
-		}
-		th := &s.session.Threads[at]
-		if th.Kind != traces.ThreadBranch || th.Parent < 0 {
-			return false
-		}
-		at, round = th.Parent, th.ParentRound
-	}
-}
-
 // finish completes the row. Every recorded call has been simulated: Verify
 // checks it.
 func (s *replay) finish(l *Loop) {
@@ -351,6 +315,8 @@ func (s *replay) finish(l *Loop) {
 	s.countUnsimulated()
 	s.book.Close(l.threads[s.base].layers, s.paid(l.config.Observer))
 	if l.config.Verify {
-		l.verifyRow(s)
+		verify.Row(s.session, &s.book.Row, s.leftOut(), func(format string, args ...any) {
+			l.err = fmt.Errorf("%w: %s", ErrInvariant, fmt.Sprintf(format, args...))
+		})
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/internal/course"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -28,36 +26,6 @@ func TestChildrenInOrder(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("children of thread %d: %v, want %v", parent, got, want)
-		}
-	}
-}
-
-// A thread has the results that it was given so far, and a branch those that its parent had
-// been given when it branched off; a sub-agent has none of its parent's.
-func TestResultsSoFar(t *testing.T) {
-	result := prompt.Block{Kind: prompt.KindToolResult, Call: 7}
-	other := prompt.Block{Kind: prompt.KindToolUse, Call: 8}
-	s := &replay{session: &traces.Session{
-		Blocks: []prompt.Block{{Kind: prompt.KindPrompt}, other, result, {Kind: prompt.KindToolResult}},
-		Threads: []traces.Thread{
-			{Parent: -1, Kind: traces.ThreadMain, Rounds: []traces.Round{
-				{Input: traces.Span{From: 0, To: 2}}, {Input: traces.Span{From: 2, To: 4}}, {},
-			}},
-			{Parent: 0, ParentRound: 1, Kind: traces.ThreadBranch}, {Parent: 0, ParentRound: 0, Kind: traces.ThreadBranch},
-			{Parent: 0, ParentRound: 2, Kind: traces.ThreadAgent}, {Parent: -1, Kind: traces.ThreadBranch},
-		},
-	}}
-	s.findAnswered()
-	for _, tc := range []struct {
-		thread, round, call int32
-		want                bool
-	}{
-		{0, 0, 7, false}, {0, 1, 7, true}, {0, 2, 7, true}, {0, 2, 8, false}, {0, 2, 0, false},
-		{1, 0, 7, true}, {2, 0, 7, false}, {3, 0, 7, false}, {4, 0, 7, false},
-	} {
-		th := &thread{Course: course.Course{Index: tc.thread, Round: tc.round}}
-		if got := s.hasResult(th, tc.call); got != tc.want {
-			t.Errorf("thread %d in round %d has the result of call %d: %v", tc.thread, tc.round, tc.call, got)
 		}
 	}
 }

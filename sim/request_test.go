@@ -15,7 +15,8 @@ func TestMarkersInOrder(t *testing.T) {
 	for want, at := range map[string][]int32{
 		"": {0, 2}, "marker 1 at position 1 is out of order": {1, 1}, "marker 1 at position 0 is out of order": {1, 0}, "marker 0 at position 3 is out of order": {3},
 	} {
-		l, th := new(Loop), &thread{Course: course.Course{Context: *contextOf(prompt.KindPrompt, 8000, 500, 300)}, replay: &replay{session: new(traces.Session)}}
+		l, th := new(Loop), &thread{Course: course.Course{Session: new(traces.Session), Trace: new(traces.Thread), Context: *contextOf(prompt.KindPrompt, 8000, 500, 300)}, replay: new(replay)}
+		th.hidden.Bind(&th.replay.hidden, &th.Course)
 		l.request.Entries = th.Context.Seal()
 		l.request.Markers = nil
 		for _, p := range at {

@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
+	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
@@ -36,7 +37,7 @@ type thread struct {
 	head     head.Head
 	gauge    gauge
 	told     told
-	verified verified // with Verify
+	verified verify.Thread // with Verify
 
 	overflow bool
 
