@@ -20,7 +20,10 @@ type Estimator struct {
 	Student bool
 	// Verdicts asks for no more than verdicts: Detectable is NaN, and a difference that chance explains has no interval.
 	Verdicts bool
-	Workers  int // 0 for one per processor; does not change the results
+	// Among is how many differences are judged together at least, where the pairs are some of these that were picked by what
+	// they show: the rest of a family counts as differences that show less. 0 for the pairs alone.
+	Among   int
+	Workers int // 0 for one per processor; does not change the results
 }
 
 // Defaults of an Estimator.
@@ -100,8 +103,8 @@ func (e Estimator) bootstrap() Bootstrap { return Bootstrap{e.Seed, e.Resamples,
 
 // judge judges the estimates of each family together, by Holm's step-down method: rejecting
 // those with a corrected P at or below 1 − level keeps the chance of any wrong rejection there,
-// however they depend on each other. Where no session differs there is nothing to reject.
-func judge(pairs []Pair, list []Estimate) {
+// however they depend on each other. Where no session differs there is nothing to reject. A family has among differences at least.
+func judge(pairs []Pair, list []Estimate, among int) {
 	families := map[int][]*Estimate{}
 	for i := range list {
 		if e := &list[i]; e.Pairs > 0 {
@@ -111,12 +114,13 @@ func judge(pairs []Pair, list []Estimate) {
 		}
 	}
 	for _, family := range families {
+		size := max(len(family), among)
 		slices.SortStableFunc(family, func(a, b *Estimate) int { return cmp.Compare(a.p, b.p) })
 		var least float64
 		for rank, e := range family {
 			e.p = max(e.p, math.SmallestNonzeroFloat64)
-			least = max(least, min(1, float64(len(family)-rank)*e.p))
-			e.family, e.step = len(family), least/e.p
+			least = max(least, min(1, float64(size-rank)*e.p))
+			e.family, e.step = size, least/e.p
 			e.judge()
 		}
 	}

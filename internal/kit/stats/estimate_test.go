@@ -130,17 +130,21 @@ func TestFewSessions(t *testing.T) {
 }
 
 // A family of differences is corrected by Holm's method: the published example of Wright 1992,
-// P-values 0.0001, 0.0058, 0.0132, 0.0289, 0.0498 and 0.0911, as R's p.adjust corrects them.
+// P-values 0.0001, 0.0058, 0.0132, 0.0289, 0.0498 and 0.0911, as R's p.adjust corrects them, alone and as the least of eight (n = 8).
 func TestFamilies(t *testing.T) {
-	list, pairs := make([]Estimate, 6), make([]Pair, 6)
-	for i, p := range []float64{0.0132, 0.0001, 0.0911, 0.0058, 0.0498, 0.0289} {
-		list[i] = Estimate{p: p, Pairs: 20, Difference: 1, Interval: Interval{1, 2}, level: 0.95, freedom: 19, step: 1}
-		list[i].least = p
-	}
-	judge(pairs, list)
-	for i, want := range []float64{0.0528, 0.0006, 0.0996, 0.0290, 0.0996, 0.0867} {
-		if e := list[i]; math.Abs(e.P-want) > 1e-12 || (e.Verdict == Higher) != (want < 0.05) {
-			t.Errorf("%d: P %v, %v, want %v", i, e.P, e.Verdict, want)
+	for among, wants := range map[int][]float64{
+		0: {0.0528, 0.0006, 0.0996, 0.0290, 0.0996, 0.0867}, 8: {0.0792, 0.0008, 0.2733, 0.0406, 0.1992, 0.1445},
+	} {
+		list, pairs := make([]Estimate, 6), make([]Pair, 6)
+		for i, p := range []float64{0.0132, 0.0001, 0.0911, 0.0058, 0.0498, 0.0289} {
+			list[i] = Estimate{p: p, Pairs: 20, Difference: 1, Interval: Interval{1, 2}, level: 0.95, freedom: 19, step: 1}
+			list[i].least = p
+		}
+		judge(pairs, list, among)
+		for i, want := range wants {
+			if e := list[i]; math.Abs(e.P-want) > 1e-12 || (e.Verdict == Higher) != (want < 0.05) {
+				t.Errorf("%d of %d: P %v, %v, want %v", i, among, e.P, e.Verdict, want)
+			}
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (e Estimator) Paired(ctx context.Context, pairs []Pair) ([]Estimate, error)
 	if err != nil {
 		return nil, err
 	}
-	judge(pairs, out)
+	judge(pairs, out, e.Among)
 	return out, nil
 }
 
