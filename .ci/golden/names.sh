@@ -13,6 +13,12 @@ generated() {
   sim traces gen --profile "$1" --sessions "${2:-6}" --seed 7 -o "$T/sessions" >"$T/gen.txt" && presets "$T/sessions"
 }
 
+# A ranking of four strategies on ten sessions.
+ranked() {
+  sim traces gen --profile long-refactor --sessions 10 --seed 7 -o "$T/sessions" >/dev/null &&
+    sim rank "$T/sessions" --strategy own,codex/2026-08,llama-index,none "$@" && rm -r "$T/sessions"
+}
+
 # Takes the program's version out of a run, for files that cannot be normalised later.
 devel() { sed -i -E 's/"version":"v?[^"]*"/"version":"(devel)"/' "$T/$1/rows.jsonl" "$T/$1/run.json"; }
 

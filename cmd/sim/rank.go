@@ -9,7 +9,10 @@ import (
 )
 
 // rankFlags are the flags of sim rank.
-type rankFlags struct{ runFlags }
+type rankFlags struct {
+	runFlags
+	with rank.Options
+}
 
 func newRank() *cobra.Command {
 	var f rankFlags
@@ -20,15 +23,19 @@ func newRank() *cobra.Command {
 		Long: `Replays the sessions under PATH under every strategy that comes with the program, at the
 window of each session and at one of 200,000 tokens, and orders them by cost, with what
 they keep at hand and make people wait; then by kind of session and on several servers.
-A place is a range: what chance leaves open of the order.`,
+A place is a range: what chance leaves open of the order. With --sensitivity the strategies
+in front are ranked again under other assumptions: sizes of summaries, what agents fetch
+again, longer work, lifetimes of caches, draws.`,
 		Example: `  sim rank
   sim rank ~/.claude/projects --chart front.svg
+  sim rank ~/.claude/projects --sensitivity --chart places=places.svg
   sim rank --strategy 'cline/*,mine.yaml' --all ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.rank(cmd, args) },
 	}
 	f.bindCells(cmd)
-	f.output.chartFlags.bind(cmd, charts.TuningKinds()...)
+	f.output.chartFlags.bind(cmd, charts.RankingKinds()...)
 	cmd.Flags().BoolVar(&f.all, "all", false, "list every strategy, and why some are not ranked")
+	cmd.Flags().BoolVar(&f.with.Assumptions, "sensitivity", false, "rank the strategies in front under other assumptions, too")
 	cmd.Flags().Lookup("strategy").DefValue = strategies.AllStrategies
 	return cmd
 }
@@ -40,7 +47,7 @@ func (f *rankFlags) rank(cmd *cobra.Command, args []string) error {
 	f.read.lazy = true
 	return f.execute(cmd, args, func(s *study) (*found, error) {
 		defer f.read.watched(cmd)()
-		out, err := rank.Run(cmd.Context(), s.plan, s.file, s.corpus)
+		out, err := rank.Run(cmd.Context(), s.plan, s.file, s.corpus, f.with)
 		if out == nil {
 			return nil, err
 		}

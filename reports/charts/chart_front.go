@@ -24,6 +24,7 @@ type frontPoint struct {
 	cell        *results.Cell
 	usd, recall float64
 	cost        document.Span // the interval of usd
+	ends        int           // sessions that it ends early, without which its figures are
 }
 
 // frontPoints returns the cells with both figures.
@@ -46,9 +47,9 @@ func frontPoints(run *results.Run) []frontPoint {
 }
 
 // frontDrawing returns the chart of cost against recall, a point for each cell, and the front of the bound
-// if it was computed; nil with fewer than two cells other than references.
-func frontDrawing(run *results.Run) *Drawing {
-	points, others := frontPoints(run), 0
+// if it was computed; nil with fewer than two cells other than references. Further points are drawn beside those of the run.
+func frontDrawing(run *results.Run, further ...frontPoint) *Drawing {
+	points, others := append(frontPoints(run), further...), 0
 	for _, p := range points {
 		if !isReference(p.cell) {
 			others++
@@ -62,7 +63,11 @@ func frontDrawing(run *results.Run) *Drawing {
 		if len(points) <= maxFrontSpans && slices.ContainsFunc(points, func(p frontPoint) bool { return p.cost.Low != p.cost.High }) {
 			notes = []string{intervalNote}
 		}
-		return runChart(run, "What it costs not to forget", errorLine(run), frontWidth, []document.Panel{frontPanel(run, points)}, notes...), nil
+		c := runChart(run, "What it costs not to forget", errorLine(run), frontWidth, []document.Panel{frontPanel(run, points)}, notes...)
+		if len(further) > 0 {
+			c.Facts = append(c.Facts, "†: ends sessions early; cost as on the sessions that it brings to their end")
+		}
+		return c, nil
 	})
 	return &d
 }
@@ -170,6 +175,9 @@ func frontDots(run *results.Run, points []frontPoint) []document.Series {
 			text := cellName(at.cell.Cell)
 			if len(group) > 1 {
 				text = sweptText(at.cell, swept)
+			}
+			if at.ends > 0 {
+				text += " †"
 			}
 			x := recallAt(at.recall)
 			spread(&marks, false, x, at.usd, text, at.cost, at.cell.Sessions)

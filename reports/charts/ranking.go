@@ -11,14 +11,11 @@ import (
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
-// topRanked is the number of strategies of a ranking that are shown besides the agent's own.
-const topRanked = 12
-
 // Ranking reports strategies in order: the best and the agent's own, or every one. CSV has a row for each strategy
 // and view.
 func Ranking(r *studies.Ranking, all bool) *document.Document {
 	first := &r.Windows[0]
-	most := topRanked
+	most := studies.Front
 	if all {
 		most = math.MaxInt
 	}
@@ -31,10 +28,11 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})
 		}
 	}
-	run, other := splitByBasis(first.Standings)
+	run, other := studies.ByBasis(first.Standings)
 	add(rankingTable("", first, run, most))
 	add(rankingTable("Of this program's own, or read in sources, on pages and in reports, and not run", first, other, most))
-	add(rankingGroups(slices.Concat(r.Windows[1:], r.Kinds, r.Servers), shown(run, other, most)))
+	add(rankingGroups("At another window, by kind of session and by server", slices.Concat(r.Windows[1:], r.Kinds, r.Servers), studies.Foremost(run, other, most)))
+	add(rankingAssumed(r))
 	if all {
 		add(rankingTable("Schedules that no program runs as they are, by themselves", first, first.Idealised, most))
 		ended := &document.Table{Title: "Without a place: they end every session that the agent's own strategy brings to its end",
@@ -84,38 +82,11 @@ func regretText(v *studies.View) string {
 		document.USD(v.FoundUSD, 2), document.USD(v.LeastUSD, 2))
 }
 
-// runBasis is the basis of algorithms that were seen of the program itself.
-const runBasis = "run"
-
-// splitByBasis parts the strategies whose programs were run, and the agent's own, from all other strategies.
-func splitByBasis(list []studies.Standing) (run, other []studies.Standing) {
-	for i := range list {
-		if list[i].Own || list[i].Basis == runBasis {
-			run = append(run, list[i])
-		} else {
-			other = append(other, list[i])
-		}
-	}
-	return run, other
-}
-
-// shown returns what the tables of two lists show: the cheapest of each list, at most so many, and the agent's own strategy.
-func shown(run, other []studies.Standing, most int) (list []studies.Standing) {
-	for _, from := range [][]studies.Standing{run, other} {
-		for i := range from {
-			if i < most || from[i].Own {
-				list = append(list, from[i])
-			}
-		}
-	}
-	return list
-}
-
 // hiddenText counts what the short form leaves out.
 func hiddenText(r *studies.Ranking, most int) string {
 	first := &r.Windows[0]
-	run, other := splitByBasis(first.Standings)
-	more := len(first.Standings) - len(shown(run, other, most))
+	run, other := studies.ByBasis(first.Standings)
+	more := len(first.Standings) - len(studies.Foremost(run, other, most))
 	var list []string
 	for _, x := range []struct {
 		n    int
@@ -135,6 +106,9 @@ func rankingKey(r *studies.Ranking) string {
 		text += "; kinds and servers are at a window of " + r.Windows[len(r.Windows)-1].Name
 	}
 	groups, names := slices.Concat(r.Kinds, r.Servers), ""
+	if len(r.Assumed) > 0 && r.Assumed[0].Ordered() {
+		groups = append(groups, r.Assumed...)
+	}
 	for i, v := range groups {
 		if v.About == "" {
 			continue
@@ -144,6 +118,9 @@ func rankingKey(r *studies.Ranking) string {
 			continue
 		}
 		text, names = text+"; "+names+": "+v.About, ""
+	}
+	if len(r.Assumed) == 0 && r.Windows[0].Ordered() {
+		text += "; --sensitivity: the strategies in front again, under other assumptions"
 	}
 	return text + "."
 }
@@ -277,49 +254,16 @@ func rankingTable(title string, v *studies.View, list []studies.Standing, most i
 	return t
 }
 
-// rankingGroups has the cost against the agent's own strategy and the place at the other window, by kind of session and
-// by server. Views without an order are left out.
-func rankingGroups(views []studies.View, list []studies.Standing) *document.Table {
-	views = slices.DeleteFunc(slices.Clone(views), func(v studies.View) bool { return !v.Ordered() })
-	t := &document.Table{Title: "At another window, by kind of session and by server: cost against the agent's own strategy, and place", Fitted: true,
-		Columns: []document.Column{{Title: "STRATEGY"}}}
-	acting := []any{"acting sessions"}
-	for i := range views {
-		t.Columns, acting = append(t.Columns, document.Column{Title: strings.ToUpper(views[i].Name), Right: true}), append(acting, views[i].Acting)
-	}
-	if len(views) == 0 {
-		return t
-	}
-	for i := range list {
-		row := []any{list[i].Strategy}
-		for k := range views {
-			text := any(nil)
-			if s := views[k].Of(list[i].Strategy); s != nil {
-				share := document.Signed(math.Round(100*s.VsOwn), func(v float64) string { return fmt.Sprintf("%.0f %%", v) })
-				text = cmp.Or(share, "±0 %") + " (" + placed(s.Place) + ")"
-			}
-			row = append(row, text)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	if len(t.Rows) > 0 {
-		t.Rows = slices.Insert(t.Rows, 0, acting)
-	}
-	return t
-}
-
-// rankingData has a row for every standing of every view.
+// rankingData has a row for every standing of every view. A column without a name is for people alone.
 func rankingData(r *studies.Ranking) *document.Table {
 	var rows []ranked
-	for _, v := range slices.Concat(r.Windows, r.Kinds, r.Servers) {
+	for _, v := range slices.Concat(r.Windows, r.Kinds, r.Servers, r.Assumed) {
 		for i, list := range [][]studies.Standing{v.Standings, v.Idealised} {
 			for k := range list {
 				rows = append(rows, ranked{&list[k], &v, i == 1})
 			}
 		}
 	}
-	return document.TableOf(rankingColumns(), rows)
+	named := slices.DeleteFunc(rankingColumns(), func(c document.ColumnOf[ranked]) bool { return c.Name == "" })
+	return document.TableOf(named, rows)
 }
-
-// RankingCharts returns the charts of a ranking, first what strategies cost and forget.
-func RankingCharts(r *studies.Ranking) []Drawing { return TuningCharts(&studies.Tuning{Run: r.Run}) }

@@ -10,6 +10,10 @@ import (
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
+// fired is how many of the automatic compactions of Claude Code in the first set of docs/validation.md sim validate --strategy own
+// finds at the very call. TestFired measures both.
+var fired = struct{ exact, automatic int }{8, 9}
+
 // rankLimits says in two sentences what a ranking cannot say, with what is known of how far it may be off: docs/validation.md has
 // both figures.
 func rankLimits() string {
@@ -22,20 +26,29 @@ func rankLimits() string {
 	for _, t := range list {
 		pairs, mean, worst = pairs+t.Pairs, mean+float64(t.Pairs)*t.Closed[0], max(worst, t.Closed[1])
 	}
-	return text + fmt.Sprintf("What is known of the error: sim validate --strategy own finds 8 of 9 automatic compactions of Claude Code at the "+
+	return text + fmt.Sprintf("What is known of the error: sim validate --strategy own finds %d of %d automatic compactions of Claude Code at the "+
 		"very call, and in %s of real clients under one setting and another the cost was predicted to %s on average, %s at worst (docs/validation.md).",
-		document.Count(pairs, "pair"), document.Percent(mean/float64(pairs)), document.Percent(worst))
+		fired.exact, fired.automatic, document.Count(pairs, "pair"), document.Percent(mean/float64(pairs)), document.Percent(worst))
 }
 
-// survives says which strategies are shown to cost less than the agents' own in most of the views that have an order, and in
-// which views they are not.
-func survives(r *studies.Ranking) string {
-	views := slices.DeleteFunc(slices.Concat(r.Windows, r.Kinds, r.Servers), func(v studies.View) bool { return !v.Ordered() })
-	if len(views) == 0 {
-		return ""
+// survival is which strategies are shown to cost less than the agents' own in the most views that have an order.
+type survival struct {
+	names []string
+	held  int      // views in which each of names is
+	lacks []string // views in which none of names is
+	views int
+}
+
+// survivors looks through all views of a ranking, those under other assumptions among them.
+func survivors(r *studies.Ranking) (out survival) {
+	views := slices.Concat(r.Windows, r.Kinds, r.Servers)
+	if len(r.Assumed) > 0 {
+		views = append(views, r.Assumed[1:]...) // the first is the first window's, of fewer strategies
 	}
-	var names, lacks []string
-	most := 0
+	views = slices.DeleteFunc(views, func(v studies.View) bool { return !v.Ordered() })
+	if out.views = len(views); out.views == 0 {
+		return out
+	}
 	for i := range views[0].Standings {
 		name := views[0].Standings[i].Strategy
 		var not []string
@@ -45,24 +58,33 @@ func survives(r *studies.Ranking) string {
 			}
 		}
 		switch held := len(views) - len(not); {
-		case held == 0 || held < most:
-		case held > most:
-			most, names, lacks = held, []string{name}, not
+		case held == 0 || held < out.held:
+		case held > out.held:
+			out.held, out.names, out.lacks = held, []string{name}, not
 		default:
-			names = append(names, name)
-			lacks = slices.DeleteFunc(lacks, func(view string) bool { return !slices.Contains(not, view) })
+			out.names = append(out.names, name)
+			out.lacks = slices.DeleteFunc(out.lacks, func(view string) bool { return !slices.Contains(not, view) })
 		}
 	}
-	if most == 0 {
+	return out
+}
+
+// text is the headline of a ranking, "" where no view has an order.
+func (s survival) text() string {
+	switch {
+	case s.views == 0:
+		return ""
+	case s.held == 0:
 		return "What survives: no strategy is shown to cost less than the agents' own in any view."
 	}
+	names := s.names
 	if n := len(names); n > mostNamed {
 		names = append(names[:mostNamed:mostNamed], fmt.Sprintf("%d more", n-mostNamed))
 	}
 	text := fmt.Sprintf("What survives: %s cost less than the agents' own strategy in %d of %s below; no other strategy is shown to in as many.",
-		strings.Join(names, ", "), most, document.Count(len(views), "view"))
-	if len(lacks) > 0 {
-		text += " No strategy named here is shown to cost less in: " + strings.Join(lacks, ", ") + "."
+		strings.Join(names, ", "), s.held, document.Count(s.views, "view"))
+	if len(s.lacks) > 0 {
+		text += " No strategy named here is shown to cost less in: " + strings.Join(s.lacks, ", ") + "."
 	}
 	return text
 }

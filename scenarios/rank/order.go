@@ -89,8 +89,16 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 			list = append(list, x)
 		}
 	}
-	acting := actingIn(list)
-	v.Acting = len(acting)
+	acting := r.alone
+	if acting == nil {
+		acting = actingIn(list)
+	}
+	r.acting = acting
+	for session := range acting {
+		if compared[session] {
+			v.Acting++
+		}
+	}
 	for _, x := range list {
 		idles := func(row *results.Row) bool { return !acting[row.Session] }
 		x.rows, x.cut = slices.DeleteFunc(x.rows, idles), slices.DeleteFunc(x.cut, idles)
@@ -170,15 +178,15 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 	sure := make([]stats.Estimate, len(list))
 	if ordered {
 		sure = r.againstOwn(list, all[at], off.Noise)
-		places[0] = placesBy(list, costFigure, stats.Lower, off.Noise)
+		places[0] = placesBy(list, costFigure, stats.Lower, off.Noise, r.among)
 		places[1] = placesBy(list, func(rows []*results.Row) (f stats.Figure) {
 			for _, row := range rows {
 				part, base := recall.Parts(row)
 				f.Part, f.Base = append(f.Part, part), append(f.Base, base)
 			}
 			return f
-		}, stats.Higher, nil)
-		places[2] = placesBy(list, waitFigure, stats.Lower, nil)
+		}, stats.Higher, nil, r.among)
+		places[2] = placesBy(list, waitFigure, stats.Lower, nil, r.among)
 	}
 	for i, x := range list {
 		own, base := &all[at].total, all[at].total.CostUSD()

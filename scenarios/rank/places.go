@@ -33,7 +33,7 @@ func (r *ranker) againstOwn(list []*ranked, own *ranked, noise func(now, was []f
 			pairs[i].Units = units(rows)
 		}
 	}
-	out := stats.Estimator{Student: true}.Judged(pairs)
+	out := stats.Estimator{Student: true, Among: r.among - 1}.Judged(pairs)
 	for i := range out {
 		if noise != nil {
 			out[i] = out[i].Blurred(noise(pairs[i].Other.Part, pairs[i].Base.Part))
@@ -58,9 +58,9 @@ func waitFigure(rows []*results.Row) (f stats.Figure) {
 }
 
 // placesBy returns the place of each cell by a figure of its rows, session by session: all pairs are judged together,
-// each on the sessions of both. noise is the error of the figures on top of the sampling error; nil for none.
+// each on the sessions of both, among those of so many cells. noise is the error of the figures on top of the sampling error; nil for none.
 func placesBy(
-	list []*ranked, figure func([]*results.Row) stats.Figure, better stats.Verdict, noise func(now, was []float64) float64,
+	list []*ranked, figure func([]*results.Row) stats.Figure, better stats.Verdict, noise func(now, was []float64) float64, among int,
 ) []studies.Place {
 	places := make([]studies.Place, len(list))
 	sides := make([]stats.Figure, len(list))
@@ -81,7 +81,7 @@ func placesBy(
 	if len(pairs) == 0 {
 		return places
 	}
-	estimates := stats.Estimator{Student: true, Verdicts: true}.Judged(pairs)
+	estimates := stats.Estimator{Student: true, Verdicts: true, Among: among * (among - 1) / 2}.Judged(pairs)
 	at := 0
 	for i := range list {
 		for j := range list[:i] {

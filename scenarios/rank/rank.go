@@ -48,15 +48,27 @@ type ranker struct {
 	sessions []*traces.Session
 	kinds    []map[string]bool    // for each of rankKinds, by session
 	bounds   map[string]reachable // by session; nil where none was sought
-	runs     int                  // of all strategies, begun
+	acting   map[string]bool      // sessions in which a strategy acts, of the latest view
+	alone    map[string]bool      // acting of the first view while strategies are ranked by themselves; nil otherwise
+	among    int                  // strategies of the first view, from which these were picked; 0 for all
+	runs     int                  // begun
+	steps    int                  // runs that the ranking takes
 	lost     []string             // what the program fails on, and why
 	broken   error                // the first such failure, if invariants are verified
 }
 
+// Options say what a ranking has besides.
+type Options struct {
+	Assumptions bool // the strategies in front under other assumptions: nine runs of these
+}
+
 // Run orders the strategies of a scenario by what they do on the sessions of a corpus: at two windows, by kind
 // of session, and on several servers.
-func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *traces.Corpus) (*studies.Ranking, error) {
-	r := &ranker{plan: p, file: file, sessions: corpus.WithCalls()}
+func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *traces.Corpus, with Options) (*studies.Ranking, error) {
+	r := &ranker{plan: p, file: file, sessions: corpus.WithCalls(), steps: 2 + len(rankServers)}
+	if with.Assumptions {
+		r.steps += len(assumptions())
+	}
 	if len(r.sessions) == 0 {
 		return nil, traces.ErrNoCalls
 	}
@@ -69,6 +81,7 @@ func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *t
 	}
 	p.Index(ctx, corpus)
 	out := &studies.Ranking{NotRun: r.listed()}
+	var first map[string]bool // the sessions that the first view is of
 	window := fmt.Sprintf("client.window=%d", rankWindow)
 	for i, set := range [][]string{nil, {window}} {
 		run, err := r.run(ctx, corpus, p.Prices, set)
@@ -87,6 +100,9 @@ func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *t
 			return nil, fmt.Errorf("no session to rank on: %s with models without a price (--price-as bills them as another), %s that the agent's own strategy ends early",
 				document.Count(v.Unpriced, "session"), document.Whole(v.Over))
 		}
+		if i == 0 {
+			first = r.acting
+		}
 		out.Windows = append(out.Windows, v)
 		out.NotRun = append(out.NotRun, idle...)
 		if i == 0 {
@@ -104,9 +120,15 @@ func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *t
 	if out.Servers, err = r.servers(ctx, corpus, window); err != nil {
 		return nil, err
 	}
+	if with.Assumptions {
+		r.alone, r.among = first, len(out.Windows[0].Standings)
+		if out.Assumed, err = r.assume(ctx, corpus, out); err != nil {
+			return nil, err
+		}
+	}
 	out.NotRun = onlyOnce(out.NotRun)
 	keepRanked(out)
-	out.Lost, out.Limits, out.Survives = r.lost, rankLimits(), survives(out)
+	out.Lost, out.Limits, out.Survives = r.lost, rankLimits(), survivors(out).text()
 	return out, r.broken
 }
 
@@ -144,17 +166,22 @@ func including(p *scenarios.Plan, file *scenarios.File, name string) (*scenarios
 
 // run simulates the strategies under assignments.
 func (r *ranker) run(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table, set []string) (*results.Run, error) {
-	plan := *r.plan
-	var err error
-	plan.Prices = prices
-	if done := r.plan.Done; done != nil {
-		step, steps := r.runs, 2+len(rankServers)
-		plan.Done = func(n, total int) { done(step*total+n, steps*total) }
-	}
-	r.runs++
-	if plan.Design, err = r.design.With(set); err != nil {
+	design, err := r.design.With(set)
+	if err != nil {
 		return nil, err
 	}
+	return r.runDesign(ctx, corpus, prices, design)
+}
+
+// runDesign simulates the strategies of a design.
+func (r *ranker) runDesign(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table, design *scenarios.Design) (*results.Run, error) {
+	plan := *r.plan
+	plan.Prices, plan.Design = prices, design
+	if done := r.plan.Done; done != nil {
+		step := r.runs
+		plan.Done = func(n, total int) { done(step*total+n, r.steps*total) }
+	}
+	r.runs++
 	return r.simulate(ctx, &plan, corpus)
 }
 

@@ -30,10 +30,10 @@ func TestPlaces(t *testing.T) {
 	tie.rows[3].Figures[results.StorageUSD] += 0.1
 	lacking.rows = slices.Delete(lacking.rows, 4, 5) // judged on eleven sessions
 	sides := []*ranked{lacking, flat(2), tie, flat(1)}
-	if got := placesBy(sides, costFigure, stats.Lower, nil); !slices.Equal(got, []studies.Place{{First: 4, Last: 4}, {First: 2, Last: 3}, {First: 2, Last: 3}, {First: 1, Last: 1}}) {
+	if got := placesBy(sides, costFigure, stats.Lower, nil, 0); !slices.Equal(got, []studies.Place{{First: 4, Last: 4}, {First: 2, Last: 3}, {First: 2, Last: 3}, {First: 1, Last: 1}}) {
 		t.Errorf("places by cost are %v", got)
 	}
-	if got := placesBy(sides, costFigure, stats.Higher, nil); !slices.Equal(got, []studies.Place{{First: 1, Last: 1}, {First: 2, Last: 3}, {First: 2, Last: 3}, {First: 4, Last: 4}}) {
+	if got := placesBy(sides, costFigure, stats.Higher, nil, 0); !slices.Equal(got, []studies.Place{{First: 1, Last: 1}, {First: 2, Last: 3}, {First: 2, Last: 3}, {First: 4, Last: 4}}) {
 		t.Errorf("places where more is better are %v", got)
 	}
 }
@@ -139,5 +139,54 @@ func TestEndingEarlyKeepsAPlace(t *testing.T) {
 	}
 	if spread.Drawn != choose.UnitProject || !(spread.Low < spread.VsOwn && spread.VsOwn < spread.High) || spread.Basis != "run" {
 		t.Errorf("the interval is %+v", spread)
+	}
+}
+
+// The headline counts what every view shows, those under other assumptions too: the first of these is the first window's again and
+// counts once.
+func TestSurvivesAssumptions(t *testing.T) {
+	view := func(name string, cheaper ...string) studies.View {
+		v := studies.View{Name: name, Acting: 12}
+		for _, strategy := range []string{"x", "y", "own"} {
+			v.Standings = append(v.Standings, studies.Standing{Strategy: strategy, Cheaper: slices.Contains(cheaper, strategy)})
+		}
+		return v
+	}
+	r := &studies.Ranking{Windows: []studies.View{view("as recorded", "x", "y"), view("200,000", "x", "y")}}
+	if got := survivors(r).text(); !strings.HasPrefix(got, "What survives: x, y cost less than the agents' own strategy in 2 of 2 views below") {
+		t.Error(got)
+	}
+	r.Assumed = []studies.View{view("as it is", "x", "y"), view("summary ×2", "y"), view("seed 2", "y")}
+	if got := survivors(r).text(); !strings.HasPrefix(got, "What survives: y cost less than the agents' own strategy in 4 of 4 views below") {
+		t.Error(got)
+	}
+	r.Assumed[2] = view("seed 2")
+	if got := survivors(r).text(); !strings.Contains(got, "y cost less than the agents' own strategy in 3 of 4 views") || !strings.HasSuffix(got, "in: seed 2.") {
+		t.Error(got)
+	}
+}
+
+// Every assumption can be set, and is another than the default.
+func TestAssumptionsAreSettings(t *testing.T) {
+	f, err := scenarios.Parse(scenariostest.Registry(t), []byte("strategies: [none]"), "a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	as, err := f.Expand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, err := as.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range assumptions() {
+		other, err := as.With(a.set(&as.Scenario))
+		if err != nil {
+			t.Fatalf("%s: %v", a.name, err)
+		}
+		if text, err := other.Resolved(); err != nil || string(text) == string(is) || a.about == "" {
+			t.Errorf("%s changes nothing, or says nothing: %v", a.name, err)
+		}
 	}
 }

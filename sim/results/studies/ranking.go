@@ -17,6 +17,9 @@ type Ranking struct {
 	Windows []View // as recorded, then one size for all
 	Kinds   []View // of sessions, at the last window
 	Servers []View // at the last window
+	// Assumed has the strategies in front alone, at the first window: as the model has it, then with one assumption changed in
+	// each view. It is empty where no other assumptions were tried.
+	Assumed []View
 	NotRun  []NotRun
 	Lost    []string // what the program fails on, and why
 }
@@ -104,6 +107,52 @@ func (v *View) Of(strategy string) *Standing {
 		}
 	}
 	return nil
+}
+
+// Front is the number of strategies of each basis that are in front: a ranking shows them, and asks after them in particular.
+const Front = 12
+
+// basisRun is the basis of algorithms that were seen of the program itself.
+const basisRun = "run"
+
+// ByBasis parts the strategies whose programs were run, and the agent's own, from all other strategies.
+func ByBasis(list []Standing) (run, other []Standing) {
+	for i := range list {
+		if list[i].Own || list[i].Basis == basisRun {
+			run = append(run, list[i])
+		} else {
+			other = append(other, list[i])
+		}
+	}
+	return run, other
+}
+
+// Foremost returns the cheapest of two lists, at most so many of each, and the agent's own strategy.
+func Foremost(run, other []Standing, most int) (list []Standing) {
+	for _, from := range [][]Standing{run, other} {
+		for i := range from {
+			if i < most || from[i].Own {
+				list = append(list, from[i])
+			}
+		}
+	}
+	return list
+}
+
+// Over returns what is open of the place of a strategy by cost over several views: from the best that one leaves open to the
+// worst. ok is false where a view has no place for it.
+func Over(views []View, strategy string) (open Place, ok bool) {
+	for i := range views {
+		s := views[i].Of(strategy)
+		if s == nil || s.Place.First == 0 {
+			return Place{}, false
+		}
+		if i == 0 {
+			open = s.Place
+		}
+		open = Place{min(open.First, s.Place.First), max(open.Last, s.Place.Last)}
+	}
+	return open, len(views) > 0
 }
 
 // Kind is a kind of sessions that is looked at by itself.

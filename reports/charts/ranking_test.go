@@ -1,0 +1,75 @@
+package charts
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/studies"
+)
+
+// rankedView is an order of a (own), b and c, each of places from–to.
+func rankedView(name string, places ...studies.Place) studies.View {
+	v := studies.View{Name: name, About: "about " + name, Sessions: 12, Acting: 12}
+	for i, p := range places {
+		v.Standings = append(v.Standings, studies.Standing{Strategy: string(rune('a' + i)), Own: i == 0, Place: p, CostUSD: 2, Recall: 0.9})
+	}
+	return v
+}
+
+// A place over all views reaches from the best to the worst that one leaves open, and is unknown where a strategy has none.
+func TestPlacesUnderAssumptions(t *testing.T) {
+	run := &results.Run{}
+	r := &studies.Ranking{Run: run, Windows: []studies.View{rankedView("w", studies.Place{First: 1, Last: 2})}, Assumed: []studies.View{
+		rankedView("as it is", studies.Place{First: 1, Last: 2}, studies.Place{First: 1, Last: 3}, studies.Place{First: 3, Last: 3}),
+		rankedView("summary ½", studies.Place{First: 1, Last: 1}, studies.Place{First: 2, Last: 3}),
+	}}
+	table := rankingAssumed(r)
+	last := len(table.Columns) - 1
+	if len(table.Rows) != 4 || table.Columns[last].Title != "PLACE OVER ALL" || table.Rows[1][last] != "1–2" || table.Rows[2][last] != "1–3" || table.Rows[3][last] != nil {
+		t.Errorf("%+v", table)
+	}
+	c, err := placesChart(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boxes := c.Panels[0].Series
+	if all := boxes[0]; len(all.X) != 2 || all.X[1] != 0.6 || all.X2[1] != 3.4 || len(boxes[1].X) != 3 || len(boxes[2].X) != 5 {
+		t.Errorf("%+v", boxes)
+	}
+	if text := strings.Join(c.Facts, "\n"); !strings.HasSuffix(text, "assumptions: summary ½") {
+		t.Error(text)
+	}
+	for _, c := range rankingData(r).Columns {
+		if c.Name == "" {
+			t.Errorf("a column of the rows has no name: %+v", c)
+		}
+	}
+	if r.Assumed = nil; len(rankingAssumed(r).Rows) > 0 {
+		t.Error("a table of no assumptions")
+	}
+	if _, err := placesChart(r); err == nil || !strings.Contains(err.Error(), "sim rank --sensitivity") {
+		t.Error(err)
+	}
+}
+
+// A strategy that ends one of twelve sessions early has a point in the chart of cost against recall, marked: at 0.5 of the $2 of
+// the agent's own strategy.
+func TestEndingEarlyIsDrawn(t *testing.T) {
+	v := rankedView("w", studies.Place{First: 2, Last: 2}, studies.Place{First: 1, Last: 1}, studies.Place{First: 3, Last: 3})
+	v.Standings[1].Ends, v.Standings[1].Lacks, v.Standings[1].VsOwn = 1, 1, -0.5
+	points := endedPoints(&studies.Ranking{Windows: []studies.View{v}})
+	if len(points) != 1 || points[0].usd != 1 || points[0].recall != 0.9 || points[0].cell.Sessions != 11 {
+		t.Fatalf("%+v", points)
+	}
+	points = append(points, frontPoint{cell: &results.Cell{Cell: "x", Strategy: "x"}, usd: 3, recall: 0.95})
+	d := frontDrawing(&results.Run{}, points...)
+	if d == nil {
+		t.Fatal("nothing is drawn")
+	}
+	var b bytes.Buffer
+	if err := d.In(Form{}).Draw(&b, "svg"); err != nil || !strings.Contains(b.String(), "b †") || !strings.Contains(b.String(), "ends sessions early") {
+		t.Errorf("%v: %.400s", err, b.String())
+	}
+}
