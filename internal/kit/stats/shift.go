@@ -44,7 +44,11 @@ func (s *Series) Shift(chance float64) (Shift, bool) {
 	for i := range order {
 		order[i], weights[i] = i, 1
 	}
-	at, most := s.best(order, weights, -1)
+	all, ok := s.sum(weights) // in every order
+	if !ok {
+		return Shift{}, false
+	}
+	at, most := s.largest(order, weights, -1, all, math.Inf(1))
 	if at < 0 || most == 0 {
 		return Shift{}, false
 	}
@@ -53,7 +57,7 @@ func (s *Series) Shift(chance float64) (Shift, bool) {
 	shuffles := max(leastShuffles, int(math.Ceil(2/chance)))
 	for tried < shuffles && alike < enoughAlike {
 		draw.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
-		if _, m := s.best(order, weights, -1); m > most*(1-same) {
+		if _, m := s.largest(order, weights, -1, all, most*(1-same)); m > most*(1-same) {
 			alike++
 		}
 		tried++
@@ -83,8 +87,10 @@ func (s *Series) interval(at int, draw *rand.Rand) (low, high int) {
 				weights[at+draw.IntN(n-at)]++
 			}
 		}
-		if place, _ := s.best(order, weights, at); place >= 0 {
-			places = append(places, place)
+		if all, ok := s.sum(weights); ok {
+			if place, _ := s.largest(order, weights, at, all, math.Inf(1)); place >= 0 {
+				places = append(places, place)
+			}
 		}
 	}
 	if len(places) == 0 {
@@ -95,25 +101,32 @@ func (s *Series) interval(at int, draw *rand.Rand) (low, high int) {
 	return min(at, places[tail]), max(at, places[len(places)-1-tail])
 }
 
-// best returns the place of the largest change of the units in an order, each counted as often as its weight, and how large it is; -1 for
-// none. Among places with equal changes, as on both sides of a unit without weight, it prefers the known place.
-func (s *Series) best(order, weights []int, known int) (at int, most float64) {
-	var over, under float64
+// sums are what does not depend on the order of units.
+type sums struct{ under, mean, spread float64 }
+
+// sum returns the sums of units, each counted as often as its weight; false where no place can have a change.
+func (s *Series) sum(weights []int) (all sums, ok bool) {
+	var over float64
 	for i, w := range weights {
 		over += float64(w) * s.Over[i]
-		under += float64(w) * s.Under[i]
+		all.under += float64(w) * s.Under[i]
 	}
-	if under == 0 {
-		return -1, 0
+	if all.under == 0 {
+		return all, false
 	}
-	mean, spread := over/under, 0.0
+	all.mean = over / all.under
 	for i, w := range weights {
-		d := s.Over[i] - mean*s.Under[i]
-		spread += float64(w) * d * d
+		d := s.Over[i] - all.mean*s.Under[i]
+		all.spread += float64(w) * d * d
 	}
-	if spread == 0 {
-		return -1, 0
-	}
+	return all, all.spread != 0
+}
+
+// largest returns the place of the largest change of the units in an order, each counted as often as its weight, and how large it is; -1
+// for none. Among places with equal changes, as on both sides of a unit without weight, it prefers the known place. It stops at
+// a change that is larger than enough.
+func (s *Series) largest(order, weights []int, known int, all sums, enough float64) (at int, most float64) {
+	under, mean, spread := all.under, all.mean, all.spread
 	at = -1
 	var sum, so float64
 	next := 0
@@ -124,7 +137,9 @@ func (s *Series) best(order, weights []int, known int) (at int, most float64) {
 		if next < len(s.Starts) && s.Starts[next] == i && i >= leastSide && len(order)-i >= leastSide {
 			if share := so / under; share > 0 && share < 1 {
 				if size := sum * sum / (spread * share * (1 - share)); size > most*(1+same) || i == known && size > most*(1-same) {
-					at, most = i, size
+					if at, most = i, size; most > enough {
+						return at, most
+					}
 				}
 			}
 		}
