@@ -36,6 +36,7 @@ type survival struct {
 	names []string
 	held  int      // views in which each of names is
 	lacks []string // views in which none of names is
+	shows []string // the rest of the views
 	views int
 }
 
@@ -66,6 +67,11 @@ func survivors(r *studies.Ranking) (out survival) {
 			out.lacks = slices.DeleteFunc(out.lacks, func(view string) bool { return !slices.Contains(not, view) })
 		}
 	}
+	for i := range views {
+		if !slices.Contains(out.lacks, views[i].Name) {
+			out.shows = append(out.shows, views[i].Name)
+		}
+	}
 	return out
 }
 
@@ -83,7 +89,10 @@ func (s survival) text() string {
 	}
 	text := fmt.Sprintf("What survives: %s cost less than the agents' own strategy in %d of %s below; no other strategy is shown to in as many.",
 		strings.Join(names, ", "), s.held, document.Count(s.views, "view"))
-	if len(s.lacks) > 0 {
+	switch {
+	case len(s.lacks) > len(s.shows):
+		text += " Only these views show it: " + strings.Join(s.shows, ", ") + "."
+	case len(s.lacks) > 0:
 		text += " No strategy named here is shown to cost less in: " + strings.Join(s.lacks, ", ") + "."
 	}
 	return text

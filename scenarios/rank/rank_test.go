@@ -161,7 +161,12 @@ func TestSurvivesAssumptions(t *testing.T) {
 		t.Error(got)
 	}
 	r.Assumed[2] = view("seed 2")
-	if got := survivors(r).text(); !strings.Contains(got, "y cost less than the agents' own strategy in 3 of 4 views") || !strings.HasSuffix(got, "in: seed 2.") {
+	r.Windows[1] = view("200,000")
+	if got := survivors(r).text(); !strings.Contains(got, "y cost less than the agents' own strategy in 2 of 4 views") || !strings.HasSuffix(got, "is shown to cost less in: 200,000, seed 2.") {
+		t.Error(got)
+	}
+	r.Windows[0] = view("as recorded")
+	if got := survivors(r).text(); !strings.HasSuffix(got, "Only these views show it: summary ×2.") {
 		t.Error(got)
 	}
 }
