@@ -366,6 +366,8 @@ func survivalChart(r *validate.Report) (*document.Chart, error) {
 			name += ", an hour"
 		case c.Provider == "anthropic": // automatic caches are asked for no lifetime
 			name += ", five minutes"
+		case c.Model != "":
+			name = c.Model + ", since the request"
 		}
 		line := document.Series{Name: name, Mark: document.MarkLine, Style: document.Style{Color: colors[i%len(colors)], Width: 1.4}}
 		for _, at := range c.Points {

@@ -148,7 +148,8 @@ func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
 const retentionGain = 3
 
 // fitRetention returns the gap, seconds, that best separates calls that still
-// read more than the first call of their thread from those that do not.
+// read more than the first call of their thread from those that do not. It counts from
+// the start of the request before where the model's cache does.
 func fitRetention(sessions []*traces.Session, known float64, of func(agent, model, version string) bool) profile.Estimate {
 	var gaps []gapSeen
 	for _, s := range sessions {
@@ -157,6 +158,9 @@ func fitRetention(sessions []*traces.Session, known float64, of func(agent, mode
 			for r := 1; r < len(t.Rounds); r++ {
 				rd := &t.Rounds[r]
 				wait := float64(rd.Wait) / 1e9
+				if servers.Recorded(s.Models[rd.Model]).FromStart {
+					wait += float64(t.Rounds[r-1].Stream) / 1e9
+				}
 				if wait >= known/10 && rd.Model == t.Rounds[r-1].Model && of(s.Agent, s.Models[rd.Model], s.Version()) {
 					gaps = append(gaps, gapSeen{wait, rd.Usage.Read > t.Rounds[0].Usage.Read+profile.LeastPrefix})
 				}

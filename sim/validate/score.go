@@ -329,8 +329,11 @@ var ages = [...]float64{10, 60, 120, 240, 300, 360, 600, 1800, 3500, 3700, 14_40
 type Survival struct {
 	Provider string
 	TTL      prompt.TTL // what the client asked for; an automatic cache has none
-	Points   []SurvivalPoint
-	Calls    int
+	// Model has a cache that counts ages from the start of the request before, whoever calls; "" for all models whose ages count
+	// from the end of the last response.
+	Model  string
+	Points []SurvivalPoint
+	Calls  int
 }
 
 // SurvivalPoint is the share of calls, of those after a pause, that read nine tenths or more of what the call before had left.
@@ -346,6 +349,7 @@ const leastSurvival = 5
 type survivalKey struct {
 	provider string
 	ttl      prompt.TTL
+	model    string
 }
 
 // ageBin counts the calls of an age.
@@ -371,14 +375,16 @@ func (r *Report) Survival() []Survival {
 		if !c.aged() {
 			continue
 		}
-		k := survivalKey{cmp.Or(promptcache.ProviderOf(c.Model), "another provider"), 0}
+		k, age := survivalKey{provider: cmp.Or(promptcache.ProviderOf(c.Model), "another provider")}, float64(c.Gap)/1e9
 		if c.TierKnown {
 			k.ttl = c.TTL
+		}
+		if servers.Recorded(c.Model).FromStart {
+			k.model, age = c.Model, float64(c.Since)/1e9
 		}
 		if bins[k] == nil {
 			bins[k] = &[len(ages)]ageBin{}
 		}
-		age := float64(c.Gap) / 1e9
 		at, _ := slices.BinarySearch(ages[:], age)
 		b := &bins[k][at]
 		if b.n++; float64(c.Actual.Read) >= collapseShare*float64(c.Left) {
@@ -388,7 +394,7 @@ func (r *Report) Survival() []Survival {
 	}
 	var list []Survival
 	for k, of := range bins {
-		s := Survival{Provider: k.provider, TTL: k.ttl}
+		s := Survival{Provider: k.provider, TTL: k.ttl, Model: k.model}
 		for _, b := range of {
 			if b.n >= leastSurvival {
 				s.Points = append(s.Points, SurvivalPoint{Seconds: math.Exp(b.logs / float64(b.n)), Estimate: profile.Share(b.read, b.n)})
@@ -400,7 +406,7 @@ func (r *Report) Survival() []Survival {
 		}
 	}
 	slices.SortFunc(list, func(a, b Survival) int {
-		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.TTL, b.TTL))
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.TTL, b.TTL), cmp.Compare(a.Model, b.Model))
 	})
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // By hand: of six calls 20 s after the last response five read what was left, of five after 20 minutes none. A call behind a
@@ -29,5 +30,42 @@ func TestSurvival(t *testing.T) {
 		if p := got[0].Points[i]; p.Value != want.share || p.Seconds < want.seconds*0.999 || p.Seconds > want.seconds*1.001 || p.Low > p.Value || p.High < p.Value {
 			t.Errorf("point %d: %+v, want %v", i, p, want)
 		}
+	}
+}
+
+// The cache of gpt-5.6-luna counts from the start of the request before, whoever calls: six calls 20 s after responses that took 100 s are
+// two minutes old, in a curve of their own.
+func TestSurvivalFromTheStart(t *testing.T) {
+	var calls []Call
+	for _, model := range []string{"gpt-5.6-luna", "gpt-5.6-sol"} {
+		for i := range 12 {
+			age := time.Duration(1+i%2*19) * time.Second
+			calls = append(calls, Call{Agent: []string{"codex", "pi"}[i%2], Model: model, Class: ClassPrompt, Gap: int64(age), Since: 6 * int64(age),
+				Left: 1000, Actual: prompt.Usage{Read: 1000}})
+		}
+	}
+	got := (&Report{sessions: [][]Call{calls}}).Survival()
+	if len(got) != 2 || got[0].Model != "" || got[1].Model != "gpt-5.6-luna" || len(got[1].Points) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	for i, want := range []float64{20, 120} {
+		if at := got[i].Points[1].Seconds; at < want*0.999 || at > want*1.001 {
+			t.Errorf("%q: the older calls are %.0f s old, want %.0f", got[i].Model, at, want)
+		}
+	}
+}
+
+// Of calls 20 s after the last response those are lost whose response took 300 s: the lifetime of three minutes counts from its start, and
+// no other explains more.
+func TestRetentionFromTheStart(t *testing.T) {
+	th := traces.Thread{Rounds: []traces.Round{{}}}
+	for i := range 8 {
+		before := &th.Rounds[i]
+		before.Stream = int64(10+290*(i%2)) * int64(time.Second)
+		th.Rounds = append(th.Rounds, traces.Round{Wait: int64(20+i%2) * int64(time.Second), Usage: prompt.Usage{Read: 9000 * int64(1-i%2)}})
+	}
+	s := &traces.Session{Models: []string{"gpt-5.6-luna"}, Threads: []traces.Thread{th}}
+	if e := fitRetention([]*traces.Session{s}, 180, func(string, string, string) bool { return true }); e.Value != 180 || e.N != 8 {
+		t.Errorf("%+v, want 180 s of 8 calls", e)
 	}
 }
