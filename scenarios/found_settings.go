@@ -27,6 +27,12 @@ func settingsOf(registry *strategies.Registry, s *traces.Session, prices sim.Pri
 	return sim.SettingsOf(s, tr, &limits)
 }
 
+// Followed returns the settings of its own that a session's client followed, as the compactions of the recording show, such as
+// CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50, 90,000 tokens; "" for its defaults.
+func (p *Plan) Followed(s *traces.Session) string {
+	return namesOf(settingsOf(p.Registry, s, p.Prices).List)
+}
+
 // foundSettings returns remarks on cells that simulate sessions under settings that their recordings show.
 func foundSettings(d *Design, sessions []*traces.Session, found map[string]sim.Settings, run *results.Run) []results.Note {
 	byID := map[string]*traces.Session{}
@@ -40,7 +46,7 @@ func foundSettings(d *Design, sessions []*traces.Session, found map[string]sim.S
 		if at < 0 || c.Scenario.Client.Window > 0 || c.Scenario.Client.Env.AutoCompactWindow != "" {
 			continue
 		}
-		counts, example, unfit := map[string]int{}, "", 0
+		counts, texts, often, unfit := map[string]int{}, map[string]string{}, "", 0
 		for _, row := range run.Cells[at].Rows.All() {
 			s := byID[row.Session]
 			if s == nil || c.Strategy.For(s.Agent, s.Version(), s.Variant).OwnTrigger() == nil {
@@ -51,10 +57,13 @@ func foundSettings(d *Design, sessions []*traces.Session, found map[string]sim.S
 				unfit++
 			}
 			if len(set.List) > 0 {
-				text := settingsText(set.List)
-				counts[text]++
-				if example == "" || counts[text] > counts[example] || counts[text] == counts[example] && text < example {
-					example = text
+				names, text := namesOf(set.List), settingsText(set.List)
+				counts[names]++
+				if texts[names] == "" || text < texts[names] {
+					texts[names] = text
+				}
+				if often == "" || counts[names] > counts[often] || counts[names] == counts[often] && names < often {
+					often = names
 				}
 			}
 		}
@@ -65,16 +74,25 @@ func foundSettings(d *Design, sessions []*traces.Session, found map[string]sim.S
 		if n > 0 {
 			most := ""
 			if len(counts) > 1 {
-				most = fmt.Sprintf(", most often (%d)", counts[example])
+				most = fmt.Sprintf(", most often (%d)", counts[often])
 			}
 			notes = append(notes, results.Note{Cell: c.Name, Text: fmt.Sprintf("%s under a setting that the recording shows%s: %s; the preset of the client's version has its default",
-				document.Count(n, "session"), most, example)})
+				document.Count(n, "session"), most, texts[often])})
 		}
 		if unfit > 0 {
 			notes = append(notes, results.Note{Cell: c.Name, Text: fmt.Sprintf("%s under the client's default: its compactions fit no setting", document.Count(unfit, "session"))})
 		}
 	}
 	return notes
+}
+
+// namesOf names the settings that held, in order of time.
+func namesOf(list []sim.Setting) string {
+	var names []string
+	for i := range list {
+		names = append(names, list[i].String())
+	}
+	return strings.Join(names, ", then ")
 }
 
 // settingsText says which settings held, and between which sizes their thresholds lie.

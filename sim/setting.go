@@ -238,6 +238,9 @@ func Compacted(s *traces.Session) string {
 func (s *replay) findSettings(l *Loop) {
 	s.found.Settings = Settings{}
 	tr := s.strategy.OwnTrigger()
+	if kin := l.turn.Kin; tr == nil && kin != nil {
+		tr = kin.OwnTrigger()
+	}
 	if tr == nil || l.config.Window > 0 || s.heads.Assembly.Variables.SetsAutoWindow() || len(s.book.Models.List) == 0 {
 		return
 	}

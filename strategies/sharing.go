@@ -104,6 +104,17 @@ func (k *Kin) Stand(alike []int) {
 	k.forget()
 }
 
+// OwnTrigger returns the trigger of the first strategy that has one of its own, as Strategy.OwnTrigger does: the strategy that runs may
+// give a threshold, and the others of its kind take what the recording shows.
+func (k *Kin) OwnTrigger() *Trigger {
+	for _, s := range k.All {
+		if tr := s.OwnTrigger(); tr != nil {
+			return tr
+		}
+	}
+	return nil
+}
+
 // agree reports whether no strategy can answer differently.
 func (k *Kin) agree() bool { return len(k.Alike) == 1 || k.same }
 

@@ -44,8 +44,12 @@ type AgentAdvice struct {
 	Bare int `json:"calls_without_input,omitempty"`
 	// Single counts the sessions among Sessions with one call, Textless the sessions without texts, of
 	// which it is not known what their agent would fetch again.
-	Single     int     `json:"sessions_with_one_call,omitempty"`
-	Textless   int     `json:"sessions_without_texts,omitempty"`
+	Single   int `json:"sessions_with_one_call,omitempty"`
+	Textless int `json:"sessions_without_texts,omitempty"`
+	// Followed counts the sessions whose compactions show a setting of their client's own, and Follow is the setting of most
+	// of them, such as CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50, 90,000 tokens: the client without a change keeps it.
+	Followed   int     `json:"sessions_under_a_setting,omitempty"`
+	Follow     string  `json:"setting_followed,omitempty"`
 	Calls      int     `json:"calls"`
 	Unpriced   int     `json:"unpriced_calls,omitempty"` // calls of a model without a price, which cost nothing
 	PaidUSD    float64 `json:"paid_usd"`
@@ -211,7 +215,7 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *traces.Agent, sessions
 		return nil, err
 	}
 	one.Use.AsIs = one.Use.tokens(taken)
-	tools := map[string]bool{}
+	tools, follow := map[string]bool{}, map[string]int{}
 	for i := range rows {
 		whole, err := sessions[i].Load()
 		if err != nil {
@@ -221,6 +225,12 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *traces.Agent, sessions
 			tools[name] = true
 		}
 		one.Bare += bare(whole)
+		if set := p.Followed(whole); set != "" {
+			one.Followed++
+			if follow[set]++; follow[set] > follow[one.Follow] || follow[set] == follow[one.Follow] && set < one.Follow {
+				one.Follow = set
+			}
+		}
 		if rows[i].Loop == results.LoopOpen && sessions[i].NumCalls() > 1 { // one call needs nothing again
 			one.Textless++
 		}

@@ -60,7 +60,7 @@ func (x *AgentAdvice) priceless() bool { return x.Unpriced > 0 && x.PaidUSD == 0
 // known reports whether what was paid is known.
 func (x *AgentAdvice) known() bool { return x.Sessions > 0 && !x.priceless() }
 
-// lacks says in a line each what the sessions do not have, and what that takes from the figures.
+// lacks says in a line each what the sessions do not have, or have of their own, and what that does to the figures.
 func (x *AgentAdvice) lacks() (lines []string) {
 	if x.Uncounted > 0 && x.Sessions > 0 {
 		text := document.Count(x.Uncounted, "more session") + " without counts of input: left out, "
@@ -78,6 +78,10 @@ func (x *AgentAdvice) lacks() (lines []string) {
 	if x.Textless > 0 {
 		lines = append(lines, fmt.Sprintf("%d of %s without texts: what their agent would fetch again is not known, and not in SIMULATED.",
 			x.Textless, document.Count(x.Sessions, "session")))
+	}
+	if x.Followed > 0 {
+		lines = append(lines, fmt.Sprintf("%d of %s under a setting that their compactions show, most often %s: SIMULATED keeps it, and a threshold or a window advised here takes its place.",
+			x.Followed, document.Count(x.Sessions, "session"), x.Follow))
 	}
 	if x.Single > 0 && len(x.Changes) > 0 {
 		lines = append(lines, fmt.Sprintf("%d of %s with one call: what later calls send and read is none of theirs.",
