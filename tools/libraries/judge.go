@@ -14,13 +14,14 @@ import (
 	"strings"
 )
 
-// Bounds of agreement. Requests, until one is refused for good, and those that change history: two or 5 %; the largest prompt: 2 %; cost: 5 %. The orders of real and of simulated
+// Bounds of agreement. Requests, until one is refused for good, and those that change history: two or 5 %; the largest prompt: 2 %; cost: 5 %; the simulated bill of the log: 3 %. The orders of real and of simulated
 // costs: Kendall's tau.
 const (
 	fewEdits   = 2
 	edits      = 0.05
 	peak       = 0.02
 	price      = 0.05
+	unbilled   = 0.03
 	leastOrder = 0.95
 )
 
@@ -33,6 +34,8 @@ type outcome struct {
 	Date    string   `json:"date"`            // of the run
 	Fault   string   `json:"fault,omitempty"` // why there are no figures
 	Did     *figures `json:"did,omitempty"`
+	// Recorded is what the simulator bills for a log of what the library sent, as a share of what the log says was billed.
+	Recorded float64 `json:"recorded,omitempty"`
 }
 
 // outcomesName is the file with what libraries did when they last ran.
@@ -106,6 +109,9 @@ func (s *simulator) compare(ctx context.Context, l *library, kept []*outcome) (l
 					return nil, err
 				}
 				n.differs = differs(n.real.Did, n.sim)
+				if d := n.real.Recorded - 1; n.real.Recorded != 0 && math.Abs(d) > unbilled {
+					n.differs = append(n.differs, fmt.Sprintf("its log is billed %+.1f %%", 100*d))
+				}
 			}
 			list = append(list, n)
 		}

@@ -28,7 +28,7 @@ var libraries = []*library{
 	{name: "adk", packages: []string{"google-adk==2.13.0"}, presets: []string{"adk"}},
 	{name: "strands", packages: []string{"strands-agents==1.62.0"}, presets: []string{"strands/window", "strands/summary"}},
 	{name: "autogen", packages: []string{"autogen-agentchat==0.7.5"}, presets: []string{"autogen/buffered", "autogen/token-limit"}},
-	{name: "agno", packages: []string{"agno==3.1.10", "sqlalchemy==2.1.9", "openai==3.57.0"}, presets: []string{"agno"}},
+	{name: "agno", packages: []string{"agno==3.1.10", "sqlalchemy==2.1.9", "greenlet==3.5.6", "openai==3.57.0"}, presets: []string{"agno", "agno/default"}},
 	{name: "llama-index", packages: []string{"llama-index-core==0.14.25"}, presets: []string{"llama-index"}},
 	{name: "smolagents", packages: []string{"smolagents==1.26.0"}, presets: []string{"smolagents"}},
 	{name: "openhands", packages: []string{"openhands-sdk==1.58.2"}, presets: []string{"openhands", "openhands/class"}},

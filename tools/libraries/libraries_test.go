@@ -1,8 +1,11 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -113,6 +116,52 @@ func TestSimulate(t *testing.T) {
 	}
 	if first := (100_000 + 14_999) / 15_000; len(cleared.Edits) == 0 || cleared.Edits[0] != first+1 || cleared.Before-cleared.Stays != 60_000 {
 		t.Errorf("clear-tools: %+v, want the first edit at request %d", cleared, first+1)
+	}
+}
+
+// Of a log, requests read what ended with a marker, the head too: 10 tokens and 100 for each message. A call of the library's own reads nothing.
+func TestMarked(t *testing.T) {
+	side, other, c := said("aB"), said("a"), marked{}
+	side.side, other.head = true, "another"
+	for i, tc := range []struct {
+		r          *request
+		size, read int
+	}{{said("a"), 110, 0}, {said("aBc"), 310, 110}, {side, 210, 0}, {said("asc"), 310, 110}, {said("xBc"), 310, 10}, {other, 110, 0}} {
+		if size, read := c.serve(tc.r); size != tc.size || read != tc.read {
+			t.Errorf("request %d: %d tokens, %d read; want %d, %d", i, size, read, tc.size, tc.read)
+		}
+	}
+}
+
+// The log of a conversation whose second half begins with a summary, which a call made, is billed as the log has it.
+func TestLogIsBilled(t *testing.T) {
+	say := func(role, text string) item {
+		key, err := json.Marshal(map[string]string{"role": role, "text": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return item{string(key), tokens(text), role == "assistant"}
+	}
+	var list []*request
+	items := []item{say("user", fill(3000, "prompt"))}
+	for i := range 8 {
+		list = append(list, &request{system: fill(2000, "system"), head: "main", size: headTokens, items: items[:len(items):len(items)], output: 50})
+		items = append(items, say("assistant", fill(50, fmt.Sprint("answer ", i))), say("user", fill(4000, fmt.Sprint("more ", i))))
+		if i == 4 {
+			list = append(list, &request{side: true, items: []item{say("user", fill(20_000, "all"))}, output: summarySize})
+			items = append([]item{say("user", fill(summarySize, "summary"))}, items[len(items)-2:]...)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "log.jsonl")
+	if err := writeLog(file, list); err != nil {
+		t.Fatal(err)
+	}
+	share, err := recorded(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(share-1) > 0.03 {
+		t.Errorf("of the bill %.1f %% are simulated", 100*share)
 	}
 }
 

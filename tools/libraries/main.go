@@ -37,6 +37,7 @@ func start(ctx context.Context) error {
 		env    = flag.String("env", filepath.Join(os.TempDir(), "sim-libraries"), "`folder` for their environments, which stay for the next run")
 		logs   = flag.String("logs", "", "`folder` for the conversations, as sim reads them, and for what libraries send")
 		python = flag.String("python", "python3", "`interpreter` for libraries in Python")
+		reuse  = flag.Bool("reuse", false, "with -run: run nothing, and take the requests that an earlier run left in -logs")
 		latest = flag.Bool("latest", false, "with -run: install the newest versions, and change nothing that is kept")
 	)
 	flag.Parse()
@@ -51,7 +52,7 @@ func start(ctx context.Context) error {
 		}
 		defer os.RemoveAll(into) //nolint:errcheck // a temporary folder
 	}
-	b := &bench{folder: *folder, env: *env, logs: into, python: *python, latest: *latest}
+	b := &bench{folder: *folder, env: *env, logs: into, python: *python, latest: *latest, reuse: *reuse}
 	kept, err := readOutcomes(filepath.Join(*folder, outcomesName))
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 // A request is one that a library sent, or that its preset would have sent.
 type request struct {
 	side   bool   // a call of the library's own: for a summary, for a digest
+	system string // of a library's request
 	head   string // what the system prompt and the tools are: requests that differ in it share nothing
 	size   int    // tokens of the head
 	items  []item

@@ -23,8 +23,10 @@ It needs Python and npm, and fails where a preset no longer agrees.
 - CALLS are calls of a model that the library makes for itself, and READ the tokens that it gives them. PEAK is the largest request.
 - CACHED and FRESH are the tokens that an ideal prefix cache has and has not. USD is their cost, with the
   output, at the prices of Claude Sonnet 4.5, whichever model makes the calls.
+- LOG is what ` + "`sim run --strategy recorded`" + ` bills for a log of the requests that the library sent, as a share of the bill in the log. The log has
+  the usage that Anthropic's cache would give it, with a marker on the system prompt and on the last message.
 - In every column of figures the library's stands first and the preset's behind it, where they differ.
-- A preset agrees when its edits are within 2 or 5 %, its largest prompt within 2 % and its cost within 5 %.
+- A preset agrees when its edits are within 2 or 5 %, its largest prompt within 2 %, its cost within 5 % and the log within 3 %.
 
 `
 
@@ -50,7 +52,7 @@ func page(lines []*line) string {
 	for _, l := range lines {
 		if l.preset != last {
 			fmt.Fprintf(&out, "%s## %s\n\n%s\n\n", strings.Repeat("\n", min(1, len(last))), l.preset, l.origin())
-			out.WriteString("| conversation | edits | before | stays | calls | read | peak | cached | fresh | USD | |\n|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|:--|\n")
+			out.WriteString("| conversation | edits | before | stays | calls | read | peak | cached | fresh | USD | log | |\n|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|:--|\n")
 			last = l.preset
 		}
 		out.WriteString("| " + strings.Join(l.cells(), " | ") + " |\n")
@@ -74,7 +76,7 @@ func (l *line) origin() string {
 // cells returns a line of the page.
 func (l *line) cells() []string {
 	if l.real.Did == nil {
-		return append([]string{l.talk}, append(slices.Repeat([]string{""}, 9), l.real.Fault)...)
+		return append([]string{l.talk}, append(slices.Repeat([]string{""}, 10), l.real.Fault)...)
 	}
 	a, b := l.real.Did, l.sim
 	verdict := "agrees"
@@ -89,7 +91,15 @@ func (l *line) cells() []string {
 		{a.Peak, b.Peak}, {a.Cached, b.Cached}, {a.Fresh, b.Fresh}} {
 		list = append(list, both(document.Whole(x[0]), document.Whole(x[1])))
 	}
-	return append(list, both(fmt.Sprintf("%.2f", a.cost()), fmt.Sprintf("%.2f", b.cost())), verdict)
+	return append(list, both(fmt.Sprintf("%.2f", a.cost()), fmt.Sprintf("%.2f", b.cost())), l.real.share(), verdict)
+}
+
+// share returns how much of its log's bill is simulated.
+func (o *outcome) share() string {
+	if o.Recorded == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f %%", 100*o.Recorded)
 }
 
 // both returns two figures, one where they are equal.

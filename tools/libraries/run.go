@@ -3,11 +3,13 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +22,7 @@ import (
 type bench struct {
 	folder, env, logs, python string
 	latest                    bool // install the newest versions
+	reuse                     bool // run nothing: requests of an earlier run are in logs
 }
 
 // run installs a library and returns what it did in every conversation under each of its presets, or what stood in the way.
@@ -30,7 +33,7 @@ func (b *bench) run(ctx context.Context, l *library) (list []*outcome) {
 			o := &outcome{Preset: preset, Talk: t.Name, Package: l.lead(), Version: version, Date: time.Now().UTC().Format(time.DateOnly)}
 			err := fault
 			if err == nil {
-				o.Did, err = b.talkTo(ctx, l, preset, t)
+				o.Did, o.Recorded, err = b.talkTo(ctx, l, preset, t)
 			}
 			if err != nil {
 				o.Fault = err.Error()
@@ -43,10 +46,7 @@ func (b *bench) run(ctx context.Context, l *library) (list []*outcome) {
 
 // install makes the environment of a library, if it is not there, and returns the version of its package.
 func (b *bench) install(ctx context.Context, l *library) (string, error) {
-	env := filepath.Join(b.env, l.name)
-	if b.latest {
-		env += "-latest"
-	}
+	env := b.environment(l)
 	if version := b.version(ctx, l, env); version != "" {
 		return version, nil
 	}
@@ -102,25 +102,53 @@ func (b *bench) version(ctx context.Context, l *library, env string) string {
 // longest is how long a library may take for one conversation.
 const longest = 10 * time.Minute
 
-// talkTo lets a library work through a conversation and returns what it sent.
-func (b *bench) talkTo(ctx context.Context, l *library, preset string, t *talk) (*figures, error) {
+// talkTo lets a library work through a conversation and returns what it sent, and what the simulator makes of its log (recorded).
+func (b *bench) talkTo(ctx context.Context, l *library, preset string, t *talk) (did *figures, share float64, err error) {
+	name := filepath.Join(b.logs, strings.ReplaceAll(preset, "/", "-")+"."+t.Name)
+	var stopped error
+	if !b.reuse {
+		if err := put(name+".json", t); err != nil {
+			return nil, 0, err
+		}
+		os.Remove(name + ".jsonl") //nolint:errcheck // of an earlier run
+		stopped = b.drive(ctx, l, name+".json", name+".jsonl", preset)
+	}
+	f, err := os.Open(name + ".jsonl") //nolint:gosec // of this run
+	if err != nil {
+		return nil, 0, cmp.Or(stopped, err)
+	}
+	defer f.Close()
+	list, refused, err := readRequests(f)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	if did = measure(list); did.Requests < t.requests() && !refused { // whom the model refuses may end there
+		return nil, 0, fmt.Errorf("stopped after %d of %d requests: %w", did.Requests, t.requests(), stopped)
+	}
+	file := filepath.Join(name, "requests.jsonl")
+	if err := writeLog(file, list); err != nil {
+		return nil, 0, err
+	}
+	if share, err = recorded(ctx, file); err != nil {
+		return nil, 0, err
+	}
+	return did, math.Round(share*1e4) / 1e4, os.Remove(file) // it is large
+}
+
+// errEnded is what a driver that says nothing ends with.
+var errEnded = errors.New("the driver ended")
+
+// drive runs the driver of a library and returns what it ended with.
+func (b *bench) drive(ctx context.Context, l *library, script, out, preset string) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	env, err := filepath.Abs(filepath.Join(b.env, l.name))
+	env, err := filepath.Abs(b.environment(l))
 	if err != nil {
-		return nil, err
-	}
-	if b.latest {
-		env += "-latest"
+		return err
 	}
 	home := filepath.Join(b.logs, "home") // libraries write there
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, err
-	}
-	name := filepath.Join(b.logs, strings.ReplaceAll(preset, "/", "-")+"."+t.Name)
-	script, out := name+".json", name+".jsonl"
-	if err := put(script, t); err != nil {
-		return nil, err
+		return err
 	}
 	run := filepath.Join(env, "bin", "python")
 	if l.node {
@@ -128,21 +156,20 @@ func (b *bench) talkTo(ctx context.Context, l *library, preset string, t *talk) 
 	}
 	cmd := exec.CommandContext(ctx, run, l.driver(filepath.Join(b.folder, "drivers")), script, out, preset) //nolint:gosec // of the table
 	cmd.Env = append(os.Environ(), "HOME="+home, "PYTHONDONTWRITEBYTECODE=1", "BENCH_ENV="+env)
-	text, stopped := cmd.CombinedOutput()
-	f, err := os.Open(out) //nolint:gosec // of this run
+	text, err := cmd.CombinedOutput()
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%w: %s", err, lastLine(text))
 	}
-	defer f.Close()
-	list, refused, err := readRequests(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", out, err)
+	return errEnded
+}
+
+// environment returns the folder with what is installed for a library.
+func (b *bench) environment(l *library) string {
+	name := l.name
+	if b.latest {
+		name += "-latest"
 	}
-	done := measure(list)
-	if done.Requests < t.requests() && !refused { // whom the model refuses may end there
-		return nil, fmt.Errorf("stopped after %d of %d requests: %v: %s", done.Requests, t.requests(), stopped, lastLine(text))
-	}
-	return done, nil
+	return filepath.Join(b.env, name)
 }
 
 // lastLine returns the last line of a text that says something.
@@ -168,12 +195,9 @@ func readRequests(r io.Reader) (list []*request, refused bool, err error) {
 		if refused = in.Kind == "refused"; refused {
 			continue
 		}
-		out := &request{side: in.Kind != "main", head: fmt.Sprint(in.Tools, in.System), size: tokens(in.System) + in.Tools, output: in.Output}
+		out := &request{side: in.Kind != "main", system: in.System, head: fmt.Sprint(in.Tools, in.System), size: tokens(in.System) + in.Tools, output: in.Output}
 		for _, text := range in.Messages {
-			var m struct {
-				Role, Text string
-				Calls      [][3]string
-			}
+			var m message
 			if err := json.Unmarshal(text, &m); err != nil {
 				return nil, false, err
 			}

@@ -58,8 +58,11 @@ def look(path: str) -> str:
     return bench.look(path)
 
 
+settings = {  # as it comes, its agent has no history
+    "agno": {"add_history_to_context": True, "num_history_runs": 100, "compress_tool_results": True},
+    "agno/default": {},
+}[bench.PRESET]
 with tempfile.TemporaryDirectory() as folder:
-    agent = Agent(model=Scripted(), tools=[look], instructions=bench.SYSTEM, db=SqliteDb(db_file=folder + "/agno.db"), session_id="s", telemetry=False,
-                  add_history_to_context=True, num_history_runs=100, compress_tool_results=True)
+    agent = Agent(model=Scripted(), tools=[look], instructions=bench.SYSTEM, db=SqliteDb(db_file=folder + "/agno.db"), session_id="s", telemetry=False, **settings)
     for p in bench.PROMPTS:
         agent.run(p, session_id="s")
