@@ -88,7 +88,7 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 	l.sides++
 	*b = background{
 		thread: t.id, layer: int32(layer), intent: *in, context: b.context, deleted: b.deleted,
-		model: l.callModel(t, in), ttl: t.head.Lifetime(in), event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, running: true,
+		model: t.callModel(in), ttl: t.head.Lifetime(in), event: t.event(layer, in.Ordinal), side: 1<<31 | l.sides, running: true,
 	}
 	b.deleted.reset()
 	if !in.Own && in.Model == "" {

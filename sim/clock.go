@@ -161,7 +161,7 @@ func (l *Loop) ring(t *thread, i int, at int64) {
 		l.launch(t, h.layer)
 		return
 	}
-	l.conclude(t, h.layer, out)
+	t.conclude(h.layer, out)
 	if l.setTimer(t, i); t.wakes[i] == l.clock.now {
 		l.fail(t, h.layer, "wants to be called again at the same time")
 	}

@@ -168,7 +168,7 @@ func TestCodexCountsOldReasoning(t *testing.T) {
 		}
 	}
 	behind := thread{thought: 9, old: 6}
-	if NewLoop(c).recount(&behind); behind.thought != 0 || behind.old != 0 {
+	if behind.recount(); behind.thought != 0 || behind.old != 0 {
 		t.Errorf("behind a compaction %d and %d tokens of reasoning are left", behind.thought, behind.old)
 	}
 }

@@ -87,7 +87,7 @@ func (d *deletions) copyFrom(o *deletions) {
 // forget leaves out of the context what the provider leaves out by itself at
 // this round: the reasoning of finished turns. As the agent has no part in it,
 // it happens under every strategy, to the reasoning that is left.
-func (l *Loop) forget(t *thread) {
+func (t *thread) forget() {
 	for i := t.Event; i < len(t.Trace.Events) && t.Trace.Events[i].Round <= t.Round; i++ {
 		if ev := &t.Trace.Events[i]; ev.Kind == traces.EventForget {
 			forgetBlocks(&t.Context, ev)

@@ -41,15 +41,23 @@ type watch struct {
 	said confusion.Matrix
 }
 
-// snapshot notes what the client sends with the call of a flight.
-func (l *Loop) snapshot(t *thread, c *call, i int32) {
-	if !l.config.Breaks {
-		return
+// detection is what break detectors are told of the calls under way.
+type detection struct {
+	calls  []breaks.Call // by place of the flight
+	states uint64        // states of requests so far
+}
+
+// copyFrom makes n an independent copy, keeping storage.
+func (n *detection) copyFrom(o *detection) {
+	n.calls, n.states = append(n.calls[:0], o.calls...), o.states
+}
+
+// sent notes what the client sends with the call of a flight, given with its place.
+func (n *detection) sent(t *thread, c *call, f *flight, i int32) {
+	for len(n.calls) <= int(i) {
+		n.calls = append(n.calls, breaks.Call{})
 	}
-	for len(l.told) <= int(i) {
-		l.told = append(l.told, breaks.Call{})
-	}
-	f, d := &l.flights.list[i], &l.told[i]
+	d := &n.calls[i]
 	f.told = i + 1
 	d.Source, d.Thread, d.Model = f.Source, t.Index, t.replay.book.Models.Of(f.Model).Name
 	if d.Source == results.SourceCompact {
@@ -57,14 +65,14 @@ func (l *Loop) snapshot(t *thread, c *call, i int32) {
 	}
 	d.At, d.Context, d.Compacted, d.Cleared = t.replay.now(f.Start), f.Context, false, false
 	if c.layer >= 0 {
-		d.State, d.Same = l.stateOf(t, c), 0
+		d.State, d.Same = t.stateOf(c), 0
 		return
 	}
 	k := &t.told
 	if edits := t.Context.Edits() + 1; k.edits != edits || k.ttl != c.marks.TTL || k.overage != t.replay.heads.Overage() {
-		k.state, k.edits, k.ttl, k.overage = l.stateOf(t, c), edits, c.marks.TTL, t.replay.heads.Overage()
-		l.states++
-		k.same = l.states
+		k.state, k.edits, k.ttl, k.overage = t.stateOf(c), edits, c.marks.TTL, t.replay.heads.Overage()
+		n.states++
+		k.same = n.states
 	}
 	if d.Same != k.same {
 		d.State, d.Same = k.state, k.same
@@ -73,13 +81,13 @@ func (l *Loop) snapshot(t *thread, c *call, i int32) {
 	k.compacted, k.cleared = false, false
 }
 
-// detect asks the client's break detector about a call that has ended.
-func (l *Loop) detect(t *thread, f *flight) {
+// ended asks the client's break detector about a call that has ended now, ns on the cohort's clock.
+func (n *detection) ended(t *thread, f *flight, now int64) {
 	if f.told == 0 {
 		return
 	}
-	d, s := &l.told[f.told-1], t.replay
-	d.End, d.Read, d.Deleted = s.now(l.clock.now), f.Outcome.Usage.Read, f.Outcome.Deleted
+	d, s := &n.calls[f.told-1], t.replay
+	d.End, d.Read, d.Deleted = s.now(now), f.Outcome.Usage.Read, f.Outcome.Deleted
 	if f.Source == results.SourceCompact {
 		d.Deleted = t.serverDeleted // to the server it is another conversation, whose count begins anew
 	}
@@ -93,8 +101,8 @@ func (l *Loop) detect(t *thread, f *flight) {
 	if !v.Broke() {
 		return
 	}
-	if o, ok := l.config.Observer.(breakObserver); ok {
-		o.Broke(l.point(t), v.Text())
+	if o, ok := s.config.Observer.(breakObserver); ok {
+		o.Broke(t.point(now), v.Text())
 	}
 	for i := range confusion.NumFields {
 		if v.Changed>>i&1 != 0 {
@@ -105,7 +113,7 @@ func (l *Loop) detect(t *thread, f *flight) {
 
 // stateOf returns what the client hashes of a request before a call (000:604).
 // Auto mode is not simulated and stays unknown.
-func (l *Loop) stateOf(t *thread, c *call) breaks.State {
+func (t *thread) stateOf(c *call) breaks.State {
 	h := &t.head
 	s := breaks.State{
 		FastMode: flag(!h.Key(changes.ActionFastMode).IsZero()), Overage: flag(t.replay.heads.Overage()),

@@ -122,7 +122,7 @@ func (l *Loop) extend(t *thread) bool {
 		return false
 	}
 	t.extended = true
-	x := l.fetch(t)
+	x := t.fetch()
 	if t.Chain > 0 {
 		t.owed += a.Elongation
 	}
@@ -148,9 +148,9 @@ func (l *Loop) extend(t *thread) bool {
 
 // fetch returns the round that fetches what the agent fetches of what is missing, and notes the blocks that it brings.
 // Whether the agent fetches a thing is drawn once between two compactions.
-func (l *Loop) fetch(t *thread) extra {
+func (t *thread) fetch() extra {
 	var x extra
-	how := l.config.Agent.Refetch
+	how := t.replay.config.Agent.Refetch
 	if t.fetched = t.fetched[:0]; how == RefetchNever {
 		return x
 	}
@@ -160,7 +160,7 @@ func (l *Loop) fetch(t *thread) extra {
 		if block < 0 || t.judge.Holds(block) || slices.Contains(t.fetched, block) {
 			continue
 		}
-		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(l.config.Profile, n.Kind.String(), t.replay.session.Blocks[block].Op == prompt.OpExec, t.replay.lean) {
+		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(t.replay.config.Profile, n.Kind.String(), t.replay.session.Blocks[block].Op == prompt.OpExec, t.replay.lean) {
 			continue
 		}
 		t.fetched = append(t.fetched, block)

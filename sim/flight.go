@@ -113,7 +113,7 @@ func (l *Loop) fly(t *thread, c *call) {
 	}
 	first, total := t.timed(&l.config.Latency, c, &out.Usage)
 	f.thread, f.layer, f.background, f.ticket, f.Model = t.id, int32(c.layer), c.background, out.Ticket, c.model
-	f.Start, f.Source, f.Context, f.answer = l.clock.now, l.source(t, c), out.Effective, c.answer
+	f.Start, f.Source, f.Context, f.answer = l.clock.now, t.source(c, l.backgrounds), out.Effective, c.answer
 	f.Kind, f.First, f.Own, f.extra = c.kind(), c.layer < 0 && !t.Started, c.own, c.extra
 	if f.First {
 		t.hidden.Resume(out)
@@ -121,18 +121,20 @@ func (l *Loop) fly(t *thread, c *call) {
 	if c.layer < 0 {
 		f.Rules = t.hidden.Applied()
 	}
-	l.snapshot(t, c, i)
+	if l.config.Breaks {
+		l.breaks.sent(t, c, f, i)
+	}
 	s.book.Sent(&t.balance, q, &f.Call)
-	l.tellServed(t, c.layer, &f.Outcome)
-	l.meter(s, &f.Outcome)
+	t.tellServed(l.clock.now, c.layer, q, &f.Outcome)
+	s.meter(q, &f.Outcome)
 	l.tellFirst(i, first)
 	l.clock.schedule(l.clock.now+max(first, total), eventEnd, i)
 }
 
 // meter tells the meter, if there is one, of the request that was served.
-func (l *Loop) meter(s *replay, out *prompt.Outcome) {
-	if l.config.Meter != nil {
-		l.config.Meter.Began(&s.book.Row, &l.request, out)
+func (s *replay) meter(q *prompt.Request, out *prompt.Outcome) {
+	if s.config.Meter != nil {
+		s.config.Meter.Began(&s.book.Row, q, out)
 	}
 }
 
@@ -187,7 +189,7 @@ func (l *Loop) land(i int32) {
 		if l.config.Meter != nil {
 			l.config.Meter.Ended()
 		}
-		l.detect(t, &f)
+		l.breaks.ended(t, &f, l.clock.now)
 		t.replay.book.Ended(&t.balance, &t.Course, &f.Call, l.clock.now)
 	}
 	switch f.Kind {
@@ -265,7 +267,7 @@ func (l *Loop) hide(t *thread, f *flight) {
 	if l.config.Verify {
 		l.written.Read(&t.Course, l.served(t, &out), l.reporter(t))
 	}
-	l.meter(t.replay, &out)
+	t.replay.meter(&l.request, &out)
 	i := l.flights.add(flight{
 		Call:   account.Call{Kind: account.Hidden, Source: results.SourceOther, Model: f.Model, Start: l.clock.now, Outcome: out, Context: out.Effective},
 		thread: t.id, layer: -1, ticket: out.Ticket, answer: prompt.Answer{First: hidden.First, Total: hidden.Total},
@@ -290,7 +292,7 @@ func (l *Loop) launch(t *thread, layer int) {
 		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailDeadlock}, Source: in.Source})
 		return
 	}
-	model := l.callModel(t, &in)
+	model := t.callModel(&in)
 	span := t.Context.Seal()[t.Context.Len()-1].Chain
 	side.Build(&l.side, t.replay.session.Blocks, &t.Context, &t.head, &in)
 	entries := l.side.Seal()
@@ -303,7 +305,7 @@ func (l *Loop) launch(t *thread, layer int) {
 		in.Number = s.asked
 	}
 	marks := client.Marks{TTL: t.head.Lifetime(&in), SecondToLast: in.SkipCacheWrite, None: in.Unmarked}
-	answer := l.summarize(t, &l.side, &in, l.event(t, layer, in.Ordinal), span, marks)
+	answer := l.summarize(t, &l.side, &in, t.event(layer, in.Ordinal), span, marks)
 	if l.err != nil {
 		return
 	}
@@ -314,7 +316,7 @@ func (l *Loop) launch(t *thread, layer int) {
 	}
 	l.sides++
 	c := call{
-		layer: layer, event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, last: true, entries: entries, change: prompt.NoChange, answer: answer, known: in.Known != nil, own: ownPrefix(&in), model: model,
+		layer: layer, event: t.event(layer, in.Ordinal), side: 1<<31 | l.sides, last: true, entries: entries, change: prompt.NoChange, answer: answer, known: in.Known != nil, own: ownPrefix(&in), model: model,
 		marks: marks, text: in.AsText(),
 	}
 	if !in.Own && in.Model == "" {
@@ -342,7 +344,7 @@ func (l *Loop) answer(t *thread, layer int, r *prompt.Result) {
 		l.launch(t, layer)
 		return
 	}
-	l.conclude(t, layer, out)
+	t.conclude(layer, out)
 	l.resume(t, layer)
 }
 

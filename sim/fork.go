@@ -44,12 +44,12 @@ func (l *Loop) partWays(t *thread, hook int) {
 // copyFrom makes l an independent copy of a run under way, keeping l's storage.
 func (l *Loop) copyFrom(o *Loop) {
 	l.config, l.assembly, l.models, l.ctx, l.forks = o.config, o.assembly, o.models, o.ctx, o.forks
-	l.sides, l.states, l.err, l.failing, l.host.thread = o.sides, o.states, o.err, o.failing, nil
+	l.sides, l.err, l.failing, l.host.thread = o.sides, o.err, o.failing, nil
 	heap := append(l.clock.heap[:0], o.clock.heap...)
 	l.clock = o.clock
 	l.clock.heap = heap
 	l.flights.copyFrom(&o.flights)
-	l.told = append(l.told[:0], o.told...)
+	l.breaks.copyFrom(&o.breaks)
 	l.users.copyFrom(o.users)
 	l.caches.CopyFrom(&o.caches)
 	for len(l.pool) < len(o.replays) {

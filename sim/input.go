@@ -15,7 +15,7 @@ import (
 
 // takeInput appends the input of the round under way to the context, and the client's count of
 // that input to what follows the last response.
-func (l *Loop) takeInput(t *thread) {
+func (t *thread) takeInput() {
 	in := t.Current().Input
 	from, to := t.broughtBack()
 	if from == to && len(t.left) == 0 {
@@ -52,12 +52,12 @@ func (l *Loop) takeInput(t *thread) {
 
 // leaveOut finds the calls of the coming answer that are left out: those that bring what the recorded context had lost,
 // and the context has. That the agent made them for that reason is drawn. It reports whether these are all its calls.
-func (l *Loop) leaveOut(t *thread) bool {
+func (t *thread) leaveOut() bool {
 	s := t.replay
 	if t.left = t.left[:0]; s.book.Row.Loop != results.LoopClosed || int(t.Round)+1 >= len(t.Trace.Rounds) {
 		return false
 	}
-	share := l.config.Agent.Refetch.caused(l.config.Profile, s.lean)
+	share := t.replay.config.Agent.Refetch.caused(t.replay.config.Profile, s.lean)
 	for _, p := range s.needs.Repeats(t.Index, t.Round) {
 		if p.Lost && t.judge.Holds(p.Source) && t.drawOf(p.Result, "leave out") < share {
 			t.left = append(t.left, p.Call)
@@ -74,12 +74,12 @@ func (l *Loop) leaveOut(t *thread) bool {
 
 // passes reports whether the round under way is left out as a whole. One that answers a person is not: what it says
 // besides is an answer.
-func (l *Loop) passes(t *thread) bool {
+func (t *thread) passes() bool {
 	if t.replay.book.Row.Loop != results.LoopClosed || t.Current().Trigger == traces.TriggerPrompt || t.Score().Person {
 		return false
 	}
 	t.showJudge()
-	return l.leaveOut(t)
+	return t.leaveOut()
 }
 
 // pass goes on to the next round without a call.

@@ -149,7 +149,7 @@ func (t *thread) count() int64 {
 }
 
 // gauged reports whether a person sees how full a thread's window is.
-func (l *Loop) gauged(t *thread) bool {
+func (t *thread) gauged() bool {
 	return t.replay.gauged && !t.Agent()
 }
 
@@ -191,7 +191,7 @@ func (l *Loop) see(t *thread, v *sight) (limit int64) {
 
 // noteLevels notes the levels at a request, or after a response.
 func (l *Loop) noteLevels(t *thread, sends bool) {
-	if !l.gauged(t) {
+	if !t.gauged() {
 		return
 	}
 	v := sight{sends: sends}
@@ -259,7 +259,7 @@ const byProgram = "sdk"
 func (l *Loop) block(t *thread) bool {
 	b := t.replay.levels.Block
 	alone := b == BlockCompact && strings.HasPrefix(t.replay.session.Entry, byProgram)
-	if b == BlockOff || b == BlockNone || b == blockClient || t.gauge.blocked || !l.gauged(t) || !alone && t.Current().Trigger != traces.TriggerPrompt {
+	if b == BlockOff || b == BlockNone || b == blockClient || t.gauge.blocked || !t.gauged() || !alone && t.Current().Trigger != traces.TriggerPrompt {
 		return false
 	}
 	if l.refresh(t); l.turn.Waits {
@@ -303,7 +303,7 @@ func (l *Loop) compactByHand(t *thread, i int) {
 		l.launch(t, h.layer)
 		return
 	}
-	l.conclude(t, h.layer, out)
+	t.conclude(h.layer, out)
 	l.send(t)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/caches"
@@ -27,7 +26,7 @@ type Loop struct {
 	pool        []*replay
 	threads     []thread // of all sessions, session by session
 	flights     flights
-	told        []breaks.Call // by flight
+	breaks      detection
 	backgrounds backgrounds
 	caches      caches.Set
 	models      account.Numbers
@@ -44,7 +43,6 @@ type Loop struct {
 	ctx         context.Context   // ends a simulation and what it waits for; nil for never
 	composer    Composer          // the summariser, when it wants to see calls
 	sides       uint32            // calls that layers made
-	states      uint64            // states of requests that break detectors were told of
 	forks       *forks            // what goes on where strategies part; nil for a run that cannot be copied
 	related     map[int]related   // by generation, of the cells of a group
 	failing     *traces.Session   // the one with the error err
@@ -154,7 +152,7 @@ func (l *Loop) spawn(t *thread, round int32) {
 		child := &l.threads[s.base+c]
 		switch {
 		case child.Trace.Kind == traces.ThreadBranch:
-			l.branch(t, child)
+			child.branch(t)
 		case child.Agent():
 			t.running++
 			l.fork(t, child)
@@ -169,31 +167,32 @@ func (l *Loop) fork(parent, child *thread) {
 		l.refresh(child)
 		l.turn.Forked = parent.Forked
 		if h.do.Fork(&l.turn) {
-			l.branch(parent, child)
+			child.branch(parent)
 			child.Forked = true
 			return
 		}
 	}
 }
 
-func (l *Loop) branch(parent, child *thread) {
-	child.Context.CopyFrom(&parent.Context)
+// branch makes t go on from its parent as the parent is: context, layers, and what the parent knows.
+func (t *thread) branch(parent *thread) {
+	t.Context.CopyFrom(&parent.Context)
 	for i, layer := range parent.layers {
-		child.layers[i] = layer.Clone()
+		t.layers[i] = layer.Clone()
 	}
-	child.hooks.bind(child.layers, child.strategy.Bars())
-	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
-	child.thought, child.old = parent.thought, parent.old
-	child.TTL, child.Chain = parent.TTL, parent.Chain
-	child.hidden.Inherit(&parent.hidden)
-	child.head.Inherit(&parent.head)
-	child.balance.Inherit(&parent.balance)
-	if child.replay.needs != nil {
-		child.judge.Inherit(&parent.judge)
+	t.hooks.bind(t.layers, t.strategy.Bars())
+	t.counted, t.trailing, t.rounds = parent.counted, parent.trailing, parent.rounds
+	t.thought, t.old = parent.thought, parent.old
+	t.TTL, t.Chain = parent.TTL, parent.Chain
+	t.hidden.Inherit(&parent.hidden)
+	t.head.Inherit(&parent.head)
+	t.balance.Inherit(&parent.balance)
+	if t.replay.needs != nil {
+		t.judge.Inherit(&parent.judge)
 	}
-	child.deleted.copyFrom(&parent.deleted)
-	child.usage, child.serverDeleted, child.LastEnd, child.idle = parent.usage, parent.serverDeleted, parent.LastEnd, parent.idle
-	child.carried.CopyFrom(&parent.carried)
+	t.deleted.copyFrom(&parent.deleted)
+	t.usage, t.serverDeleted, t.LastEnd, t.idle = parent.usage, parent.serverDeleted, parent.LastEnd, parent.idle
+	t.carried.CopyFrom(&parent.carried)
 }
 
 // input appends a round's input and asks the layers.
@@ -205,7 +204,7 @@ func (l *Loop) input(t *thread) {
 	t.idle, t.late = false, false
 	t.InputAt = t.Context.Len()
 	l.hear(t)
-	for l.passes(t) {
+	for t.passes() {
 		l.pass(t)
 		l.hear(t)
 	}
@@ -222,16 +221,16 @@ func (l *Loop) input(t *thread) {
 
 // hear appends a round's input.
 func (l *Loop) hear(t *thread) {
-	if t.heard++; t.unread > 0 && l.reports(t, t.Current()) {
+	if t.heard++; t.unread > 0 && t.reports(t.Current()) {
 		t.unread--
 	}
 	if t.Event < len(t.Trace.Events) {
-		l.forget(t)
+		t.forget()
 	}
 	t.head.Change(t.replay.now(l.clock.now))
-	l.takeInput(t)
+	t.takeInput()
 	if len(t.inbox)+len(t.mailbox) > 0 {
-		l.open(t)
+		t.open()
 	}
 }
 
@@ -240,7 +239,7 @@ var outputTools = []string{"TaskOutput", "AgentOutputTool"}
 
 // reports reports whether the input of a round tells of a sub-agent that worked in the background:
 // a notice from the sub-agent, or what it did.
-func (l *Loop) reports(t *thread, r *traces.Round) bool {
+func (t *thread) reports(r *traces.Round) bool {
 	if r.Signs.Has(traces.SignNotice) {
 		return true
 	}
@@ -273,7 +272,7 @@ func (l *Loop) ask(t *thread, from int) {
 			l.await(t, i, h.layer)
 			return
 		}
-		l.conclude(t, h.layer, out)
+		t.conclude(h.layer, out)
 	}
 	if !l.block(t) {
 		l.send(t)
@@ -282,7 +281,7 @@ func (l *Loop) ask(t *thread, from int) {
 
 // noteOutcome notes what a hook answered: for the observer, and in the row.
 func (l *Loop) noteOutcome(t *thread, layer int, hook string, out strategies.Outcome) {
-	l.tellAnswer(t, layer, hook, out)
+	t.tellAnswer(l.clock.now, layer, hook, out)
 	t.replay.book.Answered(layer, t.layers[layer].Name(), out)
 	l.startBackgrounds(t, layer)
 }
@@ -303,7 +302,7 @@ func (l *Loop) fail(t *thread, layer int, what string) {
 
 // conclude takes the final answer of a layer before a request: a failure counts, and a
 // layer that acted bars those that it excludes until the next request.
-func (l *Loop) conclude(t *thread, layer int, out strategies.Outcome) {
+func (t *thread) conclude(layer int, out strategies.Outcome) {
 	switch out.Verdict {
 	case strategies.Failed:
 		t.replay.book.Row.Figures[results.FailedCompactions]++
@@ -321,7 +320,7 @@ func (l *Loop) send(t *thread) {
 		return
 	}
 	r, s := t.Current(), t.replay
-	if excess := l.requestTokens(t) + int64(r.Tail) - s.book.Models.Of(t.model()).Window; excess > 0 {
+	if excess := t.requestTokens(l.clock.now) + int64(r.Tail) - s.book.Models.Of(t.model()).Window; excess > 0 {
 		if !t.retried {
 			s.book.Row.Figures[results.Overflows]++
 		}
@@ -335,11 +334,11 @@ func (l *Loop) send(t *thread) {
 		}
 		s.book.Row.Figures[results.AnsweredOverWindow]++
 	}
-	l.judgeNeeds(t)
+	t.judgeNeeds()
 	if l.extend(t) {
 		return
 	}
-	l.leaveOut(t)
+	t.leaveOut()
 	t.TTL = t.head.Renew(r)
 	l.noteLevels(t, true)
 	l.fly(t, &call{
@@ -352,9 +351,9 @@ func (l *Loop) send(t *thread) {
 // requestTokens returns what the client expects its next request to weigh,
 // tokens: what it has deleted from the cached prefix is left out as long as the
 // cache is warm.
-func (l *Loop) requestTokens(t *thread) int64 {
+func (t *thread) requestTokens(now int64) int64 {
 	n := int64(t.Context.Tokens())
-	if len(t.deleted.list) > 0 && t.usage.Input() > 0 && l.clock.now-t.LastEnd <= profile.Life(t.TTL) {
+	if len(t.deleted.list) > 0 && t.usage.Input() > 0 && now-t.LastEnd <= profile.Life(t.TTL) {
 		t.deleted.resolve(&t.Context)
 		n -= t.deleted.tokens
 	}

@@ -31,7 +31,7 @@ func (t *thread) showJudge() {
 }
 
 // judgeNeeds adds what the round under way needs to the row, once a round, and keeps what is missing.
-func (l *Loop) judgeNeeds(t *thread) {
+func (t *thread) judgeNeeds() {
 	if t.replay.needs == nil || t.judged {
 		return
 	}

@@ -48,7 +48,7 @@ func TestDeletionsLightenWarmRequests(t *testing.T) {
 		l, th := new(Loop), &thread{Course: course.Course{Context: *contextOf(prompt.KindPrompt, 8000, 500, 300)}}
 		th.deleted.add(&th.Context, 1)
 		l.clock.now, th.LastEnd, th.usage = 1000*second, 1000*second-tc.gap, tc.usage
-		if got := l.requestTokens(th); got != tc.want {
+		if got := th.requestTokens(l.clock.now); got != tc.want {
 			t.Errorf("%s: %d tokens, want %d", tc.what, got, tc.want)
 		}
 	}

@@ -342,35 +342,36 @@ type breakObserver interface {
 }
 
 // point returns where a thread is now.
-func (l *Loop) point(t *thread) Point {
-	return Point{Session: t.replay.index, Thread: t.Index, Round: t.Round, Now: t.replay.now(l.clock.now), Idle: l.clock.now - t.LastEnd}
+func (t *thread) point(now int64) Point {
+	return Point{Session: t.replay.index, Thread: t.Index, Round: t.Round, Now: t.replay.now(now), Idle: now - t.LastEnd}
 }
 
-// tellAnswer tells the observer, if there is one, what a hook answered.
-func (l *Loop) tellAnswer(t *thread, layer int, hook string, out strategies.Outcome) {
-	if l.config.Observer != nil {
-		l.config.Observer.Answered(l.point(t), t.layers[layer].Name(), hook, out)
+// tellAnswer tells the observer, if there is one, what a hook answered now, ns on the cohort's clock.
+func (t *thread) tellAnswer(now int64, layer int, hook string, out strategies.Outcome) {
+	if o := t.replay.config.Observer; o != nil {
+		o.Answered(t.point(now), t.layers[layer].Name(), hook, out)
 	}
 }
 
 // tellServed tells the observer of a request; layer is −1 for the conversation's.
-func (l *Loop) tellServed(t *thread, layer int, out *prompt.Outcome) {
-	if l.config.Observer == nil {
+func (t *thread) tellServed(now int64, layer int, q *prompt.Request, out *prompt.Outcome) {
+	o := t.replay.config.Observer
+	if o == nil {
 		return
 	}
 	name := ""
 	if layer >= 0 {
 		name = t.layers[layer].Name()
 	}
-	l.config.Observer.Served(l.point(t), name, &l.request, out)
+	o.Served(t.point(now), name, q, out)
 }
 
-// watch makes the turn report trigger evaluations to the observer, if there is
-// one.
-func (l *Loop) watch(t *thread) {
-	if l.config.Observer == nil {
-		l.turn.Watch(nil)
+// watch makes a turn report trigger evaluations to the observer, if there is one.
+func (t *thread) watch(u *strategies.Turn, c *clock) {
+	o := t.replay.config.Observer
+	if o == nil {
+		u.Watch(nil)
 		return
 	}
-	l.turn.Watch(func(c strategies.Check) { l.config.Observer.Checked(l.point(t), c) })
+	u.Watch(func(check strategies.Check) { o.Checked(t.point(c.now), check) })
 }

@@ -13,11 +13,11 @@ import (
 
 // callModel returns the model of a call that a layer asks for: the round's, or
 // the one the layer names.
-func (l *Loop) callModel(t *thread, in *prompt.Intent) int32 {
+func (t *thread) callModel(in *prompt.Intent) int32 {
 	if in.Model == "" {
 		return t.model()
 	}
-	i := t.replay.book.Models.Named(in.Model, l.config.known(t.replay.client, t.replay.session, in.Model), t.replay.session.StartTime())
+	i := t.replay.book.Models.Named(in.Model, t.replay.config.known(t.replay.client, t.replay.session, in.Model), t.replay.session.StartTime())
 	t.replay.nameModels()
 	return i
 }
@@ -46,14 +46,18 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 		t.replay.wrote.of(in, t.replay)
 		return l.config.Summarizer.Summarize(in, t.replay.draws, event, span)
 	}
-	m := t.replay.book.Models.Of(l.callModel(t, in))
+	m := t.replay.book.Models.Of(t.callModel(in))
 	entries := side.Seal()
 	marks.Head = t.head.Marks(entries)
 	l.markers = t.replay.client.Mark(l.markers[:0], entries, marks)
 	if t.replay.heads.Assembly.Variables.Uncached(m.Name) {
 		l.markers = l.markers[:0]
 	}
-	answer, err := l.composer.Compose(l.context(), &summarizer.Call{
+	ctx := l.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	answer, err := l.composer.Compose(ctx, &summarizer.Call{
 		Intent: in, Session: t.replay.session, Thread: t.Index, Round: t.Round, Context: side, Markers: l.markers,
 		Model: m.Name, Window: m.Window, Draws: t.replay.draws, Event: event, Span: span,
 	})
@@ -64,14 +68,6 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 	}
 	t.replay.measure(answer.Measured)
 	return answer
-}
-
-// context returns the context that ends calls that block.
-func (l *Loop) context() context.Context {
-	if l.ctx == nil {
-		return context.Background()
-	}
-	return l.ctx
 }
 
 // measure adds what a real server said of a call to the row.
@@ -92,6 +88,6 @@ func (s *replay) measure(m *prompt.Measured) {
 }
 
 // event is the stable id of a call that a layer makes at the round under way.
-func (l *Loop) event(t *thread, layer int, ordinal uint8) uint64 {
+func (t *thread) event(layer int, ordinal uint8) uint64 {
 	return draws.Event(t.Index, t.Round, t.hooks.keys[layer], ordinal)
 }

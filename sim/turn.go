@@ -46,7 +46,7 @@ func (l *Loop) refresh(t *thread) {
 	u.Reading.Values[strategies.MeasureTokens] = int64(t.Context.Tokens())
 	u.Reading.Values[strategies.MeasureIdle] = u.Idle
 	u.Reading.Values[strategies.MeasureRounds] = t.rounds
-	l.watch(t)
+	t.watch(u, &l.clock)
 }
 
 // present sets what stays the same throughout a thread.
@@ -73,7 +73,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	b := l.turn.Boundary()
 	b.Standing = t.deleted.tokens - b.Deleted
 	if l.config.Observer != nil {
-		l.config.Observer.Changed(l.point(t), t.layers[layer].Name(), b)
+		l.config.Observer.Changed(t.point(l.clock.now), t.layers[layer].Name(), b)
 	}
 	t.told.note(&b)
 	t.replay.book.Changed(&b, t.replay.needs != nil)
@@ -90,7 +90,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	t.rounds, t.behind = 0, 0
 	t.deleted.reset()
 	t.head.Render()
-	l.recount(t)
+	t.recount()
 	window := t.replay.book.Models.Of(t.model()).Window
 	for _, h := range t.hooks.compact {
 		h.do.AfterCompaction(&l.turn)
@@ -104,7 +104,7 @@ func (l *Loop) settle(t *thread, layer int) {
 
 // recount sets the client's count after a compaction to the estimate of every message, as
 // there is no response to take the usage from.
-func (l *Loop) recount(t *thread) {
+func (t *thread) recount() {
 	t.counted, t.trailing, t.thought, t.old = 0, 0, 0, 0
 	for i := t.Context.Messages(); i < t.Context.Len(); i++ {
 		e, b := t.Context.At(i), t.Context.BlockAt(i)
@@ -135,12 +135,12 @@ func (s *replay) counted(t *thread, f *flight, logged int64) int64 {
 }
 
 // source returns the source of a call.
-func (l *Loop) source(t *thread, c *call) results.Source {
+func (t *thread) source(c *call, beside backgrounds) results.Source {
 	switch {
 	case c.extra != (extra{}):
 		return results.SourceReread
 	case c.background > 0:
-		return results.SourceOf(l.backgrounds[c.background-1].intent.Source)
+		return results.SourceOf(beside[c.background-1].intent.Source)
 	case c.layer >= 0:
 		return results.SourceOf(t.called)
 	}
@@ -194,7 +194,7 @@ func (h *host) Draw(layer string, ordinal uint8) float64 {
 }
 
 // open delivers the messages that other threads have posted.
-func (l *Loop) open(t *thread) {
+func (t *thread) open() {
 	if t.Current().Trigger == traces.TriggerPrompt {
 		t.inbox, t.mailbox = append(t.inbox, t.mailbox...), t.mailbox[:0]
 	}
@@ -213,7 +213,7 @@ func (l *Loop) open(t *thread) {
 // whether it did.
 func (l *Loop) hints(t *thread) bool {
 	at := l.config.HintAt
-	if at <= 0 || len(t.hooks.hints) == 0 || l.requestTokens(t) < at {
+	if at <= 0 || len(t.hooks.hints) == 0 || t.requestTokens(l.clock.now) < at {
 		return false
 	}
 	t.hinted = true
