@@ -108,9 +108,12 @@ type Intent struct {
 // Whole reports whether the call shows all of the messages it sends.
 func (in *Intent) Whole() bool { return in.Strip == 0 && in.Clip == 0 && in.Newest == 0 }
 
-// AsText reports whether the call sends a part of the messages as one text: it then begins at any message, and calls of tools
-// need no results.
-func (in *Intent) AsText() bool { return in.Newest > 0 || in.Strip&StripTools != 0 }
+// AsText reports whether the call sends a part of the messages as one text: it then begins and ends at any message, and calls of
+// tools need no results. A call under a head of its own sends a part that ends ahead of the newest message, a single result for
+// instance, as such a text.
+func (in *Intent) AsText() bool {
+	return in.Newest > 0 || in.Strip&StripTools != 0 || in.Own && in.To > 0
+}
 
 // Answer is what a summariser gives: how large the summary is and what the
 // call cost in output and time.
