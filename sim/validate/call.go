@@ -65,9 +65,14 @@ type Call struct {
 	Rules                             profile.Set // that applied
 
 	ifRead   struct{ nothing, left float64 } // what the input costs then, and if all that was left is read, USD
-	verdict  traces.Verdict                  // as the recording has it
-	prompted bool                            // by a person
-	cost     results.Cost                    // predicted, output included
+	recorded recorded
+	cost     results.Cost // predicted, output included
+}
+
+// recorded is what the recording says of a call beside its usage.
+type recorded struct {
+	verdict  traces.Verdict
+	prompted bool // by a person
 }
 
 // close reports whether a read is within 1 % of the context of the recorded one.
@@ -105,8 +110,8 @@ func callOf(l *calls.Call) Call {
 	s, r := l.Session, l.Recorded
 	c := Call{
 		Session: s.ID, Agent: s.Agent, Version: s.Version(), Model: s.Models[r.Model], Entry: s.Entry,
-		verdict: r.Verdict, prompted: r.Trigger == traces.TriggerPrompt,
-		Line: int(r.Line), Thread: l.Thread.ID, Kind: l.Thread.Kind, Round: int(l.Round), TTL: l.Billed(),
+		recorded: recorded{r.Verdict, r.Trigger == traces.TriggerPrompt},
+		Line:     int(r.Line), Thread: l.Thread.ID, Kind: l.Thread.Kind, Round: int(l.Round), TTL: l.Billed(),
 		TierKnown: r.Flags&traces.RoundTierAssumed == 0 && !l.Automatic(), Gap: r.Wait, Context: r.Usage.Input(),
 		Actual: input(r.Usage), Class: classOf(l), Spread: r.Flags&traces.RoundSpread != 0,
 	}

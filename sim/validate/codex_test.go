@@ -200,7 +200,7 @@ func TestPlacesOfLosses(t *testing.T) {
 		{Call{Class: ClassFirst}, ClassFirst, ClassFirst},
 		{Call{Class: ClassOther}, ClassPrompt, ClassPrompt},
 		{Call{Class: ClassSubAgent}, ClassSubAgent, ClassSubAgent},
-		{Call{Class: ClassExpiry, prompted: true}, ClassPrompt, ClassFirst},
+		{Call{Class: ClassExpiry, recorded: recorded{prompted: true}}, ClassPrompt, ClassFirst},
 		{Call{Class: ClassExpiry}, ClassToolResult, ClassFirst},
 		{Call{Class: ClassModel, Kind: traces.ThreadAgent}, ClassSubAgent, ClassFirst},
 	} {

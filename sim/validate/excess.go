@@ -149,11 +149,11 @@ func causeOf(c *Call, every bool) Cause {
 		return CauseTail
 	case !short(c):
 		return CauseNone
-	case c.verdict == traces.VerdictSystem || c.verdict == traces.VerdictTools:
+	case c.recorded.verdict == traces.VerdictSystem || c.recorded.verdict == traces.VerdictTools:
 		return CauseHead
 	case every:
 		return CauseEvery
-	case c.verdict == traces.VerdictMessages:
+	case c.recorded.verdict == traces.VerdictMessages:
 		return CauseMessages
 	}
 	switch c.Class {

@@ -87,7 +87,7 @@ func (k *lossKind) place(c *Call) Class {
 		return ClassFirst
 	case c.Kind == traces.ThreadAgent || c.Kind == traces.ThreadOrphan:
 		return ClassSubAgent
-	case c.prompted:
+	case c.recorded.prompted:
 		return ClassPrompt
 	}
 	return ClassToolResult

@@ -34,7 +34,7 @@ func TestPredictedMissesAreWhatTheServerNames(t *testing.T) {
 	}
 	changed, found, agreed, same, unfounded := 0, 0, 0, 0, 0
 	for _, c := range r.Calls() {
-		switch v := c.verdict; {
+		switch v := c.recorded.verdict; {
 		case !later(&c):
 		case v == traces.VerdictSame:
 			same++
