@@ -313,7 +313,11 @@ func (s *replay) finish(l *Loop) {
 	s.book.Row.Breaks = s.detector.said.Counts()
 	s.heads.Tell()
 	s.countUnsimulated()
-	s.book.Close(l.threads[s.base].layers, s.paid(l.config.Observer))
+	var layers []strategies.Layer
+	if len(s.session.Threads) > 0 {
+		layers = l.threads[s.base].layers
+	}
+	s.book.Close(layers, s.paid(l.config.Observer))
 	if l.config.Verify {
 		verify.Row(s.session, &s.book.Row, s.leftOut(), func(format string, args ...any) {
 			l.err = fmt.Errorf("%w: %s", ErrInvariant, fmt.Sprintf(format, args...))
