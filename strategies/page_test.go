@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
 )
 
 const strategiesPage = "../docs/strategies.md"
@@ -82,7 +84,7 @@ func pageLevels(s *Strategy) string {
 		}
 		switch {
 		case th.Measure == MeasureIdle:
-			text = fmt.Sprintf("%v of pause", time.Duration(th.Value))
+			text = document.Seconds(time.Duration(th.Value).Seconds()) + " of pause"
 		case th.Measure == measureGain:
 			text += " tokens to gain"
 		case th.Measure == measureSince:

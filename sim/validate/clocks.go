@@ -3,7 +3,6 @@ package validate
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/profile"
@@ -70,7 +69,7 @@ func (r *Report) clockTable() *document.Table {
 	t.Columns = append(t.Columns, document.Right("", "LIFETIME", "N", "WRONG FROM END", "WRONG FROM START")...)
 	for i := range r.Clocks {
 		c := &r.Clocks[i]
-		t.Rows = append(t.Rows, []any{c.Provider, cmp.Or(c.Model, "all"), time.Duration(c.Life * 1e9).String(), c.Calls, c.FromEnd, c.FromStart})
+		t.Rows = append(t.Rows, []any{c.Provider, cmp.Or(c.Model, "all"), document.Seconds(c.Life), c.Calls, c.FromEnd, c.FromStart})
 	}
 	t.Notes = []string{"N: calls whose prefix is half to twice as old as the lifetime. WRONG: calls that read a prefix older than the lifetime, or lost " +
 		"a younger one. FROM END, FROM START: age counts from the end of the response before, or from the start of its request."}

@@ -32,6 +32,9 @@ func TestClocks(t *testing.T) {
 	if !slices.Equal(r.Clocks, want) {
 		t.Errorf("%+v, want %+v", r.Clocks, want)
 	}
+	if life := r.clockTable().Rows[0][2]; life != "5 m 00 s" {
+		t.Errorf("a lifetime of 300 s is written %v", life)
+	}
 	if err := r.Document().Write(io.Discard, "json"); err != nil {
 		t.Error(err)
 	}
