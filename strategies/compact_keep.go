@@ -15,10 +15,11 @@ type KeepSet struct {
 	Tokens   int64     `yaml:"tokens" doc:"newest messages that stay, as many as have so many tokens" min:"0" off:"0"`
 	PerToken float64   `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
 	Share    float64   `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
+	ByCount  bool      `yaml:"by_count" doc:"the share is of the messages, and not of their tokens" needs:"share"`
 	Window   float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
 	WithHead bool      `yaml:"with_head" doc:"these tokens, and this share of the window, are for all that stays: the head and the first messages count too" needs:"tokens|window"`
 	PairsGo  bool      `yaml:"pairs_go" doc:"a call goes with its result where a limit would part them, and does not stay with it" needs:"rounds|messages|prompts|tokens|share|window"`
-	AtPrompt promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the one before; behind for any message but one among calls that follow each other: all of these stay; any for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"any"`
+	AtPrompt promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the next one where one follows (prefer); or the one before; behind for any message but one among calls that follow each other: all of these stay; any for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"any"`
 	Reach    int       `yaml:"reach" doc:"newest messages among which a prompt is looked for: the newest one ahead of the cut begins what stays" unit:"messages" min:"0" off:"0" needs:"rounds|messages|prompts|tokens|share|window"`
 }
 
@@ -30,22 +31,25 @@ const (
 	cutAnywhere promptCut = iota
 	cutNext               // at the next prompt; where none follows, all stays
 	cutBefore             // at the prompt before
+	cutPrefer             // at the next prompt; where none follows, where it is
 	cutBehind             // where the calls begin that follow each other, behind a prompt or a response without calls
 )
 
 // Names returns the names used in YAML, by value.
-func (promptCut) Names() []string { return []string{"any", "next", "before", "behind"} }
+func (promptCut) Names() []string { return []string{"any", "next", "before", "prefer", "behind"} }
 
 // of returns where a cut at position at goes among the entries [body, to).
 func (p promptCut) of(c *prompt.Context, body, at, to int) int {
 	switch p {
-	case cutNext:
-		for ; at < to; at++ {
-			if c.At(at).Kind == prompt.KindPrompt {
-				return at
+	case cutNext, cutPrefer:
+		for i := at; i < to; i++ {
+			if c.At(i).Kind == prompt.KindPrompt {
+				return i
 			}
 		}
-		return body
+		if p == cutNext {
+			return body
+		}
 	case cutBefore:
 		for at = min(at, to-1); at > body && c.At(at).Kind != prompt.KindPrompt; at-- {
 		}
@@ -101,7 +105,10 @@ func (k *KeepSet) cut(c *prompt.Context, body, to int, window int64) int {
 	if k.Tokens > 0 {
 		at = max(at, newestWithin(c, body, to, k.Tokens-head, k.size))
 	}
-	if k.Share > 0 {
+	if k.Share > 0 && k.ByCount {
+		n := countMessages(c, body, to)
+		at = max(at, newestFrom(c, body, to, n-int((1-k.Share)*float64(n)), k.PairsGo, sameMessage))
+	} else if k.Share > 0 {
 		at = max(at, newestWithin(c, body, to, int64(k.Share*float64(tokensBetween(c, body, to))), tokensBetween))
 	}
 	if k.Window > 0 {

@@ -114,11 +114,14 @@ func countMessages(c *prompt.Context, from, to int) int {
 	const answer = -1
 	n, last := 0, int32(0)
 	for i := from; i < to; i++ {
-		of := int32(answer)
-		if e := c.At(i); !e.Kind.Assistant() {
+		of, e := int32(answer), c.At(i)
+		if e.Form == prompt.FormCleared && e.Tokens == 0 {
+			continue // nothing of it is sent
+		}
+		if !e.Kind.Assistant() {
 			of = max(0, c.Block(e.Block).Message)
 		}
-		if i == from || of != last || of == 0 {
+		if n == 0 || of != last || of == 0 {
 			n++
 		}
 		last = of

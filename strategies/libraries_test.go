@@ -98,6 +98,10 @@ func TestCutOfKeepByPairsAndHead(t *testing.T) {
 		"{window: 0.105, with_head: true}":               8,
 		"{window: 0.105, messages: 3, with_head: true}":  8,
 		"{messages: 8, window: 0.5, pairs_go: true}":     4,
+		"{share: 0.7}":                                   8, // 2,800 of 4,000 tokens: two rounds
+		"{share: 0.7, by_count: true}":                   6, // 2 of 8 messages go
+		"{share: 0.6, by_count: true}":                   6, // 3 of 8 go: the call of the third stays with its result, or goes with it
+		"{share: 0.6, by_count: true, pairs_go: true}":   8,
 		"{messages: 30, tokens: 18500, with_head: true}": end,
 	} {
 		l := layer(t, "truncate-oldest: {trigger: {fixed: 1}, keep: "+text+"}").(*truncate)
@@ -156,5 +160,26 @@ func TestDistilForgets(t *testing.T) {
 		if got := k.results(); !slices.Equal(got, want) {
 			t.Errorf("%q: results %v, want %v", text, got, want)
 		}
+	}
+}
+
+// A prompt and rounds of two messages each. From 3,500 tokens behind the head on results are cleared: 500 and three rounds of 1,100, or with 300
+// tokens a message two rounds, 2,700 and five times 300. What nothing is sent of is no message.
+func TestTriggerPerMessage(t *testing.T) {
+	for text, want := range map[string]int{"": 3, ", per_message: 300": 2} {
+		l, k := layer(t, "clear: {trigger: {measure: since, fixed: 3500"+text+"}, leave: {tokens: 0}}"), newTalk()
+		n := 0
+		for done := false; !done; n++ {
+			k.round("Read", "", 1000)
+			done = l.(BeforeRequest).BeforeRequest(&k.Turn).Verdict == Done
+		}
+		if n != want {
+			t.Errorf("%q: round %d clears, want %d", text, n, want)
+		}
+	}
+	k := rounds(2, 900)
+	k.Context.SetForm(4, prompt.FormCleared, 0, prompt.CauseEdit)
+	if got := countMessages(k.Context, 3, k.Context.Len()); got != 4 {
+		t.Errorf("%d messages, want 4 of 5", got)
 	}
 }

@@ -98,7 +98,9 @@ func TestCutOfKeepAtAPrompt(t *testing.T) {
 	end := k.Context.Len()
 	second := slices.IndexFunc(k.sizes(0), func(n int32) bool { return n == 10 })
 	for text, want := range map[string]int{
-		"{messages: 3, at_prompt: next}":    3, // none follows: all stay
+		"{messages: 3, at_prompt: next}":    3,       // none follows: all stay
+		"{messages: 3, at_prompt: prefer}":  end - 4, // none follows: whole pairs
+		"{messages: 10, at_prompt: prefer}": second,
 		"{messages: 3, at_prompt: before}":  second,
 		"{messages: 3, at_prompt: behind}":  second + 1,
 		"{messages: 10, at_prompt: next}":   second,

@@ -73,7 +73,7 @@ func (s *Strategy) Kind() string {
 		}
 		fmt.Fprintf(&b, "%d %#v\n", c.group, params.Elem().Interface())
 		if p, ok := c.params.(leveled); ok {
-			if level := p.level(); level.Measure.looked() {
+			if level := p.level(); level.looked() {
 				return "" // it is not in the reading that kin are compared by
 			}
 			fmt.Fprintln(&b, p.level().Measure)

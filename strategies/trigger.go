@@ -85,12 +85,16 @@ type Trigger struct {
 	// PctOverride is CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: like the client, Value
 	// ignores what does not lie in (0, 100].
 	PctOverride float64 `yaml:"pct_override,omitempty" doc:"per cent of the window (less the output kept free) that lowers the value; 0 for none" unit:"per cent" min:"0" max:"100"`
+	PerMessage  int64   `yaml:"per_message,omitempty" doc:"tokens that the client counts for each message behind the head beside its text" unit:"tokens" min:"0"`
 	Shift       float64 `yaml:"shift,omitempty" doc:"moves the value, −1…1: down by that share of the value, or up by that share of what is left to the window" unit:"share" min:"-1" max:"1"`
 	Less        int64   `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level" unit:"tokens" min:"0"`
 
 	// Own says that the Limit of a reading, where there is one, is the value. No file sets it: triggers of strategy own have it.
 	Own bool `yaml:"-"`
 }
+
+// looked reports whether layers measure what it compares themselves.
+func (tr *Trigger) looked() bool { return tr.Measure.looked() || tr.PerMessage > 0 }
 
 // Value returns the value the measure is compared with, and whether the
 // trigger has one.
@@ -210,9 +214,9 @@ type Check struct {
 // says whether it fired. All comparisons are ≥.
 func (t *Turn) Check(layer string, tr *Trigger) bool {
 	v, ok := tr.Value(&t.Reading)
-	m := t.measure(tr.Measure)
+	m := t.measured(tr)
 	fired := ok && m >= v
-	if t.Kin != nil && !tr.Measure.looked() {
+	if t.Kin != nil && !tr.looked() {
 		t.Kin.check(layer, &t.Reading, m, fired)
 	}
 	if t.log != nil {

@@ -53,14 +53,23 @@ func (w *when) hold(t *Turn, layer string, fired, end bool) bool {
 // test is Check for a condition beside a trigger.
 func (t *Turn) test(layer string, tr *Trigger) bool {
 	v, ok := tr.Value(&t.Reading)
-	m := t.measure(tr.Measure)
+	m := t.measured(tr)
 	if t.log != nil {
 		t.log(Check{layer, tr.Measure, m, v, ok && m >= v})
 	}
 	return ok && m >= v
 }
 
-// measure returns what a trigger compares. Measures that need a look at the context are computed
+// measured returns what a trigger compares, as its client counts it.
+func (t *Turn) measured(tr *Trigger) int64 {
+	m := t.measure(tr.Measure)
+	if tr.PerMessage > 0 {
+		m += tr.PerMessage * int64(countMessages(t.Context, Body(t.Context), t.Context.Len()))
+	}
+	return m
+}
+
+// measure returns what a trigger's measure is. Measures that need a look at the context are computed
 // here.
 func (t *Turn) measure(m Measure) int64 {
 	c := t.Context
