@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -157,9 +159,52 @@ const room = 48 << 20
 
 // roomy returns the growth in per cent at which garbage is collected: at least percent, and up to 100 while the heap is small.
 func roomy(percent int) int {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	return max(percent, min(100, int(room*100/max(1, measured("/memory/classes/heap/objects:bytes")))))
+}
+
+// measured returns a metric of the runtime that is a number.
+func measured(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
-	return max(percent, min(100, int(room*100/max(1, sample[0].Value.Uint64()))))
+	return sample[0].Value.Uint64()
+}
+
+// paced is up to what size the heap may grow between collections while recordings are read, bytes. A larger one grows by half.
+const paced = 320 << 20
+
+// cycle is larger than what the runtime keeps together with other small things, which would keep it alive.
+type cycle [4]uint64
+
+// pace has garbage collected at a growth of so many per cent, and at half of that and less where the heap would exceed paced
+// by it. The caller calls the result when all is read: it sets the growth that was before.
+func pace(percent int) (end func() (was int)) {
+	was := debug.SetGCPercent(percent)
+	var mu sync.Mutex
+	ended := false
+	var look func(*cycle)
+	look = func(c *cycle) { // after each collection, since nothing else holds c
+		mu.Lock()
+		defer mu.Unlock()
+		if ended {
+			return
+		}
+		now := percent
+		for live := int(measured("/gc/heap/live:bytes")); now > 50 && live+live/100*now > paced; {
+			now = max(50, now/2)
+		}
+		if now != percent {
+			percent = now
+			debug.SetGCPercent(now)
+		}
+		runtime.SetFinalizer(c, look)
+	}
+	runtime.SetFinalizer(new(cycle), look)
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		return was
+	}
 }
 
 // read reads what is under paths, or the samples, and shows progress.
@@ -183,8 +228,9 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		if f.once {
 			collect = 150
 		}
-		was := debug.SetGCPercent(collect)
+		paced := pace(collect)
 		defer func() {
+			was := paced()
 			if f.lazy {
 				was = roomy(was)
 			}

@@ -37,7 +37,7 @@ type File struct {
 	owned   owned           // what sessions have of it
 	claimed bool            // a session answers for its problems
 	spoken  []prompt.Digest // names of sessions and calls it mentions, besides its own sessions' names
-	records map[string]bool // by id; see Once
+	records map[uint64]bool // by id; see Once
 }
 
 // owned counts what sessions have of a file's lines and problems.
@@ -49,12 +49,12 @@ func (f *File) Once(what, id string) error {
 	switch {
 	case id == "":
 		return nil
-	case f.records[id]:
+	case f.records[prompt.DigestString(id).Lo]:
 		return fmt.Errorf("%s %.40q is here a second time; it counts once", what, id)
 	case f.records == nil:
-		f.records = map[string]bool{}
+		f.records = map[uint64]bool{}
 	}
-	f.records[id] = true
+	f.records[prompt.DigestString(id).Lo] = true
 	return nil
 }
 

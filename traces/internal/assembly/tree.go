@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -23,6 +24,19 @@ type entry struct {
 	parent int32 // index, -1 for none
 	steps  []Step
 }
+
+// IDs are entries, or whatever else is numbered, by id. Of an id 64 bits of its digest are kept, so that a file of millions of
+// short lines takes some 25 bytes for each: two of two million ids have the same bits in one of ten million such files.
+type IDs map[uint64]int32
+
+// Get returns what has an id.
+func (m IDs) Get(id string) (i int32, ok bool) {
+	i, ok = m[prompt.DigestString(id).Lo]
+	return i, ok
+}
+
+// Set gives something an id.
+func (m IDs) Set(id string, i int32) { m[prompt.DigestString(id).Lo] = i }
 
 // Len returns the number of entries.
 func (t *Tree) Len() int32 { return int32(len(t.entries)) }

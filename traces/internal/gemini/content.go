@@ -86,14 +86,30 @@ type blob struct {
 
 // mark is what tells a message from another one.
 type mark struct {
-	typ, timestamp string
+	typ, timestamp uint64 // 64 bits of their digests, 0 for none
 	tokens         *tokens
+}
+
+// digest returns 64 bits of the digest of a text, 0 for none.
+func digest(text string) uint64 {
+	if text == "" {
+		return 0
+	}
+	return prompt.DigestString(text).Lo
+}
+
+// markOf returns the mark of an entry, a zero one for a copy.
+func (f *file) markOf(i int32) (m mark) {
+	if int(i) < len(f.latest) {
+		m = f.latest[i]
+	}
+	return m
 }
 
 // repeats reports whether a record with the id of an earlier message is what that
 // has become: they have one time, or the same counts.
 func (r *record) repeats(m mark) bool {
-	return r.Type == m.typ && (r.Timestamp == m.timestamp || r.Tokens != nil && m.tokens != nil && *r.Tokens == *m.tokens)
+	return digest(r.Type) == m.typ && (digest(r.Timestamp) == m.timestamp || r.Tokens != nil && m.tokens != nil && *r.Tokens == *m.tokens)
 }
 
 // steps returns the steps of a message, and whether its type is known.

@@ -71,11 +71,11 @@ func lined(head []byte) bool {
 type file struct {
 	*assembly.Part
 	header
-	at        int32            // the last entry of the history, -1 for none
-	index     map[string]int32 // of entries, by id
-	latest    map[int32]mark   // by entry
-	uncounted map[string]int   // lines of answers without counts, by id
-	set       []record         // the messages that were set last and nothing followed yet
+	at        int32          // the last entry of the history, -1 for none
+	index     assembly.IDs   // of entries, by id
+	latest    []mark         // by entry, as far as there are any
+	uncounted map[string]int // lines of answers without counts, by id
+	set       []record       // the messages that were set last and nothing followed yet
 	setLine   int
 }
 
@@ -89,7 +89,7 @@ type header struct {
 var errNoSession = errors.New("file is no session: it has no messages")
 
 func newFile(f *assembly.File) *file {
-	return &file{Part: assembly.NewPart(f), at: -1, index: map[string]int32{}, latest: map[int32]mark{}, uncounted: map[string]int{}}
+	return &file{Part: assembly.NewPart(f), at: -1, index: assembly.IDs{}, uncounted: map[string]int{}}
 }
 
 // scan reads one file. What precedes a defect in a document is kept.
@@ -196,14 +196,14 @@ func (f *file) message(line int, r *record) error {
 			delete(f.uncounted, r.ID)
 		}
 	}
-	if i, ok := f.index[r.ID]; ok && r.ID != "" {
-		if r.repeats(f.latest[i]) {
+	if i, ok := f.index.Get(r.ID); ok && r.ID != "" {
+		if r.repeats(f.markOf(i)) {
 			f.Set(i, steps)
 			return nil
 		}
 		f.Lacks(1, line, "message %s has the id of an earlier one and other counts; both are read", r.ID)
 	}
-	if r.Type == "gemini" && f.at >= 0 && r.Timestamp != "" && f.latest[f.at].typ == r.Type && f.latest[f.at].timestamp == r.Timestamp {
+	if r.Type == "gemini" && f.at >= 0 && r.Timestamp != "" && f.markOf(f.at).typ == digest(r.Type) && f.markOf(f.at).timestamp == digest(r.Timestamp) {
 		f.Lacks(1, line, "message %q has the time of the one before it and another id; both are read", r.ID)
 	}
 	if r.Type == "gemini" && r.ID == "" {
@@ -213,22 +213,23 @@ func (f *file) message(line int, r *record) error {
 		return nil // the line sends nothing, and no other line can name it
 	}
 	f.at = f.Add(f.at, steps)
-	f.latest[f.at] = mark{r.Type, r.Timestamp, r.Tokens}
+	f.latest = append(f.latest, make([]mark, int(f.at)+1-len(f.latest))...)
+	f.latest[f.at] = mark{digest(r.Type), digest(r.Timestamp), r.Tokens}
 	if r.ID != "" {
-		f.index[r.ID] = f.at
+		f.index.Set(r.ID, f.at)
 	}
 	return nil
 }
 
 // rewind goes back to where the history was before a message. What was said since is a branch, which was billed.
 func (f *file) rewind(line int, id string) {
-	i, ok := f.index[id]
+	i, ok := f.index.Get(id)
 	if !ok {
 		f.Problems.Add(f.Name, line, "message %s, to which the session went back, is not in the file; the whole history is taken for left", id)
 		f.at = -1
 		return
 	}
-	if f.at = f.Parent(i); f.latest[i].typ == "" {
+	if f.at = f.Parent(i); f.markOf(i).typ == 0 {
 		f.at = i // a copy among others
 	}
 }
@@ -242,7 +243,7 @@ func (f *file) settle() error {
 	}
 	kept := map[int32]bool{}
 	for k := range messages {
-		if i, ok := f.index[messages[k].ID]; ok {
+		if i, ok := f.index.Get(messages[k].ID); ok {
 			kept[i] = true
 		}
 	}
@@ -255,7 +256,7 @@ func (f *file) settle() error {
 	}
 	for k := range messages {
 		m := &messages[k]
-		if _, known := f.index[m.ID]; known {
+		if _, known := f.index.Get(m.ID); known {
 			continue
 		}
 		if m.Type != "gemini" || m.Tokens != nil {
@@ -266,7 +267,7 @@ func (f *file) settle() error {
 		}
 		// What the model said without counts is a copy, and no call.
 		f.at = f.Add(f.at, []assembly.Step{{Kind: assembly.StepInput, Line: int32(line), Blocks: m.copies(f.Maker, prompt.KindText)}})
-		f.index[m.ID] = f.at
+		f.index.Set(m.ID, f.at)
 	}
 	return nil
 }
@@ -280,9 +281,9 @@ func (f *file) compact(line int, messages []record) {
 	at, confirmed := f.Len(), -1
 	for k := range messages {
 		m := &messages[k]
-		i, known := f.index[m.ID]
+		i, known := f.index.Get(m.ID)
 		switch {
-		case known && f.latest[i].typ != "":
+		case known && f.markOf(i).typ != 0:
 			for _, st := range f.Steps(i) {
 				step.Blocks = append(step.Blocks, st.Blocks...)
 			}
@@ -297,7 +298,7 @@ func (f *file) compact(line int, messages []record) {
 			step.Blocks = append(step.Blocks, m.copies(f.Maker, prompt.KindText)...)
 		}
 		step.At = cmp.Or(f.Stamp(line, []byte(m.Timestamp)), step.At)
-		f.index[m.ID] = at
+		f.index.Set(m.ID, at)
 	}
 	step.Blocks = append(step.Blocks, summary...)
 	f.at = f.Add(f.at, []assembly.Step{step})

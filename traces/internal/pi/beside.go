@@ -8,7 +8,7 @@ func (f *file) addSummaryCalls(l *line, s *assembly.Step) {
 		return
 	}
 	s.Usage, s.Model, s.Calls = l.Usage.usage(), assembly.ModelName(f.model), 1
-	kept, ok := f.index[l.Kept]
+	kept, ok := f.index.Get(l.Kept)
 	if !ok || f.said[kept] == saidByPerson {
 		return
 	}
@@ -37,7 +37,7 @@ func (l *line) says() said {
 
 // edit takes an answer out of what is sent from then on. It stays in the bill.
 func (f *file) edit(l *line) {
-	i, ok := f.index[l.Target]
+	i, ok := f.index.Get(l.Target)
 	if !ok || l.Instead.Kind() != 'n' {
 		return
 	}

@@ -58,9 +58,9 @@ func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs,
 // file is one file.
 type file struct {
 	*assembly.Part
-	index map[string]int32 // of entries of the tree, by id
-	said  []said           // by entry of the tree
-	model string           // of the last call
+	index assembly.IDs // of entries of the tree, by id
+	said  []said       // by entry of the tree
+	model string       // of the last call
 }
 
 // said is what an entry of the tree says, for the compactions that keep some entries.
@@ -142,7 +142,7 @@ var (
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), index: map[string]int32{}}
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), index: assembly.IDs{}}
 	return f, f.Read(ctx, opts, in, f.parse)
 }
 
@@ -198,11 +198,11 @@ func (f *file) parse(ln assembly.Line) error {
 	if l.ID == "" && steps == nil {
 		return nil
 	}
-	if _, twice := f.index[l.ID]; twice && l.ID != "" {
+	if _, twice := f.index.Get(l.ID); twice && l.ID != "" {
 		return fmt.Errorf("entry %.40q is here a second time", l.ID)
 	}
 	parent := f.Len() - 1
-	if i, ok := f.index[l.Parent]; ok {
+	if i, ok := f.index.Get(l.Parent); ok {
 		parent = i
 	} else if l.ID != "" && l.Parent == "" {
 		parent = -1
@@ -212,7 +212,7 @@ func (f *file) parse(ln assembly.Line) error {
 	i := f.Add(parent, steps)
 	f.said = append(f.said, l.says())
 	if l.ID != "" {
-		f.index[l.ID] = i
+		f.index.Set(l.ID, i)
 	}
 	return nil
 }

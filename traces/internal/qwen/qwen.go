@@ -65,7 +65,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 // file is one file.
 type file struct {
 	*assembly.Part
-	index  map[string]int32     // of entries of the tree, by id
+	index  assembly.IDs         // of entries of the tree, by id
 	bare   map[string]bool      // answers without counts, by id: a line of the same id has them
 	alone  []told               // responses that no message is known for
 	before int                  // how many of them are older than the last message
@@ -174,7 +174,7 @@ var (
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), index: map[string]int32{}, bare: map[string]bool{}, untold: map[prompt.Usage]int{}}
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), index: assembly.IDs{}, bare: map[string]bool{}, untold: map[prompt.Usage]int{}}
 	err := f.Read(ctx, opts, in, f.parse)
 	for _, t := range f.alone { // of no part of the conversation
 		f.whole(&t)
@@ -210,11 +210,11 @@ func (f *file) parse(ln assembly.Line) error {
 	if len(steps) == 0 && l.UUID == "" && l.Parent == "" {
 		return nil // the line sends nothing, and no other line can name it
 	}
-	parent, ok := f.index[l.Parent]
+	parent, ok := f.index.Get(l.Parent)
 	if !ok || l.UUID == l.Parent {
 		parent = f.Len() - 1
 	}
-	f.index[l.UUID] = f.Add(parent, steps)
+	f.index.Set(l.UUID, f.Add(parent, steps))
 	return nil
 }
 
