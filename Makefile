@@ -11,8 +11,8 @@
 # make golden hold what the program prints and writes against digests (SIM=binary, GOLDEN=flags)
 # make experiment  predictions about another setting against bills of real clients under it; LIMITS=-tighten sets the limits anew
 # make clients  run these clients anew, on loopback alone (Linux, root, npm, zstd): RUNS="pi-mend-A …", CLIENT="-client pi=1.7.0"
-# make libraries run compaction libraries and hold presets against what they sent: docs/libraries.md (Python with venv, npm, a network);
-#             some: LIBRARIES="langchain strands", without running any: RUN=, newest versions: RUN="-run -latest"
+# make libraries run compaction libraries and hold presets against what they sent: docs/libraries.md (Python 3.12 with venv, npm,
+#             a network); some: LIBRARIES="langchain strands", without running any: RUN=, newest versions: RUN="-run -latest"
 # make bench  benchmarks of the hot paths
 # make bench-compare  time and memory beside another revision and other programs, in turns: BASE=REV (BENCH=flags, such as -only rank)
 # make lint   formatting and linters

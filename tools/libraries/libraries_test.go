@@ -165,6 +165,25 @@ func TestLogIsBilled(t *testing.T) {
 	}
 }
 
+// Where a library cannot be installed its figures stay, and the line says why there are no newer ones; without figures the line says it alone.
+func TestNotInstalled(t *testing.T) {
+	l := &library{name: "x", packages: []string{"x==1"}, presets: []string{"none"}}
+	b := &bench{env: t.TempDir(), logs: t.TempDir(), python: filepath.Join(t.TempDir(), "python")}
+	kept := b.renew(t.Context(), l, []*outcome{{Preset: "none", Talk: "loop", Package: "x", Version: "1", Date: "2026-01-02", Did: &figures{Requests: 71, Peak: 9}}})
+	if len(kept) != len(talks()) {
+		t.Fatalf("%d outcomes", len(kept))
+	}
+	for _, o := range kept {
+		if (o.Did != nil) != (o.Talk == "loop") || !strings.Contains(o.Fault, "x==1 cannot be installed") {
+			t.Errorf("%+v", o)
+		}
+	}
+	n := &line{library: l, preset: "none", talk: "loop", requests: 71, real: find(kept, "none", "loop"), sim: &figures{Requests: 71, Peak: 9}}
+	if c := n.cells(); !strings.Contains(c[len(c)-1], "agrees; not run again") || !strings.Contains(n.origin(), "`x` 1, run on 2026-01-02") {
+		t.Errorf("%q, %s", c, n.origin())
+	}
+}
+
 // Every library has a driver, its presets exist, and lists are pinned.
 func TestLibraries(t *testing.T) {
 	var presets []string

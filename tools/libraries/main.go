@@ -97,10 +97,18 @@ func start(ctx context.Context) error {
 	return nil
 }
 
-// renew runs a library and returns the outcomes with its own in the place of older ones. What stands in the way is an outcome, too.
+// renew runs a library and returns the outcomes with its own in the place of older ones. What stands in the way is an outcome, too; it stands
+// beside the figures of an earlier run, where there are some.
 func (b *bench) renew(ctx context.Context, l *library, kept []*outcome) []*outcome {
 	begun := time.Now()
 	list := b.run(ctx, l)
+	for _, o := range list {
+		if was := find(kept, o.Preset, o.Talk); o.Did == nil && was != nil && was.Did != nil {
+			fault := o.Date + ": " + o.Fault
+			*o = *was
+			o.Fault = fault
+		}
+	}
 	kept = slices.DeleteFunc(kept, func(o *outcome) bool {
 		return slices.ContainsFunc(list, func(n *outcome) bool { return n.Preset == o.Preset && n.Talk == o.Talk })
 	})

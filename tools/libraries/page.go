@@ -14,7 +14,7 @@ const head = `# Presets against their libraries
 Each library below was installed at the version named and worked through four conversations with a scripted model: many small results,
 few large ones, several prompts, one long loop. The simulator replayed the same conversations under the preset of the same name. A line
 compares what both sent. ` + "`make libraries`" + ` runs the libraries anew and writes this page; ` + "`make libraries LIBRARIES=\"langchain strands\"`" + ` runs some.
-It needs Python and npm, and fails where a preset no longer agrees.
+It needs Python 3.12 and npm, and fails where a preset no longer agrees.
 
 - The model has a window of 200,000 tokens and refuses what is longer; a library that does not shorten the request ends there. A token is
   four characters, and every summary has 400. The head of a request is as large as the library makes it, in both.
@@ -90,6 +90,9 @@ func (l *line) cells() []string {
 	for _, x := range [][2]int{{len(a.Edits), len(b.Edits)}, {a.Before, b.Before}, {a.Stays, b.Stays}, {a.Sides, b.Sides}, {a.Reads, b.Reads},
 		{a.Peak, b.Peak}, {a.Cached, b.Cached}, {a.Fresh, b.Fresh}} {
 		list = append(list, both(document.Whole(x[0]), document.Whole(x[1])))
+	}
+	if l.real.Fault != "" {
+		verdict += "; not run again, " + l.real.Fault
 	}
 	return append(list, both(fmt.Sprintf("%.2f", a.cost()), fmt.Sprintf("%.2f", b.cost())), l.real.share(), verdict)
 }

@@ -44,10 +44,10 @@ func (b *bench) run(ctx context.Context, l *library) (list []*outcome) {
 	return list
 }
 
-// install makes the environment of a library, if it is not there, and returns the version of its package.
+// install makes the environment of a library, unless it is there in the version wanted, and returns the version of its package.
 func (b *bench) install(ctx context.Context, l *library) (string, error) {
 	env := b.environment(l)
-	if version := b.version(ctx, l, env); version != "" {
+	if version := b.version(ctx, l, env); version == l.pin() || version != "" && (b.latest || b.reuse) {
 		return version, nil
 	}
 	packages := slices.Clone(l.packages)
@@ -71,7 +71,7 @@ func (b *bench) install(ctx context.Context, l *library) (string, error) {
 	}
 	for _, s := range steps {
 		if text, err := exec.CommandContext(ctx, s[0], s[1:]...).CombinedOutput(); err != nil { //nolint:gosec // of the table
-			return "", fmt.Errorf("%s cannot be installed: %w: %s", strings.Join(packages, " "), err, lastLine(text))
+			return "", fmt.Errorf("%s cannot be installed: %w: %s", l.packages[0], err, lastLine(text))
 		}
 	}
 	version := b.version(ctx, l, env)
