@@ -22,6 +22,7 @@ const (
 	peak       = 0.02
 	price      = 0.05
 	unbilled   = 0.03
+	unread     = -1 // the share of a log that cannot be read
 	leastOrder = 0.95
 )
 
@@ -109,7 +110,9 @@ func (s *simulator) compare(ctx context.Context, l *library, kept []*outcome) (l
 					return nil, err
 				}
 				n.differs = differs(n.real.Did, n.sim)
-				if d := n.real.Recorded - 1; n.real.Recorded != 0 && math.Abs(d) > unbilled {
+				if d := n.real.Recorded - 1; n.real.Recorded == unread {
+					n.differs = append(n.differs, "its log cannot be read")
+				} else if n.real.Recorded != 0 && math.Abs(d) > unbilled {
 					n.differs = append(n.differs, fmt.Sprintf("its log is billed %+.1f %%", 100*d))
 				}
 			}

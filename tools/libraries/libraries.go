@@ -14,6 +14,7 @@ type library struct {
 	node     bool     // they are npm's
 	alone    bool     // the first is installed without what it depends on: that is large and not used here
 	presets  []string // what the driver is asked for
+	unlogged bool     // its log is not billed: to read one of 400 calls whose messages change in each takes more than 10 GB
 	tasks    bool     // it knows tasks and no conversations: every conversation is one prompt
 }
 
@@ -24,7 +25,7 @@ var libraries = []*library{
 	{name: "deepagents", packages: []string{"deepagents==0.7.32"}, presets: []string{"deepagents", "deepagents/no-profile"}},
 	{name: "openai-agents", packages: []string{"openai-agents==0.24.0"}, presets: []string{"openai-agents/session", "openai-agents/trimmer"}},
 	{name: "agent-framework", packages: []string{"agent-framework-core==1.23.0"},
-		presets: []string{"microsoft/context-window", "microsoft/summarization"}},
+		presets: []string{"microsoft/context-window", "microsoft/summarization"}, unlogged: true},
 	{name: "adk", packages: []string{"google-adk==2.13.0"}, presets: []string{"adk"}},
 	{name: "strands", packages: []string{"strands-agents==1.62.0"}, presets: []string{"strands/window", "strands/summary"}},
 	{name: "autogen", packages: []string{"autogen-agentchat==0.7.5"}, presets: []string{"autogen/buffered", "autogen/token-limit"}},

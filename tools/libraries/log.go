@@ -169,6 +169,9 @@ func (r *request) reply(later []*request) []block {
 	return nil
 }
 
+// mostMemory is how much memory a log may take, bytes.
+const mostMemory = 4 << 30
+
 // recorded returns what the simulator makes of a log of requests, as a share of the bill that the log has.
 func recorded(ctx context.Context, file string) (float64, error) {
 	registry, err := strategies.Builtin()
@@ -179,7 +182,7 @@ func recorded(ctx context.Context, file string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	corpus, err := agents.Read(ctx, traces.Options{}, file)
+	corpus, err := agents.Read(ctx, traces.Options{MaxMemory: mostMemory}, file)
 	if err != nil {
 		return 0, err
 	}

@@ -24,7 +24,7 @@ It needs Python 3.12 and npm, and fails where a preset no longer agrees.
 - CACHED and FRESH are the tokens that an ideal prefix cache has and has not. USD is their cost, with the
   output, at the prices of Claude Sonnet 4.5, whichever model makes the calls.
 - LOG is what ` + "`sim run --strategy recorded`" + ` bills for a log of the requests that the library sent, as a share of the bill in the log. The log has
-  the usage that Anthropic's cache would give it, with a marker on the system prompt and on the last message.
+  the usage that Anthropic's cache would give it, with a marker on the system prompt and on the last message. It is empty where no log was billed.
 - In every column of figures the library's stands first and the preset's behind it, where they differ.
 - A preset agrees when its edits are within 2 or 5 %, its largest prompt within 2 %, its cost within 5 % and the log within 3 %.
 
@@ -99,7 +99,7 @@ func (l *line) cells() []string {
 
 // share returns how much of its log's bill is simulated.
 func (o *outcome) share() string {
-	if o.Recorded == 0 {
+	if o.Recorded <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("%.1f %%", 100*o.Recorded)
