@@ -24,7 +24,7 @@ var walls = map[string]struct{ methods, fields int }{
 	"sim.Config":                        {0, 30},
 	"sim.Loop":                          {65, 29},
 	"sim.replay":                        {0, 44},
-	"sim.thread":                        {0, 51},
+	"sim.thread":                        {0, 47},
 	"sim/calls.Call":                    {0, 28},
 	"sim/client.Env":                    {0, 31},
 	"sim/needs.Judge":                   {0, 27},

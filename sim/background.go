@@ -79,7 +79,7 @@ func (l *Loop) startBackgrounds(t *thread, layer int) {
 
 func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 	if in.Compacts {
-		t.behind |= 1 << layer
+		t.wait.behind |= 1 << layer
 		t.detectDeadlock()
 		return
 	}
@@ -156,7 +156,7 @@ func (l *Loop) landBackground(t *thread, f *flight) {
 	layer := int(b.layer)
 	l.refresh(t)
 	l.noteFinal(t, layer, "background_result", t.hooks.background[layer].BackgroundResult(&l.turn, &b.result))
-	if t.waiting == layer+1 && l.err == nil {
+	if t.wait.on == layer+1 && l.err == nil {
 		l.wake(t)
 	}
 }
@@ -183,24 +183,49 @@ func (l *Loop) await(t *thread, hook, layer int) {
 		l.fail(t, layer, "waits until a time that has come")
 		return
 	}
-	t.waiting, t.waitHook, t.waitEnd, t.waitFrom = layer+1, hook, max(until, l.clock.now), l.clock.now
-	l.clock.schedule(t.waitEnd, eventAwait, t.id)
+	t.wait.begin(layer, hook, l.clock.now, until)
+	l.clock.schedule(t.wait.end, eventAwait, t.id)
 	t.detectDeadlock()
 }
 
 // detectDeadlock counts that a thread waits for a background call that waits for
 // a compaction of the thread. The end of the thread's wait dissolves it.
 func (t *thread) detectDeadlock() {
-	if i := t.waiting - 1; i >= 0 && t.behind>>i&1 != 0 {
-		t.replay.book.Refuse(t.layers[i].Name(), prompt.FailDeadlock)
+	if layer, ok := t.wait.deadlock(); ok {
+		t.replay.book.Refuse(t.layers[layer].Name(), prompt.FailDeadlock)
 	}
+}
+
+// wait is how a thread and background calls wait for each other. Times are ns on the cohort's clock.
+type wait struct {
+	on     int    // 1 + layer whose background call the thread waits for, 0 for none
+	hook   int    // index among the hooks before a request
+	from   int64  // when the thread began to wait
+	end    int64  // its latest time
+	behind uint64 // layers with a background call that waits for a compaction, a bit each
+}
+
+// begin makes the thread wait for a layer's call, from a time to another.
+func (w *wait) begin(layer, hook int, from, end int64) {
+	w.on, w.hook, w.from, w.end = layer+1, hook, from, end
+}
+
+// over ends the wait.
+func (w *wait) over() { w.on = 0 }
+
+// ends reports whether the wait, if there is one, ends at a time at the latest.
+func (w *wait) ends(at int64) bool { return w.on > 0 && w.end == at }
+
+// deadlock returns the layer whose call the thread waits for while the call waits for the thread.
+func (w *wait) deadlock() (layer int, ok bool) {
+	return w.on - 1, w.on > 0 && w.behind>>(w.on-1)&1 != 0
 }
 
 // wake ends the wait of a thread: the layer is asked again.
 func (l *Loop) wake(t *thread) {
-	t.waiting = 0
-	t.replay.book.Waited(results.WaitOther, l.clock.now-t.waitFrom)
-	l.ask(t, t.waitHook)
+	t.wait.over()
+	t.replay.book.Waited(results.WaitOther, l.clock.now-t.wait.from)
+	l.ask(t, t.wait.hook)
 }
 
 var _ strategies.Host = (*host)(nil)

@@ -83,7 +83,7 @@ func (l *Loop) happen(e event) {
 	case eventTimer:
 		l.ring(&l.threads[e.of], int(e.arg), e.at)
 	case eventAwait:
-		if t := &l.threads[e.of]; t.waiting > 0 && t.waitEnd == e.at { // its latest time
+		if t := &l.threads[e.of]; t.wait.ends(e.at) {
 			l.wake(t)
 		}
 	}

@@ -23,7 +23,6 @@ type thread struct {
 	child    int32  // first child not yet started, index into loop.children
 	retried  bool   // the request was sent again after a refusal
 	barred   uint64 // layers that are not asked before this request, a bit each
-	behind   uint64 // layers with a background call that waits for a compaction, a bit each
 
 	// The client's count: usage of the last response and the estimate of
 	// what followed it.
@@ -74,10 +73,7 @@ type thread struct {
 	heldAt int64   // when it came
 	wakes  []int64 // by timer: when it rings, 0 for never
 
-	waiting  int // 1 + layer whose background call the thread waits for, 0 for none
-	waitHook int // index among the hooks before a request
-	waitFrom int64
-	waitEnd  int64
+	wait wait
 }
 
 // reset makes t the state of a thread that has not begun, keeping storage.

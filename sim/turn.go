@@ -87,7 +87,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	}
 	t.Chain++
 	t.replay.book.Compacted(&t.balance, &t.Course, &b, l.clock.now, t.deleted.tokens)
-	t.rounds, t.behind = 0, 0
+	t.rounds, t.wait.behind = 0, 0
 	t.deleted.reset()
 	t.head.Render()
 	t.recount()
