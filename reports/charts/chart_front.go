@@ -225,7 +225,7 @@ func valuesNote(run *results.Run, swept []string) []string {
 	if len(list) == 0 {
 		return nil
 	}
-	return []string{"values after names: " + listed(list)}
+	return []string{"values after names: " + document.And(list)}
 }
 
 // sweptText names a cell of a sweep by its values alone.

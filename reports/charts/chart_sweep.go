@@ -262,22 +262,13 @@ func frame(list []*metricSweep, trust string, width float64, panels []document.P
 	for _, a := range first.axes {
 		over = append(over, shortTitle(axisTitle(first.run, a.key)))
 	}
-	c := runChart(first.run, listed(titles)+" by "+listed(over), trust, width, panels, notes...)
+	c := runChart(first.run, document.And(titles)+" by "+document.And(over), trust, width, panels, notes...)
 	facts := document.Count(len(first.points), "cell")
 	if first.name != "" {
 		facts = first.name + " · " + facts
 	}
 	c.Facts = append(c.Facts, document.Printable(facts))
 	return c
-}
-
-// listed joins names as a sentence does.
-func listed(names []string) string {
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // metricTitle returns the name of a metric for people: Cost for cost_usd.

@@ -29,12 +29,13 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 		}
 	}
 	run, other := studies.ByBasis(first.Standings)
-	add(rankingTable("", first, run, most))
-	add(rankingTable("Of this program's own, or read in sources, on pages and in reports, and not run", first, other, most))
-	add(rankingGroups("At another window, by kind of session and by server", slices.Concat(r.Windows[1:], r.Kinds, r.Servers), studies.Foremost(run, other, most)))
+	run, other = r.Foremost(run, most), r.Foremost(other, most)
+	add(rankingTable("", first, run))
+	add(rankingTable("Of this program's own, or read in sources, on pages and in reports, and not run", first, other))
+	add(rankingGroups("At another window, by kind of session and by server", slices.Concat(r.Windows[1:], r.Kinds, r.Servers), slices.Concat(run, other)))
 	add(rankingAssumed(r))
 	if all {
-		add(rankingTable("Schedules that no program runs as they are, by themselves", first, first.Idealised, most))
+		add(rankingTable("Schedules that no program runs as they are, by themselves", first, first.Idealised))
 		ended := &document.Table{Title: "Without a place: they end every session that the agent's own strategy brings to its end",
 			Columns: document.Left("STRATEGY", "WINDOW", "SESSIONS", "CALLS NOT ANSWERED")}
 		for _, v := range r.Windows {
@@ -48,7 +49,7 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 			idle.Rows = append(idle.Rows, []any{x.Strategy, x.Reason})
 		}
 		add(idle)
-	} else if hidden := hiddenText(r, most); hidden != "" {
+	} else if hidden := hiddenText(r, len(run)+len(other)); hidden != "" {
 		d.Notes = append(d.Notes, "not shown: "+hidden+"; --all lists them, with reasons")
 	}
 	d.Notes = append(d.Notes,
@@ -82,11 +83,10 @@ func regretText(v *studies.View) string {
 		document.USD(v.FoundUSD, 2), document.USD(v.LeastUSD, 2))
 }
 
-// hiddenText counts what the short form leaves out.
-func hiddenText(r *studies.Ranking, most int) string {
+// hiddenText counts what the short form leaves out, which shows so many standings.
+func hiddenText(r *studies.Ranking, shown int) string {
 	first := &r.Windows[0]
-	run, other := studies.ByBasis(first.Standings)
-	more := len(first.Standings) - len(studies.Foremost(run, other, most))
+	more := len(first.Standings) - shown
 	var list []string
 	for _, x := range []struct {
 		n    int
@@ -241,13 +241,11 @@ func rankingColumns() []document.ColumnOf[ranked] {
 	}
 }
 
-// rankingTable has the best of a list, and the agent's own strategy.
-func rankingTable(title string, v *studies.View, list []studies.Standing, most int) *document.Table {
+// rankingTable has a row for each standing of a list.
+func rankingTable(title string, v *studies.View, list []studies.Standing) *document.Table {
 	var rows []ranked
 	for i := range list {
-		if i < most || list[i].Own {
-			rows = append(rows, ranked{Standing: &list[i], view: v})
-		}
+		rows = append(rows, ranked{Standing: &list[i], view: v})
 	}
 	t := document.TableOf(rankingColumns(), rows)
 	t.Title, t.Fitted = title, true

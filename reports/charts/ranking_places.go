@@ -49,7 +49,7 @@ func rankingAssumed(r *studies.Ranking) *document.Table {
 	if len(r.Assumed) == 0 {
 		return &document.Table{}
 	}
-	t := rankingGroups("These strategies alone, under other assumptions", r.Assumed, r.Assumed[0].Standings)
+	t := rankingGroups("The strategies in front alone, under other assumptions", r.Assumed, r.Assumed[0].Standings)
 	if len(t.Rows) == 0 {
 		return t
 	}

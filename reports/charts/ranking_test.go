@@ -2,9 +2,11 @@ package charts
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
@@ -51,6 +53,25 @@ func TestPlacesUnderAssumptions(t *testing.T) {
 	}
 	if _, err := placesChart(r); err == nil || !strings.Contains(err.Error(), "sim rank --sensitivity") {
 		t.Error(err)
+	}
+}
+
+// Of sixteen strategies a ranking shows the first twelve, and the strategies that its headline names.
+func TestNamedAreShown(t *testing.T) {
+	v := rankedView("w", make([]studies.Place, 16)...)
+	for i := range v.Standings {
+		v.Standings[i].Basis = "run"
+	}
+	r := &studies.Ranking{Run: &results.Run{}, Windows: []studies.View{v, v}, Named: []string{"o"}}
+	d := Ranking(r, false)
+	for i, rows := range []int{13, 14} { // a to l, and o; the table of groups also has a line of acting sessions
+		table, _ := d.Sections[i].Blocks[0].(*document.Table)
+		if table == nil || len(table.Rows) != rows || !slices.Contains(table.Rows[rows-1], any("o")) {
+			t.Errorf("table %d: %+v", i, table)
+		}
+	}
+	if text := strings.Join(d.Notes, "\n"); !strings.Contains(text, "not shown: 3 more in this order") {
+		t.Error(text)
 	}
 }
 

@@ -303,7 +303,7 @@ func (m *measured) lacking(c *Comparison) string {
 			without = append(without, []string{c.Base, c.Other}[s])
 		}
 	}
-	return "nothing to compare: no sample in " + and(without)
+	return "nothing to compare: no sample in " + document.And(without)
 }
 
 // modelError says that the model error on the sessions of either run can

@@ -223,7 +223,7 @@ func valuesOf(inputs []Input, of func(*results.Provenance) string) (text string,
 	}
 	var parts []string
 	for _, v := range values {
-		parts = append(parts, and(have[v])+" "+shortened(v))
+		parts = append(parts, document.And(have[v])+" "+shortened(v))
 	}
 	return strings.Join(parts, ", "), len(values) > 1
 }
@@ -263,15 +263,6 @@ func partial(in Input, used map[*results.Cell]bool) []string {
 		}
 	}
 	return notes
-}
-
-// and joins names with commas and "and".
-func and(names []string) string {
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // maxValue is the largest length of a value in a note, in characters: two values and their labels

@@ -44,12 +44,12 @@ func assumptions() (list []assumption) {
 	return list
 }
 
-// assume ranks the strategies in front by themselves on the sessions of the first view: as it is, in a run of all strategies, and
-// under each assumption. In front are those that are shown, and those that survive all other views.
+// assume ranks the strategies in front by themselves on the sessions of the first view: as the model has it, in a run of all
+// strategies, and under each assumption. In front are the strategies that the tables show, and the survivors of all other views.
 func (r *ranker) assume(ctx context.Context, corpus *traces.Corpus, out *studies.Ranking) (list []studies.View, err error) {
 	names := map[string]bool{}
 	run, other := studies.ByBasis(out.Windows[0].Standings)
-	for _, s := range studies.Foremost(run, other, studies.Front) {
+	for _, s := range slices.Concat(out.Foremost(run, studies.Front), out.Foremost(other, studies.Front)) {
 		names[s.Strategy] = true
 	}
 	for _, name := range survivors(out).names {

@@ -87,8 +87,12 @@ func (s survival) text() string {
 	if n := len(names); n > mostNamed {
 		names = append(names[:mostNamed:mostNamed], fmt.Sprintf("%d more", n-mostNamed))
 	}
-	text := fmt.Sprintf("What survives: %s cost less than the agents' own strategy in %d of %s below; no other strategy is shown to in as many.",
-		strings.Join(names, ", "), s.held, document.Count(s.views, "view"))
+	are := "are"
+	if len(names) == 1 {
+		are = "is"
+	}
+	text := fmt.Sprintf("What survives: %s %s shown to cost less than the agents' own strategy in %d of %s below, and no other strategy in as many.",
+		document.And(names), are, s.held, document.Count(s.views, "view"))
 	switch {
 	case len(s.lacks) > len(s.shows):
 		text += " Only these views show it: " + strings.Join(s.shows, ", ") + "."

@@ -128,7 +128,8 @@ func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *t
 	}
 	out.NotRun = onlyOnce(out.NotRun)
 	keepRanked(out)
-	out.Lost, out.Limits, out.Survives = r.lost, rankLimits(), survivors(out).text()
+	best := survivors(out)
+	out.Lost, out.Limits, out.Survives, out.Named = r.lost, rankLimits(), best.text(), best.names[:min(len(best.names), mostNamed)]
 	return out, r.broken
 }
 

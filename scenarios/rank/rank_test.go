@@ -153,16 +153,16 @@ func TestSurvivesAssumptions(t *testing.T) {
 		return v
 	}
 	r := &studies.Ranking{Windows: []studies.View{view("as recorded", "x", "y"), view("200,000", "x", "y")}}
-	if got := survivors(r).text(); !strings.HasPrefix(got, "What survives: x, y cost less than the agents' own strategy in 2 of 2 views below") {
+	if got := survivors(r).text(); !strings.HasPrefix(got, "What survives: x and y are shown to cost less than the agents' own strategy in 2 of 2 views below, and no other") {
 		t.Error(got)
 	}
 	r.Assumed = []studies.View{view("as it is", "x", "y"), view("summary ×2", "y"), view("seed 2", "y")}
-	if got := survivors(r).text(); !strings.HasPrefix(got, "What survives: y cost less than the agents' own strategy in 4 of 4 views below") {
+	if got := survivors(r).text(); !strings.HasPrefix(got, "What survives: y is shown to cost less than the agents' own strategy in 4 of 4 views below") {
 		t.Error(got)
 	}
 	r.Assumed[2] = view("seed 2")
 	r.Windows[1] = view("200,000")
-	if got := survivors(r).text(); !strings.Contains(got, "y cost less than the agents' own strategy in 2 of 4 views") || !strings.HasSuffix(got, "is shown to cost less in: 200,000, seed 2.") {
+	if got := survivors(r).text(); !strings.Contains(got, "y is shown to cost less than the agents' own strategy in 2 of 4 views") || !strings.HasSuffix(got, "is shown to cost less in: 200,000, seed 2.") {
 		t.Error(got)
 	}
 	r.Windows[0] = view("as recorded")

@@ -100,6 +100,15 @@ func Count(n int, noun string) string {
 	return Whole(n) + " " + noun + "s"
 }
 
+// And joins names as a sentence does: "a", "a and b", "a, b and c".
+func And(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
 // Sentence returns a text with a capital and a full stop.
 func Sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
 

@@ -2,6 +2,7 @@ package studies
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
@@ -10,8 +11,9 @@ import (
 
 // Ranking is strategies in order, by what they do on the same sessions.
 type Ranking struct {
-	// Limits says what the ranking cannot say, Survives what holds in all of its views.
+	// Limits says what the ranking cannot say, Survives which strategies are shown to cost less in the most of its views.
 	Limits, Survives string
+	Named            []string // the strategies that Survives names
 	// Run has the ranked cells over the sessions of the first of Windows, with the front of the best schedules.
 	Run     *results.Run
 	Windows []View // as recorded, then one size for all
@@ -109,7 +111,7 @@ func (v *View) Of(strategy string) *Standing {
 	return nil
 }
 
-// Front is the number of strategies of each basis that are in front: a ranking shows them, and asks after them in particular.
+// Front is how many strategies of each basis are in front: a ranking shows them, and ranks them again under other assumptions.
 const Front = 12
 
 // basisRun is the basis of algorithms that were seen of the program itself.
@@ -127,13 +129,11 @@ func ByBasis(list []Standing) (run, other []Standing) {
 	return run, other
 }
 
-// Foremost returns the cheapest of two lists, at most so many of each, and the agent's own strategy.
-func Foremost(run, other []Standing, most int) (list []Standing) {
-	for _, from := range [][]Standing{run, other} {
-		for i := range from {
-			if i < most || from[i].Own {
-				list = append(list, from[i])
-			}
+// Foremost returns the cheapest of a list, at most so many, with the agent's own strategy and the strategies that Survives names.
+func (r *Ranking) Foremost(from []Standing, most int) (list []Standing) {
+	for i := range from {
+		if i < most || from[i].Own || slices.Contains(r.Named, from[i].Strategy) {
+			list = append(list, from[i])
 		}
 	}
 	return list
