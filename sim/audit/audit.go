@@ -122,8 +122,10 @@ func (a *auditor) session(s *traces.Session) {
 				a.evidence.unread.add(callPlace(c), tokens, usd, "never read")
 			}
 		}
-		duplicates := a.results.thread(s, thread)
-		ends[i] = a.content.thread(s, thread, start(s, int32(i), ends), func(b int32) bool { return duplicates[b] })
+		list := stays(s, thread)
+		duplicates := repeated(s, thread, list)
+		ends[i] = a.content.thread(s, thread, start(s, int32(i), ends), func(b int32) bool { _, ok := duplicates[b]; return ok })
+		a.results.thread(s, thread, list, duplicates, ends[i])
 	}
 	a.addLosses(s, table.Threads, a.simulated[s.ID])
 }

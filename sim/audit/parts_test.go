@@ -120,6 +120,42 @@ func TestLargeOutput(t *testing.T) {
 	wantUSD(t, "output", f.USD, 0.012*6.25)
 }
 
+// What a result costs is in the bill: where it was cleared, absorbed or lost it costs no more, and all results of a call cost no
+// more than its input. Opus: $6.25 a million to write, $0.50 to read.
+func TestResultsWithinBill(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		event traces.Event
+		next  prompt.Usage
+		want  float64
+	}{
+		{"carried", traces.Event{Kind: traces.EventForget}, prompt.Usage{Read: 40_000}, 0.040*6.25 + 0.040*0.50},
+		{"cleared", traces.Event{Kind: traces.EventMicrocompact, Cleared: []int32{0}, Saved: 30_000}, prompt.Usage{Read: 10_000}, 0.040 * 6.25},
+		{"lost", traces.Event{Kind: traces.EventShrink, Saved: 30_000}, prompt.Usage{Read: 10_000}, 0.040*6.25 + 0.010*0.50},
+		{"billed for less", traces.Event{Kind: traces.EventForget}, prompt.Usage{Read: 10_000}, 0.040*6.25 + 0.010*0.50},
+	} {
+		k := newScene("within")
+		k.call(0, prompt.Usage{Write5m: 40_000})
+		k.result(2, prompt.OpExec, 40_000)
+		k.event(test.event)
+		k.call(minute, test.next)
+		wantUSD(t, test.name, k.audit(t).finding("large_command_results").USD, test.want)
+	}
+	// The first call was billed for reading alone: what its text says is new was not.
+	k := newScene("read")
+	k.call(0, prompt.Usage{Read: 10_000})
+	k.result(2, prompt.OpExec, 12_000)
+	wantUSD(t, "read alone", k.audit(t).finding("large_command_results").USD, 0.010*0.50)
+	k = newScene("absorbed")
+	k.call(0, prompt.Usage{Write5m: 40_000})
+	k.event(traces.Event{Kind: traces.EventCompact, Absorbed: 1, Kept: 5000})
+	k.call(minute, prompt.Usage{Write5m: 5000})
+	k.result(2, prompt.OpExec, 40_000)
+	if f := k.audit(t).finding("large_command_results"); f != nil {
+		t.Errorf("a result that no call sent: %+v", f)
+	}
+}
+
 // Recordings that lack something are counted and named, nothing is divided by
 // zero and nothing dropped.
 func TestDefects(t *testing.T) {

@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -46,8 +47,8 @@ func drawScene(t *rapid.T) *scene {
 	return k
 }
 
-// Whatever was recorded, every figure is a number, no cost is negative, and no
-// call is lost.
+// Whatever was recorded, every figure is a number, no cost is negative, no
+// call is lost, and results of tools cost no more than was billed.
 func TestAnySession(t *testing.T) {
 	prices := auditPrices(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -74,10 +75,17 @@ func TestAnySession(t *testing.T) {
 				t.Fatalf("by %s: %+v of %+v", s.By, sum, r.Total)
 			}
 		}
+		large := 0.0
 		for _, f := range r.Findings {
+			if strings.HasPrefix(f.Name, "large_") && f.Name != "large_context" {
+				large += f.USD
+			}
 			if f.USD < 0 || f.Count <= 0 || f.Tokens < 0 {
 				t.Fatalf("finding %+v", f)
 			}
+		}
+		if large > r.Total.USD+1e-9 {
+			t.Fatalf("large results cost $%g of $%g", large, r.Total.USD)
 		}
 		for _, c := range r.Content {
 			if c.Tokens < 0 || c.Final < 0 || c.USD < -1e-9 {

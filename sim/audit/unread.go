@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -25,7 +27,7 @@ func unread(c, next *calls.Call, branches int64) (tokens int64, usd float64) {
 }
 
 // carried is a tool result and what it cost to send it: once as new, and again
-// with every later call until a compaction or the end of its thread.
+// with every later call until it is cleared, a compaction, or the end of its thread.
 type carried struct {
 	place  Place
 	tool   string
@@ -40,32 +42,87 @@ type carried struct {
 // replace an unchanged file are smaller.
 const minDuplicate = 100
 
-// fares are the cost of sending one token from a round of a thread on, USD.
-type fares struct {
-	fresh  []float64 // as new in a round
-	until  []int     // first round that does not carry it: that after the next compaction
-	sums   []float64 // of the cost of carrying, over the rounds before
-	counts []int     // calls of the period, over the rounds before
+// stay is the rounds of a thread whose requests have a result: from the one that it is new in up to another, exclusive.
+type stay struct {
+	block       int32
+	from, until int
 }
 
-func newFares(calls []calls.Call) *fares {
-	f := &fares{fresh: make([]float64, len(calls)), until: make([]int, len(calls)), sums: make([]float64, len(calls)+1),
-		counts: make([]int, len(calls)+1)}
+// stays returns the results of a thread. One that a compaction absorbed before it was sent has none.
+func stays(s *traces.Session, calls []calls.Call) (list []stay) {
+	cleared, absorbed := map[int32]int{}, make([]int32, len(calls))
+	if len(calls) > 0 {
+		for _, ev := range calls[0].Thread.Events {
+			if int(ev.Round) < len(calls) && ev.Kind == traces.EventCompact {
+				absorbed[ev.Round] = ev.Absorbed
+			}
+			for _, b := range ev.Cleared {
+				cleared[b] = int(ev.Round)
+			}
+		}
+	}
 	end := len(calls)
 	for i := len(calls) - 1; i >= 0; i-- {
-		f.until[i] = end
+		in := calls[i].Recorded.Input
+		for b := in.To - 1; b >= in.From+absorbed[i]; b-- {
+			if s.Blocks[b].Kind != prompt.KindToolResult {
+				continue
+			}
+			until := end
+			if at, ok := cleared[b]; ok && at > i {
+				until = min(until, at)
+			}
+			list = append(list, stay{b, i, until})
+		}
 		if calls[i].Acted.Has(traces.EventCompact) {
 			end = i
 		}
 	}
+	slices.Reverse(list)
+	return list
+}
+
+// fares are the cost of sending one token of a result from a round of a thread on, USD.
+type fares struct {
+	fresh  []float64 // as new in a round
+	sums   []float64 // of the cost of carrying, over the rounds before
+	counts []int     // calls of the period, over the rounds before
+}
+
+// newFares prices the results of a thread. Of those that a request should have, the price is of what the context ahead of the
+// response still had by the session's counts, for it may have lost some that no line names; and all of them together cost no
+// more than the call paid for its input.
+func newFares(s *traces.Session, calls []calls.Call, list []stay, contexts []mix) *fares {
+	n := len(calls)
+	f := &fares{fresh: make([]float64, n), sums: make([]float64, n+1), counts: make([]int, n+1)}
+	added, gone := make([]int64, n+1), make([]int64, n+1)
+	for _, r := range list {
+		tokens := int64(s.Blocks[r.block].Tokens)
+		added[r.from] += tokens
+		gone[r.until] += tokens
+	}
+	held := int64(0) // results that came before
 	for i := range calls {
-		f.fresh[i] = calls[i].Fresh()
-		f.sums[i+1], f.counts[i+1] = f.sums[i]+carries(&calls[i]), f.counts[i]
-		if !calls[i].Out {
+		c := &calls[i]
+		held -= gone[i]
+		fresh, carry := c.Fresh(), carries(c)
+		part := atMost(float64(held+added[i]), float64(contexts[i][partResults]+contexts[i][partDuplicates]))
+		part *= atMost(part*(float64(added[i])*fresh+float64(held)*carry), c.Cost.Total()-c.Cost[results.ClassOutput])
+		held += added[i]
+		f.fresh[i], f.sums[i+1], f.counts[i+1] = part*fresh, f.sums[i]+part*carry, f.counts[i]
+		if !c.Out {
 			f.counts[i+1]++
 		}
 	}
 	return f
+}
+
+// atMost returns the share of n that a limit allows.
+func atMost(n, limit float64) float64 {
+	if n <= limit {
+		return 1
+	}
+	return max(0, limit) / n
 }
 
 // carries returns the cost in a call of a token that was sent before, USD: the
@@ -78,10 +135,9 @@ func carries(c *calls.Call) float64 {
 	return read + float64(c.Missed)/float64(c.Left)*max(0, c.Fresh()-read)
 }
 
-// carry returns the cost of n tokens that are new in a round, and how many calls sent them.
-func (f *fares) carry(n int64, round int) (usd float64, calls int) {
-	end := f.until[round]
-	return float64(n) * (f.fresh[round] + f.sums[end] - f.sums[round+1]), f.counts[end] - f.counts[round]
+// carry returns the cost of n tokens that stay, and how many calls sent them.
+func (f *fares) carry(n int64, r stay) (usd float64, calls int) {
+	return float64(n) * (f.fresh[r.from] + f.sums[r.until] - f.sums[r.from+1]), f.counts[r.until] - f.counts[r.from]
 }
 
 // reads remembers what a thread has read since the last compaction.
@@ -136,36 +192,38 @@ type toolResults struct {
 	duplicates []carried
 }
 
-// thread lists the results of a thread, and returns which blocks are duplicates.
-func (t *toolResults) thread(s *traces.Session, calls []calls.Call) map[int32]bool {
-	f := newFares(calls)
-	duplicates := map[int32]bool{}
+// repeated returns the results that repeat an earlier one in the context, by block, with the line of that.
+func repeated(s *traces.Session, calls []calls.Call, list []stay) map[int32]int32 {
+	lines := map[int32]int32{}
 	var known reads
-	for i := range calls {
-		if calls[i].Acted.Has(traces.EventCompact) {
-			known.forget()
+	at := 0 // rounds behind whose compactions nothing is known
+	for _, r := range list {
+		for ; at <= r.from; at++ {
+			if calls[at].Acted.Has(traces.EventCompact) {
+				known.forget()
+			}
 		}
-		in := calls[i].Recorded.Input
-		for b := in.From; b < in.To; b++ {
-			bl := &s.Blocks[b]
-			if bl.Kind != prompt.KindToolResult {
-				continue
-			}
-			one := carriedResult(s, bl)
-			one.usd, one.calls = f.carry(one.tokens, i)
-			if one.calls > 0 {
-				t.all = append(t.all, one)
-			}
-			if first, ok := known.repeats(bl); ok {
-				duplicates[b] = true
-				one.first = first
-				if one.calls > 0 {
-					t.duplicates = append(t.duplicates, one)
-				}
-			}
+		if first, ok := known.repeats(&s.Blocks[r.block]); ok {
+			lines[r.block] = first
 		}
 	}
-	return duplicates
+	return lines
+}
+
+// thread adds the results of a thread, of which some repeat earlier ones; contexts are those of its calls.
+func (t *toolResults) thread(s *traces.Session, calls []calls.Call, list []stay, duplicates map[int32]int32, contexts []mix) {
+	f := newFares(s, calls, list, contexts)
+	for _, r := range list {
+		one := carriedResult(s, &s.Blocks[r.block])
+		if one.usd, one.calls = f.carry(one.tokens, r); one.calls == 0 {
+			continue
+		}
+		t.all = append(t.all, one)
+		if first, ok := duplicates[r.block]; ok {
+			one.first = first
+			t.duplicates = append(t.duplicates, one)
+		}
+	}
 }
 
 func carriedResult(s *traces.Session, b *prompt.Block) carried {
