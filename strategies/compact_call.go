@@ -11,7 +11,7 @@ import (
 // summaryCall is the state of the compaction under way: what is summarised and
 // which way of making the call is tried.
 type summaryCall struct {
-	from, to  int            // entries the call sends; from moves when the oldest are dropped
+	from, to  int            // entries the calls send; from moves when the oldest are dropped, and to the part of the next call
 	low, high int            // entries the summary replaces
 	end       int            // where what comes back is put: after the messages that stay
 	way       int            // index into CompactParams.Call
@@ -22,9 +22,8 @@ type summaryCall struct {
 	made      int            // calls made
 	verified  bool           // the call under way checks the summary against what it replaces
 	unread    int32          // tokens of a fixed text in place of the summary, where the call would read nothing; 0 for a call
-	parts     []int          // where what the second call reads begins, and so on, if several calls read a part each; none for one call
-	part      int            // index of the call under way among these calls
-	joined    *prompt.Result // of the calls before it; nil for none
+	parts     []int          // where the next call's part begins, and the parts of the calls behind it; none at the last call
+	joined    *prompt.Result // of the calls for the parts before; nil for none
 	began     int64          // ns on the session's clock
 	by        startedBy      // what started it
 	compacts  bool           // the call itself is above the trigger, and not barred
@@ -59,13 +58,8 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		Ordinal:     uint8(s.made), Compacts: s.compacts,
 		Analysis: l.params.AnalysisShare,
 	}
-	if len(s.parts) > 0 {
-		if s.part > 0 {
-			in.From = int32(s.parts[s.part-1])
-		}
-		if s.part < len(s.parts) {
-			in.To = int32(s.parts[s.part])
-		}
+	if len(s.parts) > 0 || s.joined != nil {
+		in.To = int32(s.until())
 		in.Summarised = int32(tokensBetween(t.Context, int(in.From), int(in.To)))
 	}
 	switch way {
@@ -113,10 +107,9 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 	case r.Failed == "" && l.params.Verify && !s.verified:
 		s.verified = true
 		return l.ask(t)
-	case r.Failed == "" && s.part < len(s.parts):
+	case r.Failed == "" && len(s.parts) > 0:
 		s.join(r)
-		s.part++
-		s.verified = false
+		s.from, s.parts, s.verified = s.parts[0], s.parts[1:], false
 		return l.ask(t)
 	case r.Failed == "":
 		return l.summarized(t, r)
@@ -170,9 +163,12 @@ func (s *summaryCall) join(r *prompt.Result) {
 	s.joined = &all
 }
 
-// within forgets the parts that begin outside of the entries (from, to).
-func (s *summaryCall) within(from, to int) {
-	s.parts = slices.DeleteFunc(slices.Clone(s.parts), func(at int) bool { return at <= from || at >= to })
+// until returns where the entries end that the call under way reads.
+func (s *summaryCall) until() int {
+	if len(s.parts) > 0 {
+		return s.parts[0]
+	}
+	return s.to
 }
 
 // repeats returns how often the way under way is repeated after a failure.
@@ -200,27 +196,26 @@ func (l *compact) dropOldest(t *Turn, excess int64) bool {
 		marker = int64(l.lead(t))
 	}
 	s := &l.call
-	from, dropped := s.from, marker
+	from, to, dropped := s.from, s.until(), marker
 	drop := func() {
-		next := min(nextRound(t.Context, from), s.to)
+		next := min(nextRound(t.Context, from), to)
 		dropped += tokensBetween(t.Context, from, next)
 		from = next
 	}
 	if excess > 0 && p.GapReadable {
-		for dropped < excess && from < s.to {
+		for dropped < excess && from < to {
 			drop()
 		}
 	} else {
-		rounds := countRounds(t.Context, from, s.to) + int(min(marker, 1))
-		for n := max(1, int(p.Share*float64(rounds))) - int(min(marker, 1)); n > 0 && from < s.to; n-- {
+		rounds := countRounds(t.Context, from, to) + int(min(marker, 1))
+		for n := max(1, int(p.Share*float64(rounds))) - int(min(marker, 1)); n > 0 && from < to; n-- {
 			drop()
 		}
 	}
-	if from >= s.to {
+	if from >= to {
 		return false
 	}
 	s.from = from
-	s.within(from, s.to)
 	return true
 }
 
@@ -252,7 +247,7 @@ func (l *compact) leaveNewer(t *Turn, excess int64) bool {
 		at = nextRound(t.Context, at)
 	}
 	s.to, s.high = at, at
-	s.within(s.from, at)
+	s.parts = slices.DeleteFunc(slices.Clone(s.parts), func(part int) bool { return part >= at })
 	return true
 }
 
@@ -260,7 +255,7 @@ func (l *compact) leaveNewer(t *Turn, excess int64) bool {
 // repeated call, tokens: a response may not lead.
 func (l *compact) lead(t *Turn) int32 {
 	s := &l.call
-	if s.from > Body(t.Context) && t.Context.At(s.from).Kind.Assistant() {
+	if s.retries > 0 && s.from > Body(t.Context) && t.Context.At(s.from).Kind.Assistant() {
 		return l.params.TooLong.Marker
 	}
 	return 0

@@ -133,6 +133,31 @@ func TestSummaryInChunks(t *testing.T) {
 	}
 }
 
+// Of the chunks of 1,600, 2,000 and 900 tokens above, the second call is refused for 100 tokens: it is repeated without the oldest round
+// of its own chunk, 100 + 900 with the result of 900 ahead of it. The third reads one result, without which nothing is left.
+func TestChunkTooLong(t *testing.T) {
+	l, k := layer(t, "full-compact: {trigger: {fixed: 1}, call: [streaming], instruction: 300, streaming: {reads: {chunk: 0.0125}}, "+
+		"prompt_too_long: {retries: 3}}"), rounds(4, 900)
+	begin(t, l, k)
+	second := func() prompt.Intent {
+		l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Summary: 70, Output: 70}})
+		in, _ := k.Intent()
+		return in
+	}
+	if in := second(); in.Summarised != 2000 {
+		t.Fatalf("the second call reads %d tokens", in.Summarised)
+	}
+	if in, out := answer(l, k, prompt.FailTooLong, 100); out.Verdict != Pending || in.Summarised != 100 || in.Summarised != int32(tokensBetween(k.Context, int(in.From), int(in.To))) {
+		t.Errorf("its repetition reads %d tokens (%+v), want 100", in.Summarised, out)
+	}
+	if in := second(); in.Summarised != 900 {
+		t.Errorf("the third call reads %d tokens", in.Summarised)
+	}
+	if _, out := answer(l, k, prompt.FailTooLong, 2500); out.Verdict != Failed {
+		t.Errorf("without its one message the third call is %+v", out)
+	}
+}
+
 // Two turns of two results each, of which three are distilled at once in the second turn: 250 tokens of each 1,000. With the third prompt the
 // results of the first turn are there again where answers for earlier turns are forgotten, and the second turn's own stays distilled.
 func TestDistilForgets(t *testing.T) {
