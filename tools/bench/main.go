@@ -3,7 +3,7 @@
 // Bench compares what the program takes with what it took at another revision, and with other programs where they are installed:
 // processor time with the system's, wall time, peak memory, sizes. Everything is run in turns, so that other work on
 // the machine weighs on both sides alike; each line is the median of the ratios of the turns, with the least and the
-// largest. Nothing is judged: whoever reads it knows the machine.
+// largest. Nothing is judged: the reader knows the machine.
 //
 //	go run ./tools/bench -base REV [-only REGEXP] [-rounds N] [-sessions DIR] [-copies N]
 //
@@ -80,15 +80,15 @@ func (b *bench) run(base string, wanted *regexp.Regexp, copies int) (err error) 
 		return err
 	}
 	b.base = filepath.Join(b.dir, "base.src")
-	if _, err := os.Stat(b.base); err != nil {
-		if err := tell(b.now, "git", "worktree", "add", "--detach", b.base, base); err != nil {
+	if err := b.checkOut(base); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tell(b.now, "git", "worktree", "remove", "--force", b.base)) }()
+	for _, side := range []string{"base", "now"} {
+		if err := os.RemoveAll(b.test(side)); err != nil { // of an earlier comparison
 			return err
 		}
-		defer func() { err = errors.Join(err, tell(b.now, "git", "worktree", "remove", "--force", b.base)) }()
-	}
-	for _, side := range []string{"base", "now"} {
-		src := map[string]string{"base": b.base, "now": b.now}[side]
-		if err := tell(src, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.program(side), "./cmd/sim"); err != nil {
+		if err := tell(b.source(side), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.program(side), "./cmd/sim"); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func (b *bench) run(base string, wanted *regexp.Regexp, copies int) (err error) 
 	}
 	fmt.Printf("%s, %s/%s, %d processors, %d turns; sessions: %s\n", time.Now().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU(), b.rounds, sizeOf(b.sessions))
-	fmt.Printf("%-62s %6s  %5s  %-13s  %9s  %9s\n", "", "asked", "ratio", "spread", "now", "beside")
+	fmt.Printf("%-62s %6s  %5s  %-13s  %9s  %9s\n", "", "target", "ratio", "spread", "now", "beside")
 	for _, n := range b.numbers() {
 		if !slices.ContainsFunc(n.figures, func(f figure) bool { return wanted.MatchString(n.name + ", " + f.name) }) {
 			continue
@@ -108,6 +108,24 @@ func (b *bench) run(base string, wanted *regexp.Regexp, copies int) (err error) 
 	}
 	return nil
 }
+
+// checkOut puts the sources of a revision into base, where an interrupted comparison may have left another one.
+func (b *bench) checkOut(revision string) error {
+	cmd := exec.Command("git", "rev-parse", "--verify", revision+"^{commit}")
+	cmd.Dir = b.now
+	commit, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%s is no revision: %w", revision, err)
+	}
+	revision = strings.TrimSpace(string(commit))
+	if _, err := os.Stat(b.base); err == nil {
+		return tell(b.base, "git", "checkout", "-q", "--force", "--detach", revision)
+	}
+	return tell(b.now, "git", "worktree", "add", "--detach", b.base, revision)
+}
+
+// test returns the file of the benchmarks of a side.
+func (b *bench) test(side string) string { return filepath.Join(b.dir, side+".test") }
 
 // program returns the file of a side's binary.
 func (b *bench) program(side string) string { return filepath.Join(b.dir, side+".sim") }
@@ -138,7 +156,7 @@ func (b *bench) compare(n *number) error {
 		if f.more {
 			sign = "≥"
 		}
-		fmt.Printf("%-62s %s %4.2f  %5.2f  %4.2f … %4.2f  %9s  %9s\n", n.name+", "+f.name, sign, f.asked,
+		fmt.Printf("%-62s %s %4.2f  %5.2f  %4.2f … %4.2f  %9s  %9s\n", n.name+", "+f.name, sign, f.target,
 			median(ratios), ratios[0], ratios[len(ratios)-1], f.show(median(a)), f.show(median(c)))
 	}
 	return nil

@@ -25,34 +25,34 @@ type action func() (usage, error)
 
 // figure is a ratio of two usages.
 type figure struct {
-	name  string
-	asked float64
-	more  bool // at least so much is asked; else at most
-	of    func(*usage) float64
-	show  func(float64) string
+	name   string
+	target float64
+	more   bool // the target is the least ratio, else the largest
+	of     func(*usage) float64
+	show   func(float64) string
 }
 
 func seconds(v float64) string  { return fmt.Sprintf("%.2f s", v) }
 func mebibyte(v float64) string { return fmt.Sprintf("%.0f MiB", v) }
 
-func cpu(asked float64) figure {
-	return figure{"processor time", asked, false, func(u *usage) float64 { return u.cpu.Seconds() }, seconds}
+func cpu(target float64) figure {
+	return figure{"processor time", target, false, func(u *usage) float64 { return u.cpu.Seconds() }, seconds}
 }
 
-func wall(asked float64) figure {
-	return figure{"wall time", asked, false, func(u *usage) float64 { return u.wall.Seconds() }, seconds}
+func wall(target float64) figure {
+	return figure{"wall time", target, false, func(u *usage) float64 { return u.wall.Seconds() }, seconds}
 }
 
-func memory(asked float64) figure {
-	return figure{"memory", asked, false, func(u *usage) float64 { return u.peak }, mebibyte}
+func memory(target float64) figure {
+	return figure{"memory", target, false, func(u *usage) float64 { return u.peak }, mebibyte}
 }
 
-func size(asked float64) figure {
-	return figure{"size", asked, false, func(u *usage) float64 { return u.size }, func(v float64) string { return fmt.Sprintf("%.1f MB", v) }}
+func size(target float64) figure {
+	return figure{"size", target, false, func(u *usage) float64 { return u.size }, func(v float64) string { return fmt.Sprintf("%.1f MB", v) }}
 }
 
-func speed(asked float64) figure {
-	return figure{"calls a second", asked, true, func(u *usage) float64 { return u.speed }, func(v float64) string { return fmt.Sprintf("%.2f M", v/1e6) }}
+func speed(target float64) figure {
+	return figure{"calls a second", target, true, func(u *usage) float64 { return u.speed }, func(v float64) string { return fmt.Sprintf("%.2f M", v/1e6) }}
 }
 
 // numbers returns all numbers.
@@ -207,7 +207,7 @@ var calls = regexp.MustCompile(`([0-9.e+]+) calls/s`)
 // loop runs the benchmark of the simulation under a strategy, over sessions of 1,000 calls.
 func (b *bench) loop(side, strategy string) action {
 	return func() (usage, error) {
-		test := filepath.Join(b.dir, side+".test")
+		test := b.test(side)
 		if _, err := os.Stat(test); err != nil {
 			if err := tell(b.source(side), "go", "test", "-c", "-trimpath", "-o", test, "./sim"); err != nil {
 				return usage{}, err
@@ -220,8 +220,11 @@ func (b *bench) loop(side, strategy string) action {
 		cmd.Dir = filepath.Join(b.source(side), "sim")
 		out, err := cmd.CombinedOutput()
 		m := calls.FindSubmatch(out)
-		if err != nil || m == nil {
-			return usage{}, fmt.Errorf("BenchmarkLoop: %w\n%s", errors.Join(err), out)
+		switch {
+		case err != nil:
+			return usage{}, fmt.Errorf("BenchmarkLoop: %w\n%s", err, out)
+		case m == nil:
+			return usage{}, fmt.Errorf("BenchmarkLoop does not tell its calls per second:\n%s", out)
 		}
 		v, err := strconv.ParseFloat(string(m[1]), 64)
 		return usage{speed: v}, err

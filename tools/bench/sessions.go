@@ -5,6 +5,7 @@ package main
 import (
 	"compress/gzip"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -28,19 +29,22 @@ func (b *bench) provide(copies int) error {
 			return b.generate(b.sessions, "recorded", "200")
 		}
 	}
-	b.sessions = filepath.Join(b.dir, fmt.Sprintf("sessions.%d", copies))
+	b.sessions = filepath.Join(b.dir, fmt.Sprintf("sessions.%08x.%d", crc32.ChecksumIEEE([]byte(strings.Join(folders, "\n"))), copies))
 	if _, err := os.Stat(b.sessions); err == nil {
 		return nil // made by an earlier comparison in this folder
 	}
+	part := b.sessions + ".part"
+	if err := os.RemoveAll(part); err != nil {
+		return err
+	}
 	for copied := range copies {
 		for i, folder := range folders {
-			to := filepath.Join(b.sessions, fmt.Sprintf("%d-%d", i, copied))
-			if err := unpack(folder, to, copied); err != nil {
+			if err := unpack(folder, filepath.Join(part, fmt.Sprintf("%d-%d", i, copied)), copied); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return os.Rename(part, b.sessions)
 }
 
 // generate makes sessions of a profile, which has a name or is a file.

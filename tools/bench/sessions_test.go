@@ -8,6 +8,27 @@ import (
 	"testing"
 )
 
+// Sessions of one folder are no other folder's, in a folder that both comparisons keep.
+func TestSessionsOfFolders(t *testing.T) {
+	from, dir := t.TempDir(), t.TempDir()
+	for _, name := range []string{"a", "b"} {
+		folder := filepath.Join(from, name)
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name+".jsonl"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b := &bench{dir: dir, sessions: folder}
+		if err := b.provide(1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(b.sessions, "0-0", name+".jsonl")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A copy of recordings has ids of its own in names and lines, and is the recording otherwise.
 func TestCopiesHaveTheirOwnIds(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()

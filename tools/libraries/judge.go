@@ -14,17 +14,18 @@ import (
 	"strings"
 )
 
-// Bounds of agreement. Requests, until one is refused for good, and those that change history: two or 5 %; the largest prompt: 2 %; cost: 5 %; the simulated bill of the log: 3 %. The orders of real and of simulated
-// costs: Kendall's tau.
+// Bounds of agreement, as shares of what the library did.
 const (
-	fewEdits   = 2
-	edits      = 0.05
-	peak       = 0.02
-	price      = 0.05
-	unbilled   = 0.03
-	unread     = -1 // the share of a log that cannot be read
-	leastOrder = 0.95
+	fewEdits   = 2    // requests, and edits, that may differ however few there are
+	edits      = 0.05 // requests until one is refused for good, and requests that change history
+	peak       = 0.02 // the largest prompt
+	price      = 0.05 // cost
+	unbilled   = 0.03 // the simulated bill of the log
+	leastOrder = 0.95 // Kendall's tau of the orders of real and of simulated costs
 )
+
+// unread stands for the share of a log that cannot be read.
+const unread = -1
 
 // An outcome is what a library did in a conversation under a preset's settings.
 type outcome struct {
@@ -142,8 +143,8 @@ func differs(lib, sim *figures) (list []string) {
 	return list
 }
 
-// moved says what no longer agrees.
-func moved(lines []*line) (list []string) {
+// disagreements says which presets do otherwise than their libraries, and where, and whether the order of costs is another.
+func disagreements(lines []*line) (list []string) {
 	for _, l := range lines {
 		if len(l.differs) > 0 {
 			list = append(list, fmt.Sprintf("%s, %s: %s", l.preset, l.talk, strings.Join(l.differs, ", ")))

@@ -85,7 +85,7 @@ func TestOrder(t *testing.T) {
 	if tau, pairs := order(lines); tau != 0 || pairs != 2 {
 		t.Errorf("tau %v over %d pairs", tau, pairs)
 	}
-	if bad := moved(lines); len(bad) != 1 || !strings.Contains(bad[0], "tau") {
+	if bad := disagreements(lines); len(bad) != 1 || !strings.Contains(bad[0], "tau") {
 		t.Errorf("%q", bad)
 	}
 }

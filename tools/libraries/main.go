@@ -91,7 +91,7 @@ func start(ctx context.Context) error {
 	}
 	lines = slices.DeleteFunc(lines, func(l *line) bool { return !slices.Contains(chosen, l.library) })
 	fmt.Print(plain(lines))
-	if bad := moved(lines); len(bad) > 0 {
+	if bad := disagreements(lines); len(bad) > 0 {
 		return errors.New(strings.Join(bad, "\n"))
 	}
 	return nil

@@ -14,7 +14,7 @@ const head = `# Presets against their libraries
 Each library below was installed at the version named and worked through four conversations with a scripted model: many small results,
 few large ones, several prompts, one long loop. The simulator replayed the same conversations under the preset of the same name. A line
 compares what both sent. ` + "`make libraries`" + ` runs the libraries anew and writes this page; ` + "`make libraries LIBRARIES=\"langchain strands\"`" + ` runs some.
-It needs Python 3.12 and npm, and fails where a preset no longer agrees.
+It needs Python 3.12 and npm, names the lines that do not agree, and exits with 1 while there are any.
 
 - The model has a window of 200,000 tokens and refuses what is longer; a library that does not shorten the request ends there. A token is
   four characters, and every summary has 400. The head of a request is as large as the library makes it, in both.
@@ -26,7 +26,7 @@ It needs Python 3.12 and npm, and fails where a preset no longer agrees.
 - LOG is what ` + "`sim run --strategy recorded`" + ` bills for a log of the requests that the library sent, as a share of the bill in the log. The log has
   the usage that Anthropic's cache would give it, with a marker on the system prompt and on the last message. It is empty where no log was billed.
 - In every column of figures the library's stands first and the preset's behind it, where they differ.
-- A preset agrees when its edits are within 2 or 5 %, its largest prompt within 2 %, its cost within 5 % and the log within 3 %.
+- A preset agrees when its requests and its edits differ by at most 2 or 5 %, its largest prompt within 2 %, its cost within 5 % and the log within 3 %.
 
 `
 

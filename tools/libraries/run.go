@@ -123,7 +123,7 @@ func (b *bench) talkTo(ctx context.Context, l *library, preset string, t *talk) 
 		return nil, 0, fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	if did = measure(list); did.Requests < t.requests() && !refused { // whom the model refuses may end there
-		return nil, 0, fmt.Errorf("stopped after %d of %d requests: %w", did.Requests, t.requests(), stopped)
+		return nil, 0, fmt.Errorf("stopped after %d of %d requests: %w", did.Requests, t.requests(), cmp.Or(stopped, errEnded))
 	}
 	if l.unlogged {
 		return did, 0, nil
