@@ -25,13 +25,21 @@ type edit struct {
 // forms has the messages that others stand for, by the digests of those.
 type forms map[prompt.Digest][]*Message
 
-// first returns messages as they were said first.
+// first returns messages as they were said first, each once: what several forms stand for overlaps where a program shortens the same
+// messages again and again.
 func (f forms) first(list []*Message) (all []*Message) {
+	told := map[*Message]bool{}
 	for _, m := range list {
-		if said, ok := f[m.Digest]; ok {
-			all = append(all, said...)
-		} else {
+		said, ok := f[m.Digest]
+		if !ok {
 			all = append(all, m)
+			continue
+		}
+		for _, m := range said {
+			if !told[m] {
+				told[m] = true
+				all = append(all, m)
+			}
 		}
 	}
 	return all
