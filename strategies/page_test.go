@@ -88,7 +88,7 @@ func pageLevels(s *Strategy) string {
 		case th.Measure == measureGain:
 			text += " tokens to gain"
 		case th.Measure == measureSince:
-			text += " tokens since"
+			text += " tokens behind the head or a summary"
 		case !th.Measure.tokens():
 			text += " " + th.Measure.String()
 		}

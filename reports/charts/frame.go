@@ -232,7 +232,11 @@ func Uncounted(c *traces.Corpus) (n int, text string, first *traces.Session) {
 		calls += s.NumCalls()
 		lost += s.Quality.LostTokens
 	}
-	text = fmt.Sprintf("%s of %s have missing, unreadable or contradictory token counts", document.Whole(int64(n)), document.Count(calls, "call"))
+	have := "have"
+	if n == 1 {
+		have = "has"
+	}
+	text = fmt.Sprintf("%s of %s %s missing, unreadable or contradictory token counts", document.Whole(int64(n)), document.Count(calls, "call"), have)
 	if n > calls { // counts are missing of calls that no line shows
 		text = fmt.Sprintf("missing, unreadable or contradictory token counts in %s, besides %s that were read", document.Count(n, "place"), document.Count(calls, "call"))
 	}
@@ -296,7 +300,7 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	}
 	uncounted, text, _ := Uncounted(c)
 	if uncounted > 0 {
-		list = append(list, text+"; the bill is wrong by these, simulated rows estimate them; -v lists them")
+		list = append(list, text+"; the bill is wrong by these, and simulated rows estimate them; -v lists them")
 	}
 	if text := unshown(c); text != "" {
 		list = append(list, text)
