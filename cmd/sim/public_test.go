@@ -10,7 +10,7 @@ import (
 )
 
 // docs/public/fetch takes files by their content: from repositories though they are in no branch any more, and from folders under
-// any name, packed or not. A file that nobody has is named, and the rest is there.
+// any name, packed or not. A file that nobody has is named, and the rest is there, whatever else cannot be unpacked.
 func TestFetchPublic(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "git", "awk", "gzip"} {
@@ -52,6 +52,7 @@ func TestFetchPublic(t *testing.T) {
 		"someone/work\t00/full.jsonl\tMIT\t"+first+"\nsomeone/work\t01/full.jsonl\tMIT\t"+other+"\n")
 	file(filepath.Join(dir, "docs", "fetch"), string(script))
 	file(filepath.Join(dir, "copies", "any name.jsonl"), "{\"a\":1}\n")
+	file(filepath.Join(dir, "copies", "cut short.jsonl.gz"), "\x1f\x8b")
 	for _, args := range [][]string{{"git"}, {"folder", "copies"}} {
 		out, err := run(dir, "bash", append([]string{"docs/fetch", "sessions"}, args...)...)
 		if err == nil || !strings.Contains(out, "missing: someone__work/01/full.jsonl\n") || !strings.Contains(out, "1 of 2 files in "+args[0]) {
