@@ -89,9 +89,8 @@ type fares struct {
 	counts []int     // calls of the period, over the rounds before
 }
 
-// newFares prices the results of a thread. Of those that a request should have, the price is of what the context ahead of the
-// response still had by the session's counts, for it may have lost some that no line names; and all of them together cost no
-// more than the call paid for its input.
+// newFares prices the results of a thread. Priced is what a context still held of its results by the session's counts, for it may
+// have lost some that no line names; and the results of a request together cost no more than the call paid for its input.
 func newFares(s *traces.Session, calls []calls.Call, list []stay, contexts []mix) *fares {
 	n := len(calls)
 	f := &fares{fresh: make([]float64, n), sums: make([]float64, n+1), counts: make([]int, n+1)}
@@ -192,7 +191,7 @@ type toolResults struct {
 	duplicates []carried
 }
 
-// repeated returns the results that repeat an earlier one in the context, by block, with the line of that.
+// repeated returns the results that repeat an earlier one in the context, by block: the line of the earlier one.
 func repeated(s *traces.Session, calls []calls.Call, list []stay) map[int32]int32 {
 	lines := map[int32]int32{}
 	var known reads
@@ -210,7 +209,7 @@ func repeated(s *traces.Session, calls []calls.Call, list []stay) map[int32]int3
 	return lines
 }
 
-// thread adds the results of a thread, of which some repeat earlier ones; contexts are those of its calls.
+// thread adds the results of a thread, of which some repeat earlier ones; contexts are what its calls ended with.
 func (t *toolResults) thread(s *traces.Session, calls []calls.Call, list []stay, duplicates map[int32]int32, contexts []mix) {
 	f := newFares(s, calls, list, contexts)
 	for _, r := range list {

@@ -97,6 +97,16 @@ func Inline(v jsontext.Value) jsontext.Value {
 	return v
 }
 
+// Literal returns a value as a client sends it as text: a text as it is, all else as JSON.
+func Literal(v jsontext.Value) string {
+	if v.Kind() != '"' {
+		return string(v)
+	}
+	var text string
+	_ = Decode(v, &text) // a text of a line that was read
+	return text
+}
+
 // Result returns the result of a tool call.
 func (m Maker) Result(id prompt.Digest, text string, failed, image bool) Block {
 	b := m.Text(prompt.KindToolResult, text)

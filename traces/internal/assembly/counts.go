@@ -44,9 +44,9 @@ func (t Total) Spread(calls []Portion) error {
 	}
 	head = max(0, head/int64(n)) // that no estimate has
 	for i, c := range calls {
-		contexts[i], outputs[i] = within(max(1, c.Context)+head), within(c.Of.Output)
+		contexts[i], outputs[i] = Within(max(1, c.Context)+head), Within(c.Of.Output)
 		if c.Before > 0 {
-			reads[i] = within(c.Before + head)
+			reads[i] = Within(c.Before + head)
 		}
 	}
 	share(t.Input, contexts)
@@ -75,8 +75,8 @@ func (t Total) Spread(calls []Portion) error {
 	return nil
 }
 
-// within returns a count that a call can have.
-func within(n int64) int32 { return int32(min(max(0, n), MaxTokens)) }
+// Within returns a count that a call can have: 0 to MaxTokens.
+func Within(n int64) int32 { return int32(min(max(0, n), MaxTokens)) }
 
 // share is Share for a list of values.
 func share(total int64, list []int32) {

@@ -135,11 +135,11 @@ func SameInput(a, b *Usage) bool {
 }
 
 // Client completes the description of a client that calls models of several providers and
-// compacts at a share of the window, percent. Unless it says otherwise it has no usual
-// places, and asks for a summary in a request of its own.
-func Client(a *traces.Agent, percent int64) *traces.Agent {
+// compacts at a share of the window, percent, and at the latest some tokens ahead of its end. Unless
+// it says otherwise it has no usual places, and asks for a summary in a request of its own.
+func Client(a *traces.Agent, percent, ahead int64) *traces.Agent {
 	a.Cache = CacheByModel
-	a.CompactsAt = func(_ string, l traces.Limits) int64 { return l.Window * percent / 100 }
+	a.CompactsAt = func(_ string, l traces.Limits) int64 { return min(l.Window*percent/100, l.Window-ahead) }
 	if a.Places == nil {
 		a.Places = func(*traces.Home) {}
 	}

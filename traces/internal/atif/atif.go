@@ -34,7 +34,7 @@ const Agent = traces.AgentATIF
 func Describe() *traces.Agent {
 	return assembly.Client(&traces.Agent{
 		Name: Agent, Title: "ATIF trajectories", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 1, Converted: true,
-	}, 100)
+	}, 100, 0)
 }
 
 // document reports whether a file is one object that names a version of the format, or, as

@@ -45,7 +45,7 @@ func Describe() *traces.Agent {
 		Settings: assembly.ShareOfWindow("compaction.thresholdRatio", "the configuration of a session of Cline's SDK",
 			`compaction: {enabled: true, strategy: "agentic", thresholdRatio: %s}`, "",
 			"0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8"),
-	}, 90)
+	}, 90, 0)
 }
 
 // replacing ends the name of a file of what is sent in place of a session's first messages.
@@ -297,7 +297,7 @@ func (m *message) blocks(mk assembly.Maker) (list []assembly.Block) {
 		case "redacted_thinking":
 			list = append(list, mk.Text(prompt.KindThinking, p.Data))
 		case "file":
-			b := mk.Added(textOf(mk, p.Content))
+			b := mk.Added(assembly.Literal(p.Content))
 			b.Object = p.Path
 			list = append(list, b)
 		case "image":
@@ -305,24 +305,12 @@ func (m *message) blocks(mk assembly.Maker) (list []assembly.Block) {
 		case "tool_use":
 			list = append(list, mk.Use(assembly.CallID(p.ID), p.Name, assembly.Inline(p.Input)))
 		case "tool_result":
-			list = append(list, mk.Result(assembly.CallID(p.Call), textOf(mk, p.Content), p.Failed, false))
+			list = append(list, mk.Result(assembly.CallID(p.Call), assembly.Literal(p.Content), p.Failed, false))
 		default:
 			mk.Skip(p.Type)
 		}
 	}
 	return list
-}
-
-// textOf returns what a file or result holds: a text, or the JSON of what a tool returned.
-func textOf(mk assembly.Maker, v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return string(v)
-	}
-	var text string
-	if assembly.Decode(v, &text) != nil {
-		mk.Skip("parts")
-	}
-	return text
 }
 
 // texts reads the texts of a document again.

@@ -43,7 +43,7 @@ func Describe() *traces.Agent {
 		Settings: assembly.ShareOfWindow("backgroundCompactionThreshold", "the configuration of a session of the Copilot SDK",
 			`infiniteSessions: {enabled: true, backgroundCompactionThreshold: %s}`, "the command line alone offers no such setting",
 			"0.2", "0.3", "0.4", "0.5", "0.6", "0.7"),
-	}, 80)
+	}, 80, 0)
 }
 
 // file is one file.
@@ -306,7 +306,7 @@ func (f *file) takeSummary(t *thread, line int, at int64, d *data) {
 	f.say(t, blocks)
 	t.Add(&assembly.Step{
 		Kind: assembly.StepCompact, At: at, Line: int32(line), Blocks: blocks, Usage: u, Model: model,
-		Tokens: int32(min(max(0, d.Before), assembly.MaxTokens)),
+		Tokens: assembly.Within(d.Before),
 	})
 }
 

@@ -37,7 +37,7 @@ func Describe() *traces.Agent {
 		Settings: assembly.ShareOfWindow("thresholdRatio", "compaction-basic in the preset of the agent",
 			`config: {thresholdRatio: %s}`, "the simulation goes on cutting large results at 0.8 of the window",
 			"0.2", "0.3", "0.4", "0.5", "0.6", "0.7"),
-	}, 80)
+	}, 80, 0)
 }
 
 // file is one file.
@@ -386,7 +386,7 @@ func (f *file) addMessage(line int, at int64, kind assembly.StepKind, m *message
 	}
 	f.summary = nil
 	step := assembly.Step{
-		Kind: assembly.StepCompact, At: at, Usage: c.usage, Model: c.model, Tokens: int32(min(max(0, c.tokens), assembly.MaxTokens)),
+		Kind: assembly.StepCompact, At: at, Usage: c.usage, Model: c.model, Tokens: assembly.Within(c.tokens),
 	}
 	for _, s := range f.surface {
 		step.Blocks = append(step.Blocks, s.blocks...)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
-	"github.com/compactsim/compactsim/traces/internal/jsonscan"
 )
 
 // record is a line, or a message of a document.
@@ -60,19 +59,11 @@ type tokens struct {
 
 // part is one part of a content.
 type part struct {
-	Text   string `json:"text"`
-	Inline *blob  `json:"inlineData"`
-	File   *blob  `json:"fileData"`
-	Call   *struct {
-		ID   string         `json:"id"`
-		Name string         `json:"name"`
-		Args jsontext.Value `json:"args"`
-	} `json:"functionCall"`
-	Response *struct {
-		ID    string         `json:"id"`
-		Said  said           `json:"response"`
-		Parts jsontext.Value `json:"parts"`
-	} `json:"functionResponse"`
+	Text     string                     `json:"text"`
+	Inline   *blob                      `json:"inlineData"`
+	File     *blob                      `json:"fileData"`
+	Call     *assembly.FunctionCall     `json:"functionCall"`
+	Response *assembly.FunctionResponse `json:"functionResponse"`
 }
 
 func (p *part) text() *string { return &p.Text }
@@ -185,7 +176,7 @@ func (r *record) copies(mk assembly.Maker, kind prompt.Kind) []assembly.Block {
 		case p.Call != nil:
 			list = append(list, mk.Use(assembly.CallID(p.Call.ID), p.Call.Name, p.Call.Args))
 		case p.Response != nil:
-			list = append(list, mk.Result(assembly.CallID(p.Response.ID), string(p.Response.Said), false, false))
+			list = append(list, mk.Result(assembly.CallID(p.Response.ID), p.Response.Said.Text(), false, false))
 		default:
 			list = p.add(mk, list, kind)
 		}
@@ -228,26 +219,7 @@ func resultOf(mk assembly.Maker, v jsontext.Value) (text string, image bool) {
 			continue
 		}
 		_, more := resultOf(mk, p.Response.Parts)
-		texts, image = append(texts, string(p.Response.Said)), image || more
+		texts, image = append(texts, p.Response.Said.Text()), image || more
 	}
 	return strings.Join(texts, ""), image
-}
-
-// said is what a tool said: its output, or the whole value as JSON.
-type said string
-
-// Scan implements jsonscan.Scannable.
-func (t *said) Scan(s *jsonscan.Scanner) {
-	from, output := s.Offset(), false
-	for name := range s.Members {
-		if string(name) != "output" || s.Peek() != '"' {
-			s.Skip()
-			continue
-		}
-		s.Decode((*string)(t))
-		output = true
-	}
-	if !output {
-		*t = said(s.From(from))
-	}
 }

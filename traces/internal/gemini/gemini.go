@@ -40,7 +40,7 @@ func Describe() *traces.Agent {
 		},
 		Settings: assembly.ShareOfWindow("model.compressionThreshold", "~/.gemini/settings.json", `{"model": {"compressionThreshold": %s}}`, "",
 			"0.05", "0.1", "0.2", "0.3", "0.7"),
-	}, 50)
+	}, 50, 0)
 }
 
 // document reports whether a file begins with an object that has a session id and

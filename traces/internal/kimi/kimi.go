@@ -7,7 +7,6 @@ package kimi
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"path"
 	"strings"
@@ -26,26 +25,18 @@ const Agent = traces.AgentKimi
 // Anthropic, compacts at 0.85 of the window or 50,000 tokens ahead of its end, and asks for the summary on the
 // conversation's own prefix, as 2.1.0 does.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "Kimi Code", Read: ReadInputs, Texts: texts, Markers: 1,
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "Kimi Code", Read: reader.Read, Texts: reader.Texts, Markers: 1,
 		Member: func(typ, name string) bool { return typ == "metadata" && name == "protocol_version" },
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent, Suffixes: []string{"wire.jsonl"}}, h.Under(".kimi-code"), "sessions")
 		},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, l traces.Limits) int64 { return min(l.Window*85/100, l.Window-50_000) },
 		SummaryShares: func(_, _ string) bool { return true },
-	}
+	}, 85, 50_000)
 }
 
-// ReadInputs reads sessions that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
-}
-
-func sessions(opts *traces.Options, files []*file) []*assembly.Session {
-	return assembly.Families(Agent, opts, files)
+var reader = assembly.Linewise[*file]{
+	Name: Agent, New: newFile, Line: (*file).parse, End: func(f *file) { f.end(0, 0, "", nil) },
 }
 
 // file is the wire of an agent.
@@ -72,8 +63,7 @@ type record struct {
 // line is one line.
 type line struct {
 	Type     string         `json:"type"`
-	Time     int64          `json:"time"` // unix ms
-	Created  int64          `json:"created_at"`
+	Time     int64          `json:"time|created_at"` // unix ms
 	Protocol jsontext.Value `json:"protocol_version"`
 	Kind     string         `json:"kind"`
 	Model    string         `json:"model"`
@@ -132,24 +122,18 @@ func (u *usage) counts() assembly.Usage {
 	return assembly.Counts(u.Other, u.Read, u.Write, u.Output, assembly.Count{}, -1)
 }
 
-var (
-	errNoType = errors.New("not a line of a session: it has no type")
-	errAgain  = errors.New("the record of usage is here a second time; it counts once")
-)
+var errAgain = errors.New("the record of usage is here a second time; it counts once")
 
-// scan reads one file.
-func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), written: map[record]bool{}, ended: -1}
+func newFile(p *assembly.Part) *file {
+	f := &file{Part: p, written: map[record]bool{}, ended: -1}
 	// sessions/<folder>/<session>/agents/<agent>/wire.jsonl
-	if dir := path.Dir(in.Name); path.Base(path.Dir(dir)) == "agents" {
+	if dir := path.Dir(p.Name); path.Base(path.Dir(dir)) == "agents" {
 		session := path.Base(path.Dir(path.Dir(dir)))
 		if f.Part.ID = session; path.Base(dir) != "main" {
 			f.Part.ID, f.Up = session+"/"+path.Base(dir), session
 		}
 	}
-	err := f.Read(ctx, opts, in, f.parse)
-	f.end(0, 0, "", nil)
-	return f, err
+	return f
 }
 
 // parse reads one line.
@@ -158,11 +142,11 @@ func (f *file) parse(ln assembly.Line) error {
 	if err := assembly.Decode(ln.Text, &l); err != nil {
 		return err
 	}
-	at := f.At(f.Millis(ln.Number, cmp.Or(l.Time, l.Created)))
+	at := f.At(f.Millis(ln.Number, l.Time))
 	f.Project = cmp.Or(f.Project, l.Disclosed.Cwd)
 	switch l.Type {
 	case "":
-		return errNoType
+		return assembly.ErrNoType
 	case "metadata":
 		if p := strings.Trim(string(l.Protocol), `"`); p != "" && !strings.HasPrefix(p, "1.") {
 			f.Form(ln.Number, []byte(p), "1")
@@ -177,10 +161,10 @@ func (f *file) parse(ln assembly.Line) error {
 	case "context.apply_compaction":
 		s := assembly.Step{
 			Kind: assembly.StepCompact, At: at, Line: int32(ln.Number), Model: assembly.ModelName(f.model), Manual: f.by != "" && f.by != "auto",
-			Tokens: int32(min(max(0, l.Before), assembly.MaxTokens)),
+			Tokens: assembly.Within(l.Before),
 			Blocks: []assembly.Block{f.Maker.Text(prompt.KindSummary, cmp.Or(l.Context, l.Summary))},
 		}
-		if f.counts != nil || f.asked == compaction { // one that made a request has counts
+		if f.counts != nil || f.asked == "compaction" { // one that made a request has counts
 			s.Usage, f.counts = f.counts.counts(), nil
 		}
 		f.asked = ""
@@ -192,9 +176,6 @@ func (f *file) parse(ln assembly.Line) error {
 	}
 	return nil
 }
-
-// compaction is the kind of a request that asks for a summary.
-const compaction = "compaction"
 
 // record takes the counts of a call, which the end of its step repeats.
 func (f *file) record(l *line, at int64, line int) error {
@@ -232,7 +213,7 @@ func (f *file) add(steps ...assembly.Step) { f.Part.Tree.Add(f.Len()-1, steps) }
 func (f *file) step(e *event, at int64, line int) error {
 	switch e.Type {
 	case "":
-		return errNoType
+		return assembly.ErrNoType
 	case "step.end":
 		if err := f.Once("the end of step", e.UUID); err != nil {
 			return err
@@ -243,7 +224,8 @@ func (f *file) step(e *event, at int64, line int) error {
 			f.ended, f.counted = f.Len()-1, *e.Usage
 		}
 	case "tool.result":
-		f.results = append(f.results, assembly.Step{Kind: assembly.StepResult, Line: int32(line), Blocks: []assembly.Block{e.block(f.Maker)}})
+		b := f.Maker.Result(assembly.CallID(e.Call), assembly.Literal(e.Result.Output), e.Result.Failed, false)
+		f.results = append(f.results, assembly.Step{Kind: assembly.StepResult, Line: int32(line), Blocks: []assembly.Block{b}})
 	default:
 		if blocks := e.blocks(f.Maker); len(blocks) > 0 {
 			f.reply = append(f.reply, assembly.Step{Kind: assembly.StepReply, Line: int32(line), Blocks: blocks})
@@ -292,9 +274,7 @@ func (l *line) userBlocks(mk assembly.Maker) (list []assembly.Block) {
 		case p.Type != "text":
 			mk.Skip(p.Type)
 		case own || l.Message.Role != "user":
-			b := mk.Text(prompt.KindAttachment, p.Text)
-			b.Flags |= prompt.FlagMeta
-			list = append(list, b)
+			list = append(list, mk.Added(p.Text))
 		default:
 			list = append(list, mk.Text(prompt.KindPrompt, p.Text))
 		}
@@ -315,33 +295,4 @@ func (e *event) blocks(mk assembly.Maker) []assembly.Block {
 		mk.Skip(e.Part.Type)
 	}
 	return nil
-}
-
-// block returns the result of a tool.
-func (e *event) block(mk assembly.Maker) assembly.Block {
-	var text string
-	if e.Result.Output.Kind() == '"' {
-		_ = assembly.Decode(e.Result.Output, &text) // it was scanned as a part of its line
-	} else {
-		text = string(e.Result.Output)
-	}
-	return mk.Result(assembly.CallID(e.Call), text, e.Result.Failed, false)
-}
-
-// texts reads the texts of a line again.
-func texts(text []byte) []traces.Text {
-	var l line
-	if assembly.Decode(text, &l) != nil {
-		return nil
-	}
-	mk := assembly.Maker{Keep: true}
-	switch {
-	case l.Type == "context.append_message":
-		return assembly.TextsOf(l.userBlocks(mk))
-	case l.Type == "context.apply_compaction":
-		return assembly.TextsOf([]assembly.Block{mk.Text(prompt.KindSummary, cmp.Or(l.Context, l.Summary))})
-	case l.Event.Type == "tool.result":
-		return assembly.TextsOf([]assembly.Block{l.Event.block(mk)})
-	}
-	return assembly.TextsOf(l.Event.blocks(mk))
 }

@@ -30,7 +30,7 @@ func Describe() *traces.Agent {
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent, Flat: true}, h.Getenv("COPILOT_OTEL_FILE_EXPORTER_PATH"))
 		},
-	}, 100)
+	}, 100, 0)
 }
 
 // file is one file.

@@ -10,7 +10,6 @@ package pi
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -31,8 +30,8 @@ const Agent = traces.AgentPi
 // window's end, and asks for a summary in a request of its own, as its source
 // has it.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "pi", Read: ReadInputs, Texts: texts, Markers: 1,
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "pi", Read: reader.Read, Texts: reader.Texts, Markers: 1,
 		Member: func(typ, name string) bool {
 			return typ == "session" && (name == "cwd" || name == "modelId" || name == "thinkingLevel")
 		},
@@ -40,20 +39,16 @@ func Describe() *traces.Agent {
 			h.Add(traces.Place{Agent: Agent}, h.From("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions")
 			h.Add(traces.Place{Agent: Agent}, h.Under(".omp", "agent", "sessions"))
 		},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, l traces.Limits) int64 { return l.Window - 16_384 },
 		Settings:      settings(),
 		SummaryShares: func(_, variant string) bool { return variant == traces.VariantOhMyPi },
 		Keeps:         traces.KeepsNewest,
 		SummaryClip:   2000, // compaction/utils.ts:89 @83378aa
-	}
+	}, 100, 16_384)
 }
 
-// ReadInputs reads sessions that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
-}
+var reader = assembly.Linewise[*file]{Name: Agent, Line: (*file).parse, New: func(p *assembly.Part) *file {
+	return &file{Part: p, index: assembly.IDs{}}
+}}
 
 // file is one file.
 type file struct {
@@ -135,16 +130,7 @@ type content struct {
 	Data      string         `json:"data"`
 }
 
-var (
-	errNoType = errors.New("not a line of a session: it has no type")
-	errNoRole = errors.New("it has no role")
-)
-
-// scan reads one file.
-func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), index: assembly.IDs{}}
-	return f, f.Read(ctx, opts, in, f.parse)
-}
+var errNoRole = errors.New("it has no role")
 
 // parse reads one line.
 func (f *file) parse(ln assembly.Line) error {
@@ -153,7 +139,7 @@ func (f *file) parse(ln assembly.Line) error {
 		return err
 	}
 	if l.Type == "" {
-		return errNoType
+		return assembly.ErrNoType
 	}
 	if l.ofOhMyPi() {
 		f.Variant = traces.VariantOhMyPi
@@ -233,19 +219,6 @@ func known(typ string) bool {
 	return false
 }
 
-// texts reads the texts of a line again.
-func texts(text []byte) (list []traces.Text) {
-	var l line
-	if assembly.Decode(text, &l) != nil {
-		return nil
-	}
-	steps, _ := l.steps(assembly.Maker{Keep: true}, 0) // what cannot be read has no blocks
-	for i := range steps {
-		list = append(list, assembly.TextsOf(steps[i].Blocks)...)
-	}
-	return list
-}
-
 // steps returns the steps of a line.
 func (l *line) steps(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	switch l.Type {
@@ -253,7 +226,7 @@ func (l *line) steps(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 		return l.message(mk, at)
 	case "compaction":
 		return []assembly.Step{{
-			Kind: assembly.StepCompact, At: at, Tokens: int32(min(max(0, l.Tokens), assembly.MaxTokens)),
+			Kind: assembly.StepCompact, At: at, Tokens: assembly.Within(l.Tokens),
 			Blocks: []assembly.Block{mk.Text(prompt.KindSummary, l.Summary)},
 		}}, nil
 	case "branch_summary":
@@ -399,9 +372,4 @@ func textsOf(v jsontext.Value, unknown map[string]int) (text string, image bool,
 		b.WriteString(blocks[i].Text.Text)
 	}
 	return b.String(), image, err
-}
-
-// sessions makes one session of every file.
-func sessions(opts *traces.Options, files []*file) []*assembly.Session {
-	return assembly.Families(Agent, opts, files)
 }

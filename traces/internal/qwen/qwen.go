@@ -7,11 +7,9 @@ package qwen
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -25,41 +23,21 @@ const Agent = traces.AgentQwen
 // Describe returns what the rest of the program needs to know about Qwen Code. It compacts at 0.85 of the window or 33,000
 // tokens ahead of its end and asks for the summary on the conversation's own prefix, as 0.24.4 does.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "Qwen Code", Read: ReadInputs, Texts: texts, Markers: 1,
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "Qwen Code", Read: reader.Read, Texts: reader.Texts, Markers: 1,
 		Document: begins, Lined: true,
-		Places: func(h *traces.Home) { h.Add(traces.Place{Agent: Agent}, h.Under(".qwen"), "projects") },
-		Cache:  assembly.CacheByModel,
-		CompactsAt: func(_ string, l traces.Limits) int64 {
-			return min(l.Window*85/100, l.Window-33_000)
-		},
+		Places:        func(h *traces.Home) { h.Add(traces.Place{Agent: Agent}, h.Under(".qwen"), "projects") },
 		SummaryShares: func(_, _ string) bool { return true },
-	}
+	}, 85, 33_000)
 }
+
+var reader = assembly.Linewise[*file]{Name: Agent, New: newFile, Line: (*file).parse, End: (*file).end}
 
 // begins reports whether a file begins with a line of the client, as far as head has it: some
 // members are members of Claude Code's lines.
 func begins(head []byte) bool {
-	var l struct {
-		UUID    string `json:"uuid"`
-		Message struct {
-			Parts jsontext.Value `json:"parts"`
-		} `json:"message"`
-		Payload jsontext.Value `json:"systemPayload"`
-	}
-	d := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	_ = json.UnmarshalDecode(d, &l) // what precedes a cut has been read
-	return l.UUID != "" && (l.Message.Parts != nil || l.Payload != nil)
-}
-
-// ReadInputs reads sessions that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
-}
-
-func sessions(opts *traces.Options, files []*file) []*assembly.Session {
-	return assembly.Families(Agent, opts, files)
+	names := assembly.Names(head, 2)
+	return names["uuid"] && (names["message.parts"] || names["systemPayload"])
 }
 
 // file is one file.
@@ -105,57 +83,36 @@ type content struct {
 
 // part is a part of a content.
 type part struct {
-	Text    string `json:"text"`
-	Thought bool   `json:"thought"`
-	Call    *struct {
-		ID   string         `json:"id"`
-		Name string         `json:"name"`
-		Args jsontext.Value `json:"args"`
-	} `json:"functionCall"`
-	Result *struct {
-		ID       string `json:"id"`
-		Response struct {
-			Output string `json:"output"`
-			Error  string `json:"error"`
-		} `json:"response"`
-	} `json:"functionResponse"`
+	Text    string                     `json:"text"`
+	Thought bool                       `json:"thought"`
+	Call    *assembly.FunctionCall     `json:"functionCall"`
+	Result  *assembly.FunctionResponse `json:"functionResponse"`
 }
 
-// counts are the tokens of a call. The prompt has what was read, the candidates what was thought.
+// counts are the tokens of a call, as a message or telemetry names them. The input has what was read, the output what was thought.
 type counts struct {
-	Prompt     assembly.Count `json:"promptTokenCount"`
-	Candidates assembly.Count `json:"candidatesTokenCount"`
-	Thoughts   int64          `json:"thoughtsTokenCount"`
-	Cached     int64          `json:"cachedContentTokenCount"`
-	Total      int64          `json:"totalTokenCount"`
+	Input    assembly.Count `json:"promptTokenCount|input_token_count"`
+	Output   assembly.Count `json:"candidatesTokenCount|output_token_count"`
+	Cached   assembly.Count `json:"cachedContentTokenCount|cached_content_token_count"`
+	Thoughts int64          `json:"thoughtsTokenCount|thoughts_token_count"`
+	Total    int64          `json:"totalTokenCount|total_token_count"`
 }
 
 func (c *counts) usage() assembly.Usage {
-	output := c.Candidates
-	if both := output.N + c.Thoughts; c.Thoughts > 0 && (c.Total == c.Prompt.N+both || c.Thoughts > output.N) {
+	output := c.Output
+	if both := output.N + c.Thoughts; c.Thoughts > 0 && (c.Total == c.Input.N+both || c.Thoughts > output.N) {
 		output.N = both
 	}
-	fresh := c.Prompt
-	fresh.N -= c.Cached
-	return assembly.Counts(fresh, assembly.Count{N: c.Cached, Logged: true}, assembly.Count{Logged: true}, output, assembly.Count{}, max(0, c.Thoughts))
+	thought := assembly.Count{N: max(0, c.Thoughts), Logged: true}
+	return assembly.Logged{Input: c.Input, Read: assembly.Count{N: max(0, c.Cached.N)}, Output: output, Reasoning: thought}.Usage()
 }
 
 // response is an event of telemetry: a response of the model, whatever it was asked for.
 type response struct {
-	Name     string         `json:"event.name"`
-	Model    string         `json:"model"`
-	Input    assembly.Count `json:"input_token_count"`
-	Output   assembly.Count `json:"output_token_count"`
-	Cached   assembly.Count `json:"cached_content_token_count"`
-	Thoughts int64          `json:"thoughts_token_count"`
-	Total    int64          `json:"total_token_count"`
+	counts
+	Name  string `json:"event.name"`
+	Model string `json:"model"`
 }
-
-func (r *response) counts() *counts {
-	return &counts{r.Input, r.Output, r.Thoughts, max(0, r.Cached.N), r.Total}
-}
-
-func (r *response) usage() assembly.Usage { return r.counts().usage() }
 
 // payload is what a system line holds.
 type payload struct {
@@ -167,20 +124,18 @@ type payload struct {
 	} `json:"info"`
 }
 
-var (
-	errNoType    = errors.New("not a line of a session: it has no type")
-	errNoPayload = errors.New("telemetry, or a compaction, without what it tells")
-)
+var errNoPayload = errors.New("telemetry, or a compaction, without what it tells")
 
-// scan reads one file.
-func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), index: assembly.IDs{}, bare: map[string]bool{}, untold: map[prompt.Usage]int{}}
-	err := f.Read(ctx, opts, in, f.parse)
-	for _, t := range f.alone { // of no part of the conversation
+func newFile(p *assembly.Part) *file {
+	return &file{Part: p, index: assembly.IDs{}, bare: map[string]bool{}, untold: map[prompt.Usage]int{}}
+}
+
+// end bills the responses that are of no part of the conversation.
+func (f *file) end() {
+	for _, t := range f.alone {
 		f.whole(&t)
 		f.AddBeside("beside@"+t.Model, "", t.at, t.line, t.Model, t.usage())
 	}
-	return f, err
 }
 
 // parse reads one line.
@@ -190,7 +145,7 @@ func (f *file) parse(ln assembly.Line) error {
 		return err
 	}
 	if l.Type == "" {
-		return errNoType
+		return assembly.ErrNoType
 	}
 	at := f.At(f.Stamp(ln.Number, []byte(l.Timestamp)))
 	if at != 0 && !f.bare[l.UUID] { // ids and times that were taken out together tell nothing apart
@@ -229,7 +184,7 @@ func (f *file) steps(l *line, at int64, number int) ([]assembly.Step, error) {
 		steps := []assembly.Step{{Kind: assembly.StepReply, ID: l.UUID, Blocks: blocks}}
 		counts := l.Usage
 		if n := len(f.alone); counts == nil && n > f.before && f.alone[n-1].Model == l.Model {
-			counts = f.alone[n-1].counts() // they are the same
+			counts = &f.alone[n-1].counts // they are the same
 		}
 		if f.bare[l.UUID] = counts == nil; counts == nil {
 			f.Bare(number)
@@ -282,7 +237,10 @@ func (f *file) system(l *line, at int64, number int) ([]assembly.Step, error) {
 	default:
 		return nil, nil
 	}
-	s := assembly.Step{Kind: assembly.StepCompact, Tokens: int32(min(max(0, p.Info.Before), assembly.MaxTokens)), Manual: p.Info.Why == "manual", Blocks: p.summary(f.Maker)}
+	s := assembly.Step{Kind: assembly.StepCompact, Tokens: assembly.Within(p.Info.Before), Manual: p.Info.Why == "manual"}
+	if h := p.History; len(h) > 0 && len(h[0].Parts) > 0 {
+		s.Blocks = []assembly.Block{f.Maker.Text(prompt.KindSummary, h[0].Parts[0].Text)}
+	}
 	for i := range f.alone {
 		f.whole(&f.alone[i])
 		u := f.alone[i].usage()
@@ -315,4 +273,28 @@ func (f *file) respond(r *response, at int64, line int) {
 	default:
 		f.alone = append(f.alone, told{r, at, line})
 	}
+}
+
+// blocks returns the blocks of a message. What a person did not write is the client's.
+func (l *line) blocks(mk assembly.Maker) (list []assembly.Block) {
+	kind, client := prompt.KindPrompt, l.By != "" && l.By != "real_user"
+	if l.Type == "assistant" {
+		kind, client = prompt.KindText, false
+	}
+	for i := range l.Message.Parts {
+		switch p := &l.Message.Parts[i]; {
+		case p.Call != nil:
+			list = append(list, mk.Use(assembly.CallID(p.Call.ID), p.Call.Name, p.Call.Args))
+		case p.Result != nil:
+			said := &p.Result.Said
+			list = append(list, mk.Result(assembly.CallID(p.Result.ID), said.Output+said.Error, said.Error != "", false))
+		case p.Thought:
+			list = append(list, mk.Text(prompt.KindThinking, p.Text))
+		case p.Text != "" && client:
+			list = append(list, mk.Added(p.Text))
+		case p.Text != "":
+			list = append(list, mk.Text(kind, p.Text))
+		}
+	}
+	return list
 }

@@ -28,7 +28,7 @@ const Agent = traces.AgentRequests
 func Describe() *traces.Agent {
 	return assembly.Client(&traces.Agent{
 		Name: Agent, Title: "request logs", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 1,
-	}, 100)
+	}, 100, 0)
 }
 
 // firstLines are tried: some may be damaged.
