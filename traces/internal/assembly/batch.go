@@ -165,7 +165,7 @@ func (b *reading[S]) pass(ctx context.Context, groups [][]int32) error {
 	return nil
 }
 
-// unread returns a file as it is where nothing of it was read, for a reason.
+// unread returns a file as it is where nothing was read, for a reason.
 func (b *reading[S]) unread(ctx context.Context, in traces.Input, reason error) (S, error) {
 	opts := b.opts
 	opts.Strict = false

@@ -34,7 +34,7 @@ type File struct {
 	rates   traces.Rates
 	strict  bool
 	lacking int             // calls whose token counts are missing, beside the rounds' own
-	owned   owned           // what sessions have of it
+	owned   owned           // what sessions have of the file
 	claimed bool            // a session answers for its problems
 	spoken  []prompt.Digest // names of sessions and calls it mentions, besides its own sessions' names
 	records map[uint64]bool // by id; see Once
