@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
@@ -29,8 +30,8 @@ func settingsOf(registry *strategies.Registry, s *traces.Session, prices sim.Pri
 
 // Followed returns the settings of its own that a session's client followed, as the compactions of the recording show, such as
 // CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50, 90,000 tokens; "" for its defaults.
-func (p *Plan) Followed(s *traces.Session) string {
-	return namesOf(settingsOf(p.Registry, s, p.Prices).List)
+func Followed(registry *strategies.Registry, s *traces.Session, prices *costmodel.Table) string {
+	return namesOf(settingsOf(registry, s, prices).List)
 }
 
 // foundSettings returns remarks on cells that simulate sessions under settings that their recordings show.

@@ -32,9 +32,10 @@ func TestPresetsOnRecordings(t *testing.T) {
 		t.Fatal(err)
 	}
 	// These act by hand, or on numbers of messages alone, which says nothing of the window, or never cut what one prompt has led to, or
-	// cut a copy for one request while the conversation grows, as Agent Framework 1.23.0 was seen to (393,200 tokens).
+	// cut a copy for one request while the conversation grows, as Agent Framework 1.23.0 was seen to (393,200 tokens), or do nothing about a
+	// refused prompt, as ADK.
 	passes := map[string]bool{"gemini-cli/2026-11": true, "amp/handoff": true, "amazon-q": true, "openhands/class": true, "supo": true,
-		"microsoft/summarization": true}
+		"microsoft/summarization": true, "adk": true}
 	for _, name := range registry.Presets() {
 		c := testConfig(t, name)
 		l := NewLoop(c)

@@ -225,7 +225,7 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *traces.Agent, sessions
 			tools[name] = true
 		}
 		one.Bare += bare(whole)
-		if set := p.Followed(whole); set != "" {
+		if set := scenarios.Followed(p.Registry, whole, p.Prices); set != "" {
 			one.Followed++
 			if follow[set]++; follow[set] > follow[one.Follow] || follow[set] == follow[one.Follow] && set < one.Follow {
 				one.Follow = set

@@ -85,7 +85,7 @@ func TestNoChanges(t *testing.T) {
 	}
 }
 
-// Of more than 400 sessions those of a day are one unit, and the change is where it was.
+// Of more than 400 sessions the sessions of a day are one unit, and the change is where it was.
 func TestChangesOfManySessions(t *testing.T) {
 	sessions := days(450, func(k *scene, day int) {
 		k.s.Start -= int64(day-day/15) * 24 * 60 * minute

@@ -90,7 +90,7 @@ func (e *evidence) others(top int) []Finding {
 	}
 	list[0].Notes = []string{"simulated: no log shows most summary calls. sim audit --compactions --strategy recorded PATH shows each"}
 	if e.unbilled >= minFinding {
-		list[0].Notes = append(list[0].Notes, fmt.Sprintf("$%.2f of it is for summary calls that no log shows, and is not in the bill", e.unbilled))
+		list[0].Notes = append(list[0].Notes, fmt.Sprintf("$%.2f pays for summary calls that no log shows, and is not in the bill", e.unbilled))
 	}
 	list[2].Notes = []string{"COST is what writing cost beyond plain input; other conversations, which no log shows, may have read the " +
 		"tools and the system prompt"}

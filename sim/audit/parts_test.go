@@ -32,7 +32,7 @@ func TestCompaction(t *testing.T) {
 	o.Compactions[0].RewriteUSD = 5
 	f := ran(t, []*traces.Session{k.s}, o).finding("compactions_lost")
 	wantUSD(t, "lost at most", f.USD, 0.89225)
-	if want := "$0.89 of it is for summary calls that no log shows, and is not in the bill"; !slices.Contains(f.Notes, want) {
+	if want := "$0.89 pays for summary calls that no log shows, and is not in the bill"; !slices.Contains(f.Notes, want) {
 		t.Errorf("notes %q lack %q", f.Notes, want)
 	}
 	o.In = func(at int64) bool { return at < k.s.Threads[0].Rounds[1].At }

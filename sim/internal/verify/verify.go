@@ -104,7 +104,9 @@ func (c *Cohort) Read(of *course.Course, a *Served, report Report) {
 type Thread struct {
 	entries int           // of the request
 	chain   prompt.Digest // the chained digest through the last entry
-	first   prompt.Kind   // of the first message
+	first   prompt.Kind   // of the first message's first block
+	calls   bool          // the first message calls a tool
+	behind  bool          // the first message is over
 	pending map[int32]bool
 }
 
@@ -112,7 +114,7 @@ type Thread struct {
 func (v *Thread) Part() { v.pending = maps.Clone(v.pending) }
 
 // Messages checks the entries of a request of a conversation: messages exist,
-// begin with a user message, and calls and results come in pairs.
+// begin with a user message or a call of a tool, and calls and results come in pairs.
 func (v *Thread) Messages(of *course.Course, s *Session, entries []prompt.Entry, report Report) {
 	if n := v.entries; n == 0 || n > len(entries) || entries[n-1].Chain != v.chain {
 		*v = Thread{pending: map[int32]bool{}}
@@ -125,6 +127,8 @@ func (v *Thread) Messages(of *course.Course, s *Session, entries []prompt.Entry,
 		if v.first == prompt.KindNone {
 			v.first = e.Kind
 		}
+		v.behind = v.behind || !e.Kind.Assistant()
+		v.calls = v.calls || !v.behind && e.Kind == prompt.KindToolUse
 		b := of.Context.Block(e.Block)
 		switch {
 		case b.Call == 0:
@@ -142,7 +146,7 @@ func (v *Thread) Messages(of *course.Course, s *Session, entries []prompt.Entry,
 	switch {
 	case v.first == prompt.KindNone:
 		report("no messages")
-	case v.first.Assistant():
+	case v.first.Assistant() && !v.calls: // Strands 1.62.0 cuts at a call where no prompt follows, and the call's result is checked
 		report("the first message is the assistant's")
 	}
 	for call := range v.pending {

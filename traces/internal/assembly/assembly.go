@@ -103,7 +103,7 @@ type Usage struct {
 	Searches  int64 // of the web, by the server
 	OK        bool  // complete and possible
 	Assumed   bool  // the lifetime of writes is not logged
-	HalfDay   bool  // an automatic cache keeps some of them for 12 hours
+	HalfDay   bool  // an automatic cache keeps some writes for 12 hours
 	Bad       bool  // a count is impossible, or one is missing that the client always writes
 	Missing   bool  // the log has no count of the call at all
 	Doubt     bool  // the counts contradict each other

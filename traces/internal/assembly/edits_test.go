@@ -8,7 +8,7 @@ import (
 )
 
 // Two stubs stand for messages a and b, and the second for c too. What was said first are these three, each once: a program that
-// shortens its history again in each of 413 requests, 52 MB of them, took 24 GB where each stub brought its list along.
+// shortens its history again in each of 413 requests (52 MB) took 24 GB where each stub brought its list along.
 func TestFormsTellEachMessageOnce(t *testing.T) {
 	said := func(text string) *Message { return &Message{Digest: prompt.DigestString(text)} }
 	a, b, c, plain, one, two := said("a"), said("b"), said("c"), said("plain"), said("one"), said("two")
