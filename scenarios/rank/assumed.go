@@ -18,8 +18,9 @@ type assumption struct {
 }
 
 // assumptions returns what a ranking may rest on: sizes of summaries, what is fetched again, how much longer agents work whose
-// observations were summarised (0.18 of the rounds after compactions: The Complexity Trap, arXiv 2508.21433), lifetimes, and draws.
-func assumptions() (list []assumption) {
+// observations were summarised (0.18 of the rounds after compactions: The Complexity Trap, arXiv 2508.21433), lifetimes, and draws
+// other than by a seed.
+func assumptions(seed uint64) (list []assumption) {
 	scaled := func(name, of string, factor float64) assumption {
 		return assumption{name, of, func(s *scenarios.Scenario) []string {
 			return []string{fmt.Sprintf("summarizer.median=%v", factor*s.Summarizer.Median), fmt.Sprintf("summarizer.share=%v", min(factor*s.Summarizer.Share, 1))}
@@ -38,8 +39,8 @@ func assumptions() (list []assumption) {
 		to("fetches low", "agents fetch again what the low end of the fitted interval says", "agent.refetch=low"), to("fetches high", "its high end", "agent.refetch=high"),
 		to("rounds +18 %", "so many more rounds after compactions", "agent.elongation=0.18"),
 		live("lifetime ½", "entries of 5 minutes and of an hour live half as long", 0.5), live("lifetime ×2", "twice as long", 2))
-	for seed := 2; seed <= 3; seed++ {
-		list = append(list, to(fmt.Sprintf("seed %d", seed), "other draws of what is drawn", fmt.Sprintf("seed=%d", seed)))
+	for other := seed + 1; other <= seed+2; other++ {
+		list = append(list, to(fmt.Sprintf("seed %d", other), "other draws of what is drawn", fmt.Sprintf("seed=%d", other)))
 	}
 	return list
 }
@@ -60,7 +61,7 @@ func (r *ranker) assume(ctx context.Context, corpus *traces.Corpus, out *studies
 	asIs.Cells = slices.DeleteFunc(slices.Clone(asIs.Cells), func(c results.Cell) bool { return !names[c.Cell] })
 	v, _ := r.view("as it is", &asIs, everywhere)
 	list = append(list, v)
-	for _, a := range assumptions() {
+	for _, a := range assumptions(r.design.Scenario.Seed) {
 		design, err := r.design.With(a.set(&r.design.Scenario))
 		if err != nil {
 			return nil, err

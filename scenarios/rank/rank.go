@@ -59,22 +59,22 @@ type ranker struct {
 
 // Options say what a ranking has besides.
 type Options struct {
-	Assumptions bool // the strategies in front under other assumptions: nine runs of these
+	Assumptions bool // the strategies in front under other assumptions, see assumptions: a run for each
 }
 
 // Run orders the strategies of a scenario by what they do on the sessions of a corpus: at two windows, by kind
 // of session, and on several servers.
 func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *traces.Corpus, with Options) (*studies.Ranking, error) {
 	r := &ranker{plan: p, file: file, sessions: corpus.WithCalls(), steps: 2 + len(rankServers)}
-	if with.Assumptions {
-		r.steps += len(assumptions())
-	}
 	if len(r.sessions) == 0 {
 		return nil, traces.ErrNoCalls
 	}
 	var err error
 	if r.design, err = including(p, file, results.StrategyOwn); err != nil {
 		return nil, err
+	}
+	if with.Assumptions {
+		r.steps += len(assumptions(r.design.Scenario.Seed))
 	}
 	if r.kinds, err = kindsOf(r.sessions); err != nil {
 		return nil, err

@@ -171,27 +171,29 @@ func TestSurvivesAssumptions(t *testing.T) {
 	}
 }
 
-// Every assumption can be set, and is another than the default.
+// Every assumption can be set, and is another than what the scenario has, whatever its seed.
 func TestAssumptionsAreSettings(t *testing.T) {
-	f, err := scenarios.Parse(scenariostest.Registry(t), []byte("strategies: [none]"), "a.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	as, err := f.Expand()
-	if err != nil {
-		t.Fatal(err)
-	}
-	is, err := as.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range assumptions() {
-		other, err := as.With(a.set(&as.Scenario))
+	for _, text := range []string{"strategies: [none]", "strategies: [none]\nseed: 2"} {
+		f, err := scenarios.Parse(scenariostest.Registry(t), []byte(text), "a.yaml")
 		if err != nil {
-			t.Fatalf("%s: %v", a.name, err)
+			t.Fatal(err)
 		}
-		if text, err := other.Resolved(); err != nil || string(text) == string(is) || a.about == "" {
-			t.Errorf("%s changes nothing, or says nothing: %v", a.name, err)
+		as, err := f.Expand()
+		if err != nil {
+			t.Fatal(err)
+		}
+		is, err := as.Resolved()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range assumptions(as.Scenario.Seed) {
+			other, err := as.With(a.set(&as.Scenario))
+			if err != nil {
+				t.Fatalf("%s: %v", a.name, err)
+			}
+			if text, err := other.Resolved(); err != nil || string(text) == string(is) || a.about == "" {
+				t.Errorf("%s changes nothing, or says nothing: %v", a.name, err)
+			}
 		}
 	}
 }
