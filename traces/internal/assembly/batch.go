@@ -123,6 +123,7 @@ func (b *reading[S]) pass(ctx context.Context, groups [][]int32) error {
 	defer gathering.Wait()
 	scanned := make([]S, len(b.inputs))
 	errs := make([]error, len(b.inputs))
+	parts := make([]parts, len(b.inputs))
 	for len(groups) > 0 {
 		var lines atomic.Int64
 		done := make([]bool, len(groups))
@@ -132,10 +133,15 @@ func (b *reading[S]) pass(ctx context.Context, groups [][]int32) error {
 			}
 			done[i] = true
 			for _, at := range groups[i] {
-				if scanned[at], errs[at] = b.Scan(ctx, b.opts, b.inputs[at]); errors.Is(errs[at], traces.ErrBomb) {
+				if b.ScanParts != nil && len(groups[i]) == 1 {
+					scanned[at], errs[at] = b.scanParts(ctx, at, &parts[at])
+				} else {
+					scanned[at], errs[at] = b.Scan(ctx, b.opts, b.inputs[at])
+				}
+				if errors.Is(errs[at], traces.ErrBomb) {
 					scanned[at], errs[at] = b.unread(ctx, b.inputs[at], errs[at])
 				}
-				if errs[at] == nil {
+				if errs[at] == nil && !parts[at].any() {
 					lines.Add(int64(scanned[at].Base().Lines))
 				}
 				if b.opts.Progress != nil {
@@ -159,7 +165,7 @@ func (b *reading[S]) pass(ctx context.Context, groups [][]int32) error {
 			}
 		}
 		gathering.Wait()
-		gathering.Go(func() { b.gather(scanned, batch) })
+		gathering.Go(func() { b.gather(scanned, parts, batch) })
 		groups = left
 	}
 	return nil
@@ -178,52 +184,80 @@ func (b *reading[S]) unread(ctx context.Context, in traces.Input, reason error) 
 	return s, f.Unreadable(reason)
 }
 
-// gather makes sessions of the files of a batch, and drops what was scanned.
-func (b *reading[S]) gather(scanned []S, batch []int32) {
+// gather makes sessions of the files of a batch, beside those made of their parts already, and drops what was scanned.
+func (b *reading[S]) gather(scanned []S, done []parts, batch []int32) {
 	b.batches++
+	number := int32(b.batches)
 	at := make(map[*File]int32, len(batch))
 	list := make([]S, len(batch))
 	for i, k := range batch {
-		list[i], b.files[k], b.batch[k] = scanned[k], scanned[k].Base(), int32(b.batches)
+		list[i], b.files[k], b.batch[k] = scanned[k], scanned[k].Base(), number
 		b.recalled[k], b.names[k] = false, nil
 		at[b.files[k]] = k
 		var none S
 		scanned[k] = none
 	}
+	made, said := b.finish(list, func(f *File) int32 { return at[f] })
+	for _, k := range batch {
+		if p := &done[k]; p.any() { // its sessions were made without regard to other files, so it is torn from any file that mentions the same
+			b.batches++
+			b.batch[k] = int32(b.batches)
+			made, said = append(made, p.made...), append(said, p.said...)
+			*p = parts{}
+		}
+	}
+	for _, m := range said {
+		b.speak(m.name, m.file)
+	}
+	b.made = append(b.made, made...)
+}
+
+// mention is a name that a file mentions, of a session or a call: 64 bits of its digest.
+type mention struct {
+	name uint64
+	file int32
+}
+
+// finish makes sessions of what was scanned, drops it, and returns what the files mention. at tells the number of a file.
+func (b *reading[S]) finish(list []S, at func(*File) int32) (made []outcome, said []mention) {
+	files := make([]*File, len(list))
+	for i := range list {
+		files[i] = list[i].Base()
+	}
 	drafts := b.Sessions(&b.opts, list)
 	clear(list)
-	for _, k := range batch {
-		for _, name := range b.files[k].spoken {
-			b.speak(name.Lo, k)
+	for _, f := range files {
+		for _, name := range f.spoken {
+			said = append(said, mention{name.Lo, at(f)})
 		}
-		b.files[k].spoken = nil
+		f.spoken = nil
 	}
 	for _, d := range drafts {
 		for _, f := range d.Owned {
 			f.claimed = true
 		}
 		for _, f := range d.Files {
-			b.speak(prompt.DigestString(d.ID).Lo, at[f])
+			said = append(said, mention{prompt.DigestString(d.ID).Lo, at(f)})
 		}
 		for _, t := range d.Threads {
 			for i := range t.Calls {
-				b.speak(prompt.DigestString(t.Calls[i].ID).Lo, at[d.Files[0]])
+				said = append(said, mention{prompt.DigestString(t.Calls[i].ID).Lo, at(d.Files[0])})
 			}
 		}
 	}
 	own(drafts)
-	made := make([]outcome, len(drafts))
+	made = make([]outcome, len(drafts))
 	parallel.Each(b.opts.Workers, len(drafts), func(i int) {
 		s := drafts[i].assemble()
 		made[i] = outcome{
-			Session: s, problems: drafts[i].Problems, file: at[drafts[i].Files[0]], empty: len(s.Threads) == 0, unsound: s.Check(),
+			Session: s, problems: drafts[i].Problems, file: at(drafts[i].Files[0]), empty: len(s.Threads) == 0, unsound: s.Check(),
 		}
 		if b.opts.Listener != nil && made[i].unsound == nil {
 			s.Index = b.opts.Listener.Index(s, drafts[i].heard)
 		}
 		drafts[i] = nil
 	})
-	b.made = append(b.made, made...)
+	return made, said
 }
 
 // speak records that a file mentions a session or a call, given 64 bits of the name's digest.

@@ -17,6 +17,10 @@ type Reader[S interface{ Base() *File }] struct {
 	Name string // in front of errors
 	// Scan reads one file.
 	Scan func(ctx context.Context, opts traces.Options, in traces.Input) (S, error)
+	// ScanParts, when not nil, is Scan for a file that is read without others. Of a file of many sessions it hands over
+	// those that belong together, each with a File.Part of its own, as soon as they are read, and leaves them out of
+	// what it returns. A file that hands over nothing is as Scan has it.
+	ScanParts func(ctx context.Context, opts traces.Options, in traces.Input, hand func([]S)) (S, error)
 	// Sessions divides files, in the order of their names, into sessions.
 	Sessions func(opts *traces.Options, files []S) []*Session
 }

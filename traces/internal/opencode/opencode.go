@@ -86,7 +86,7 @@ func places(h *traces.Home) {
 
 // ReadInputs reads exports that were found already; see assembly.Reader.
 func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*export]{Name: Agent, Scan: scan, Sessions: sessions}
+	r := assembly.Reader[*export]{Name: Agent, Scan: scan, ScanParts: scanParts, Sessions: sessions}
 	return r.Read(ctx, opts, inputs, what)
 }
 
@@ -104,7 +104,7 @@ type export struct {
 	before   message // the last one
 	cleared  []clearing
 	ear      traces.Listener
-	within   []*export // the sessions of a store, which has none of its own
+	within   []*export // the sessions of a store that are not handed over
 }
 
 // clearing is a result that the client left out of what it sent from a time on.
@@ -181,14 +181,21 @@ type part struct {
 
 var errNoExport = errors.New("file is no export of a session: it has no messages")
 
-// scan reads one file. What precedes a defect in an export is kept.
+// newExport returns an export that is to be read from a file.
+func newExport(f *assembly.File, opts *traces.Options) *export {
+	return &export{File: f, thread: assembly.Main(), tasks: map[string]prompt.Digest{}, ear: opts.Listener}
+}
+
+// scan reads one file, a store as a whole.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, error) {
-	x := &export{
-		File: assembly.NewFile(in.Name, opts), thread: assembly.Main(),
-		tasks: map[string]prompt.Digest{}, ear: opts.Listener,
-	}
+	return scanParts(ctx, opts, in, nil)
+}
+
+// scanParts reads one file, and hands over the families of sessions of a store unless hand is nil. What precedes a defect in an export is kept.
+func scanParts(ctx context.Context, opts traces.Options, in traces.Input, hand func([]*export)) (*export, error) {
+	x := newExport(assembly.NewFile(in.Name, opts), &opts)
 	if head, err := in.Head(len(sqlite.Magic)); err == nil && string(head) == sqlite.Magic {
-		return x, x.scanStore(ctx, opts, in)
+		return x, x.scanStore(ctx, opts, in, hand)
 	}
 	text, err := x.ReadAll(ctx, opts, in)
 	if err != nil || text == nil {

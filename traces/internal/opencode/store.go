@@ -11,9 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/compactsim/compactsim/traces/internal/sqlite"
 )
 
@@ -23,24 +21,43 @@ import (
 // between ends an export where several follow each other: no JSON holds it as it is (RFC 7464).
 const between = "\x1e"
 
-// scanStore reads the sessions of a store. One that cannot be read to its end is a problem; what precedes that is kept.
-func (x *export) scanStore(ctx context.Context, opts traces.Options, in traces.Input) error {
-	err := eachStored(ctx, in, func(text []byte) error {
+// scanStore reads the sessions of a store and hands over each with its sub-agents', or keeps all if hand is nil. A store
+// that cannot be read to its end is a problem; what precedes that is kept.
+func (x *export) scanStore(ctx context.Context, opts traces.Options, in traces.Input, hand func([]*export)) error {
+	var family []*export
+	part, last, any := x.File, "", false
+	give := func() {
+		if hand == nil {
+			return
+		}
+		if len(family) > 0 {
+			hand(family)
+		}
+		family, part = nil, x.Part()
+	}
+	err := eachStored(ctx, in, func(first string, text []byte) error {
+		if first != last || !any {
+			give()
+			last, any = first, true
+		}
 		if err := opts.Room(x.Name); err != nil {
 			return err
 		}
-		one := &export{
-			File: x.File, thread: assembly.Main(), tasks: map[string]prompt.Digest{}, ear: opts.Listener,
+		one := newExport(part, &opts)
+		part.Lines += bytes.Count(text, []byte("\n")) + 1
+		part.Bytes += int64(len(text))
+		family = append(family, one)
+		if opts.Progress != nil {
+			opts.Progress(int64(len(text)), 0)
 		}
-		x.Lines += bytes.Count(text, []byte("\n")) + 1
-		x.Bytes += int64(len(text))
-		x.within = append(x.within, one)
 		return one.read(text)
 	})
+	give()
+	x.within = family
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err == nil && x.within == nil:
+	case err == nil && !any:
 		return x.Refuse(0, errors.New("the database has no sessions"))
 	case err != nil && !errors.As(err, new(traces.Problem)):
 		return x.Unreadable(err)
@@ -55,7 +72,7 @@ func source(ctx context.Context, in traces.Input) (io.ReadCloser, error) {
 	}
 	r, w := io.Pipe() // all of a large store would not fit into memory
 	go func() {
-		w.CloseWithError(eachStored(ctx, in, func(text []byte) error {
+		w.CloseWithError(eachStored(ctx, in, func(_ string, text []byte) error {
 			_, err := w.Write(append(text, between...))
 			return err
 		}))
@@ -63,8 +80,9 @@ func source(ctx context.Context, in traces.Input) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// eachStored hands the export of each session of a store that has messages to do, which keeps nothing.
-func eachStored(ctx context.Context, in traces.Input, do func(text []byte) error) error {
+// eachStored hands the export of each session of a store that has messages, and the id of the first session of its family,
+// to do, which keeps nothing. Families follow each other.
+func eachStored(ctx context.Context, in traces.Input, do func(family string, text []byte) error) error {
 	path := in.Path()
 	if path == "" {
 		return errors.New("a database is read from a file alone; name its path")
@@ -79,20 +97,58 @@ func eachStored(ctx context.Context, in traces.Input, do func(text []byte) error
 		return sqlite.Explain(err)
 	}
 	var text bytes.Buffer
-	for i := range list {
-		text.Reset()
-		n, err := list[i].write(ctx, store, &text)
-		if err != nil {
-			return fmt.Errorf("session %s: %w", list[i].ID, sqlite.Explain(err))
-		}
-		if n == 0 {
-			continue
-		}
-		if err := do(text.Bytes()); err != nil {
-			return err
+	for _, family := range families(list) {
+		for _, one := range family {
+			text.Reset()
+			n, err := one.write(ctx, store, &text)
+			if err != nil {
+				return fmt.Errorf("session %s: %w", one.ID, sqlite.Explain(err))
+			}
+			if n == 0 {
+				continue
+			}
+			if err := do(family[0].ID, text.Bytes()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// families divides sessions into families: a session with its parent, if that is there. All stay in order, families by
+// their first sessions.
+func families(list []info) (all [][]*info) {
+	at := make(map[string]int, len(list))
+	for i := range list {
+		at[list[i].ID] = i
+	}
+	first := make([]int, len(list)) // a session of the same family that comes before, or the session itself
+	find := func(i int) int {
+		for first[i] != i {
+			first[i] = first[first[i]]
+			i = first[i]
+		}
+		return i
+	}
+	for i := range list {
+		first[i] = i
+	}
+	for i := range list {
+		if up, ok := at[list[i].Parent]; ok {
+			x, y := find(i), find(up)
+			first[max(x, y)] = min(x, y)
+		}
+	}
+	place := map[int]int{} // of a family, by its first session
+	for i := range list {
+		root := find(i)
+		if root == i {
+			place[i] = len(all)
+			all = append(all, nil)
+		}
+		all[place[root]] = append(all[place[root]], &list[i])
+	}
+	return all
 }
 
 // infos returns what describes the sessions of a store.
