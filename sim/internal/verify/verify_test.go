@@ -38,3 +38,25 @@ func TestResultsSoFar(t *testing.T) {
 		}
 	}
 }
+
+// Messages may begin with a response that calls a tool, and with no other response: a call behind the first result is not the first message's.
+func TestFirstMessage(t *testing.T) {
+	blocks := []prompt.Block{{Kind: prompt.KindPrompt}, {Kind: prompt.KindText}, {Kind: prompt.KindToolUse, Call: 7}, {Kind: prompt.KindToolResult, Call: 7}}
+	for _, tc := range []struct {
+		messages []prompt.Ref
+		faults   int
+	}{{[]prompt.Ref{0, 1}, 0}, {[]prompt.Ref{1, 2, 3}, 0}, {[]prompt.Ref{2, 3}, 0}, {[]prompt.Ref{1}, 1}, {[]prompt.Ref{1, 0, 2, 3}, 1}, {nil, 1}} {
+		of, s, faults := new(course.Course), new(Session), 0
+		of.Context.Reset(blocks, new(prompt.Arena))
+		var entries []prompt.Entry
+		for i, ref := range tc.messages {
+			of.Context.Append(ref)
+			entries = append(entries, *of.Context.At(i))
+		}
+		s.Begin(&traces.Session{Blocks: blocks})
+		new(Thread).Messages(of, s, entries, func(string, ...any) { faults++ })
+		if faults != tc.faults {
+			t.Errorf("messages %v: %d faults, want %d", tc.messages, faults, tc.faults)
+		}
+	}
+}
