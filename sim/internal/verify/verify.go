@@ -104,8 +104,7 @@ func (c *Cohort) Read(of *course.Course, a *Served, report Report) {
 type Thread struct {
 	entries int           // of the request
 	chain   prompt.Digest // the chained digest through the last entry
-	first   prompt.Kind   // of the first message: its call, where it is a response that has one
-	leads   bool          // every message so far is the response that begins them
+	first   prompt.Kind   // of the first message's first block
 	calls   bool          // the first message calls a tool
 	behind  bool          // the first message is over
 	pending map[int32]bool
@@ -126,9 +125,6 @@ func (v *Thread) Messages(of *course.Course, s *Session, entries []prompt.Entry,
 			continue
 		}
 		if v.first == prompt.KindNone {
-			v.first, v.leads = e.Kind, true
-		}
-		if v.leads = v.leads && e.Kind.Assistant(); v.leads && e.Kind == prompt.KindToolUse {
 			v.first = e.Kind
 		}
 		v.behind = v.behind || !e.Kind.Assistant()
