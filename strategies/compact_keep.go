@@ -19,7 +19,7 @@ type KeepSet struct {
 	Window   float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
 	WithHead bool      `yaml:"with_head" doc:"these tokens, and this share of the window, are for all that stays: the head and the first messages count too" needs:"tokens|window"`
 	PairsGo  bool      `yaml:"pairs_go" doc:"a call goes with its result where a limit would part them, and does not stay with it" needs:"rounds|messages|prompts|tokens|share|window"`
-	AtPrompt promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the next one where one follows (prefer); or the one before; behind for any message but one among calls that follow each other: all of these stay; any for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"any"`
+	AtPrompt promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the next one, or where none follows the next response with calls (prefer); or the one before; behind for any message but one among calls that follow each other: all of these stay; any for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"any"`
 	Reach    int       `yaml:"reach" doc:"newest messages among which a prompt is looked for: the newest one ahead of the cut begins what stays" unit:"messages" min:"0" off:"0" needs:"rounds|messages|prompts|tokens|share|window"`
 }
 
@@ -31,7 +31,7 @@ const (
 	cutAnywhere promptCut = iota
 	cutNext               // at the next prompt; where none follows, all stays
 	cutBefore             // at the prompt before
-	cutPrefer             // at the next prompt; where none follows, where it is
+	cutPrefer             // at the next prompt; where none follows, at the next response with calls; where neither follows, all stays
 	cutBehind             // where the calls begin that follow each other, behind a prompt or a response without calls
 )
 
@@ -47,9 +47,12 @@ func (p promptCut) of(c *prompt.Context, body, at, to int) int {
 				return i
 			}
 		}
-		if p == cutNext {
-			return body
+		for i := at; p == cutPrefer && i < to; i++ {
+			if c.At(i).Kind.Assistant() && !sameMessage(c, i) && holdsCalls(c, i) {
+				return i
+			}
 		}
+		return body
 	case cutBefore:
 		for at = min(at, to-1); at > body && c.At(at).Kind != prompt.KindPrompt; at-- {
 		}

@@ -208,3 +208,25 @@ func TestTriggerPerMessage(t *testing.T) {
 		t.Errorf("%d messages, want 4 of 5", got)
 	}
 }
+
+// A prompt, two rounds of a call and its result, and an answer: where no prompt follows a cut it goes on to a response with calls, and where none
+// follows either all stays. A prompt that follows is preferred.
+func TestCutPrefersPrompts(t *testing.T) {
+	cut := func(k *talk, text string) int {
+		l := layer(t, "truncate-oldest: {trigger: {fixed: 1}, keep: {"+text+", at_prompt: prefer}}").(*truncate)
+		return l.params.Keep.cut(k.Context, 3, k.Context.Len(), 200_000)
+	}
+	k := rounds(2, 900)
+	k.add(prompt.KindText, 20)
+	for text, want := range map[string]int{
+		"messages: 1": 3, "messages: 2": 6, "messages: 2, pairs_go: true": 3, "messages: 3": 6, "messages: 4": 4, "messages: 4, pairs_go: true": 6,
+	} {
+		if got := cut(k, text); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+	k.add(prompt.KindPrompt, 10)
+	if got := cut(k, "messages: 3"); got != 9 {
+		t.Errorf("with a prompt behind it: %d, want 9", got)
+	}
+}
