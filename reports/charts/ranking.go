@@ -119,6 +119,9 @@ func rankingKey(r *studies.Ranking) string {
 		}
 		text, names = text+"; "+names+": "+v.About, ""
 	}
+	if len(r.Assumed) > 0 && !r.Assumed[0].Ordered() {
+		text += fmt.Sprintf("; --sensitivity: an order under other assumptions takes %d acting sessions too; the costs are in --format csv and json", studies.LeastActing)
+	}
 	if len(r.Assumed) == 0 && r.Windows[0].Ordered() {
 		text += "; --sensitivity: the strategies in front again, under other assumptions"
 	}

@@ -48,6 +48,13 @@ func TestPlacesUnderAssumptions(t *testing.T) {
 			t.Errorf("a column of the rows has no name: %+v", c)
 		}
 	}
+	if strings.Contains(rankingKey(r), "--sensitivity") {
+		t.Error(rankingKey(r))
+	}
+	r.Assumed[0].Acting, r.Assumed[1].Acting = 9, 9 // too few for an order: the table is not there, and a note says why
+	if text := rankingKey(r); len(rankingAssumed(r).Rows) > 0 || !strings.Contains(text, "--sensitivity: an order under other assumptions takes 10 acting sessions") {
+		t.Error(text)
+	}
 	if r.Assumed = nil; len(rankingAssumed(r).Rows) > 0 {
 		t.Error("a table of no assumptions")
 	}
