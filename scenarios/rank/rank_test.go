@@ -197,3 +197,12 @@ func TestAssumptionsAreSettings(t *testing.T) {
 		}
 	}
 }
+
+// On another server, for which no bound holds, none is sought.
+func TestNoBoundOnAnotherServer(t *testing.T) {
+	r, run := &ranker{design: new(scenarios.Design)}, new(results.Run)
+	r.design.Scenario.Server.Name = "openai"
+	if err := r.bound(t.Context(), nil, run); err != nil || r.bounds != nil {
+		t.Errorf("%v, bounds %v", err, r.bounds)
+	}
+}
