@@ -38,13 +38,14 @@ type survival struct {
 	lacks []string // views in which none of names is
 	shows []string // the rest of the views
 	views int
+	front bool // some views are of the strategies in front alone
 }
 
 // survivors looks through all views of a ranking, those under other assumptions among them.
 func survivors(r *studies.Ranking) (out survival) {
 	views := slices.Concat(r.Windows, r.Kinds, r.Servers)
 	if len(r.Assumed) > 0 {
-		views = append(views, r.Assumed[1:]...) // the first is the first window's, of fewer strategies
+		out.front, views = true, append(views, r.Assumed[1:]...) // the first is the first window's, of fewer strategies
 	}
 	views = slices.DeleteFunc(views, func(v studies.View) bool { return !v.Ordered() })
 	if out.views = len(views); out.views == 0 {
@@ -91,8 +92,12 @@ func (s survival) text() string {
 	if len(names) == 1 {
 		are = "is"
 	}
-	text := fmt.Sprintf("What survives: %s %s shown to cost less than the agents' own strategy in %d of %s below, and no other strategy in as many.",
-		document.And(names), are, s.held, document.Count(s.views, "view"))
+	others := "no other strategy"
+	if s.front {
+		others = "no other strategy that is ranked in all"
+	}
+	text := fmt.Sprintf("What survives: %s %s shown to cost less than the agents' own strategy in %d of %s below, and %s in as many.",
+		document.And(names), are, s.held, document.Count(s.views, "view"), others)
 	switch {
 	case len(s.lacks) > len(s.shows):
 		text += " Only these views show it: " + strings.Join(s.shows, ", ") + "."

@@ -58,7 +58,7 @@ func waitFigure(rows []*results.Row) (f stats.Figure) {
 }
 
 // placesBy returns the place of each cell by a figure of its rows, session by session: all pairs are judged together,
-// each on the sessions of both, among those of so many cells. noise is the error of the figures on top of the sampling error; nil for none.
+// each on the sessions of both, among the pairs of so many cells. noise is the error of the figures on top of the sampling error; nil for none.
 func placesBy(
 	list []*ranked, figure func([]*results.Row) stats.Figure, better stats.Verdict, noise func(now, was []float64) float64, among int,
 ) []studies.Place {

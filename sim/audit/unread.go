@@ -57,7 +57,9 @@ func stays(s *traces.Session, calls []calls.Call) (list []stay) {
 				absorbed[ev.Round] = ev.Absorbed
 			}
 			for _, b := range ev.Cleared {
-				cleared[b] = int(ev.Round)
+				if _, before := cleared[b]; !before {
+					cleared[b] = int(ev.Round)
+				}
 			}
 		}
 	}
