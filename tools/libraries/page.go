@@ -13,7 +13,7 @@ const head = `# Presets against their libraries
 
 Each library below was installed at the version named and worked through four conversations with a scripted model: many small results,
 few large ones, several prompts, one long loop. The simulator replayed the same conversations under the preset of the same name. A line
-compares what both sent. ` + "`make libraries`" + ` runs the libraries anew and writes this page; ` + "`make libraries LIBRARIES=\"langchain strands\"`" + ` runs some.
+compares what both sent. ` + "`make libraries`" + ` runs the libraries anew and writes this page; ` + "`make libraries LIBRARIES=\"langchain strands\"`" + ` runs some, and ` + "`make libraries RUN=`" + ` compares without running any.
 It needs Python 3.12 and npm, names the lines that do not agree, and exits with 1 while there are any.
 
 - The model has a window of 200,000 tokens and refuses what is longer; a library that does not shorten the request ends there. A token is
