@@ -71,7 +71,7 @@ func (b *bench) run(base string, wanted *regexp.Regexp, copies int) (err error) 
 		if b.dir, err = os.MkdirTemp("", "bench"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(b.dir)
+		defer func() { _ = os.RemoveAll(b.dir) }()
 	}
 	if b.dir, err = filepath.Abs(b.dir); err != nil {
 		return err

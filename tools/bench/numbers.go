@@ -258,7 +258,7 @@ func (b *bench) weigh(side string) action {
 func (b *bench) build(side string) action {
 	return func() (usage, error) {
 		cache := filepath.Join(b.dir, "go-cache")
-		defer os.RemoveAll(cache)
+		defer func() { _ = os.RemoveAll(cache) }()
 		cmd := exec.Command("go", "build", "-trimpath", "-o", os.DevNull, "./cmd/sim")
 		cmd.Dir, cmd.Env = b.source(side), append(os.Environ(), "CGO_ENABLED=0", "GOCACHE="+cache)
 		return clock(cmd)

@@ -62,9 +62,10 @@ const (
 	// mostHead is how much of a first call's context its head is at most. A longer read is the prefix
 	// of an earlier conversation.
 	mostHead = 0.8
-	// First and Total are how long a hidden call takes to its first token and in all, ns. An assumption: it only delays when
-	// its entry is there.
-	First, Total = int64(2e9), int64(3e9)
+	// First is how long a hidden call takes to its first token, ns. An assumption: it only delays when its entry is there.
+	First = int64(2e9)
+	// Total is how long a hidden call takes in all, ns; an assumption, too.
+	Total = int64(3e9)
 	// surely is the share expected where a rule applies.
 	surely = 0.9
 	// keepHabit is the weight that an observation retains beside the next one: people
