@@ -47,7 +47,7 @@ func frontPoints(run *results.Run) []frontPoint {
 }
 
 // frontDrawing returns the chart of cost against recall, a point for each cell, and the front of the bound
-// if it was computed; nil with fewer than two cells other than references. Further points are drawn beside those of the run.
+// if it was computed; nil with fewer than two cells other than references. Further points are drawn beside the points of the run.
 func frontDrawing(run *results.Run, further ...frontPoint) *Drawing {
 	points, others := append(frontPoints(run), further...), 0
 	for _, p := range points {

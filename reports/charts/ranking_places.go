@@ -98,8 +98,8 @@ func endedPoints(r *studies.Ranking) (points []frontPoint) {
 	return points
 }
 
-// placesChart draws the place by cost of each strategy in front: what chance leaves open of it as the model has it and under all
-// assumptions, and its place in order under each.
+// placesChart draws the place by cost of each strategy in front: the range that chance leaves open, first under the model and then
+// under all assumptions, and a mark for its place under each assumption.
 func placesChart(r *studies.Ranking) (*document.Chart, error) {
 	if len(r.Assumed) < 2 || !r.Assumed[0].Ordered() {
 		return nil, errors.New("places under other assumptions need sim rank --sensitivity, and ten sessions in which strategies act")

@@ -56,7 +56,7 @@ type AgentAdvice struct {
 	DerivedUSD float64 `json:"derived_usd"` // the part of PaidUSD estimated for outputs that the logs cut short
 	AsIsUSD    float64 `json:"as_is_usd"`   // simulated without a change
 	// UnloggedUSD is the part of AsIsUSD for calls that no log shows: summaries, other calls beside
-	// the conversation, and those that fetch again what was forgotten.
+	// the conversation, and calls that fetch again what was forgotten.
 	UnloggedUSD float64 `json:"unlogged_usd"`
 	// Changes are ranked by what they save on sessions that were not used to choose
 	// them. Open are those about which the sessions allow no decision.

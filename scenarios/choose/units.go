@@ -13,7 +13,7 @@ import (
 // that follow each other are alike.
 const timeBlocks = 10
 
-// The names of units: UnitsOf returns the last three, and a session is drawn by itself where none of these is less sure.
+// The names of units: UnitsOf returns the last three. Sessions are drawn one by one where blocks, projects and people give no wider interval.
 const (
 	UnitSession = "session"
 	UnitBlock   = "block of time"

@@ -20,8 +20,8 @@ type Estimator struct {
 	Student bool
 	// Verdicts asks for no more than verdicts: Detectable is NaN, and a difference that chance explains has no interval.
 	Verdicts bool
-	// Among is how many differences are judged together at least, where the pairs are some of these that were picked by what
-	// they show: the rest of a family counts as differences that show less. 0 for the pairs alone.
+	// Among is the size of the family that the pairs were picked from by what they show: Holm's correction counts the rest of the
+	// family as differences that show less. 0 where the pairs are the whole family.
 	Among   int
 	Workers int // 0 for one per processor; does not change the results
 }
