@@ -92,12 +92,12 @@ func (s survival) text() string {
 	if len(names) == 1 {
 		are = "is"
 	}
-	others := "no other strategy"
+	than := "and no other strategy in as many"
 	if s.front {
-		others = "no other strategy that is ranked in all"
+		than = "more than any other strategy that all views rank"
 	}
-	text := fmt.Sprintf("What survives: %s %s shown to cost less than the agents' own strategy in %d of %s below, and %s in as many.",
-		document.And(names), are, s.held, document.Count(s.views, "view"), others)
+	text := fmt.Sprintf("What survives: %s %s shown to cost less than the agents' own strategy in %d of %s below, %s.",
+		document.And(names), are, s.held, document.Count(s.views, "view"), than)
 	switch {
 	case len(s.lacks) > len(s.shows):
 		text += " Only these views show it: " + strings.Join(s.shows, ", ") + "."
