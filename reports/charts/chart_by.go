@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/reports/check"
 	"github.com/compactsim/compactsim/sim/audit"
+	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -115,4 +119,125 @@ func barsOf(b *audit.Breakdown) (bars, parts []string, usd map[string]map[string
 		}
 	}
 	return bars, parts, usd
+}
+
+// lossPitch is the height of a miss in a chart: a line of text, and a bar below it.
+const lossPitch = 40
+
+// knowledge is a way in which causes are known.
+type knowledge struct {
+	confidence calls.Confidence
+	name       string
+	color      document.Color
+}
+
+// ways are the ways in which causes of misses are known, with their names and colours in a chart.
+var ways = []knowledge{
+	{calls.Logged, "cause in the log", document.Blue}, {calls.Seen, "seen in bodies or said by the server", document.Navy},
+	{calls.Likely, "likely by recordings", document.Orange}, {"", "no visible reason", document.Grey},
+}
+
+// dearestChart draws the dearest misses: when each was, what it lost and cost, and why. Without
+// names it does not say which calls they are.
+func dearestChart(losses []audit.Loss, zone string, facts []string, names bool) (*document.Chart, error) {
+	if len(losses) == 0 {
+		return nil, errors.New("no miss has a price")
+	}
+	most, usd := int64(0), []float64{}
+	for i := range losses {
+		most, usd = max(most, losses[i].Missed), append(usd, losses[i].USD)
+	}
+	money := document.Amounts(usd...)
+	if zone == time.Local.String() {
+		zone = "local"
+	}
+	p := document.Panel{Title: "Cause, cost and time (" + zone + ")", Height: lossPitch * float64(len(losses)), X: unitAxis(results.UnitTokens, 0, 1.02*float64(most), 6)}
+	p.X.Title, p.X.Grid, p.Y.Bare = "tokens lost", true, true
+	bars := make([]document.Series, len(ways))
+	for k := range ways {
+		bars[k] = document.Series{Name: ways[k].name, Data: "tokens lost", Mark: document.MarkBox, Style: document.Style{Color: ways[k].color}}
+	}
+	texts := document.Series{Mark: document.MarkText, Aid: true}
+	for i := range losses {
+		l := &losses[i]
+		name := l.Cause.Short()
+		if l.Because != "" {
+			name += ", " + l.Because.Short()
+		}
+		if names {
+			name += " · " + document.Printable(l.Name)
+		}
+		y := p.Y.Place(i, len(losses), name) // a long name takes several lines where there is little room
+		k := slices.IndexFunc(ways, func(k knowledge) bool { return k.confidence == l.Confidence })
+		bars[k].Box(0, y-0.4, float64(l.Missed), y-0.02, "")
+		texts.Point(0, y+0.2, money(l.USD)+" · "+l.At)
+	}
+	p.Series = append(slices.DeleteFunc(bars, func(s document.Series) bool { return len(s.X) == 0 }), texts)
+	return &document.Chart{Title: "The dearest misses of the cache", Width: barsWidth, Panels: []document.Panel{p}, Facts: facts,
+		Source: "source: sim audit of recorded usage; tokens lost were left in the cache, and written again; a miss costs what writing took beyond a read"}, nil
+}
+
+// historyHeight is the height of a panel of the runs of a window, points.
+const historyHeight = 90
+
+// historyChart draws what a gate holds over the runs of its window: the bill over its prediction, the prices of tokens,
+// and a call's bill beside the work in it.
+func historyChart(r *check.Report) *document.Chart {
+	over, _ := results.LookupMetric(results.NameOverPredicted)
+	c := &document.Chart{Title: "The runs of the window", Width: barsWidth, Source: "source: sim check of recorded usage",
+		Facts: []string{document.Count(len(r.History), "run") + ", the last of " + document.Count(r.Sessions, "session")},
+		Notes: []string{"work: what a call is predicted to cost at the prices of the last run"}}
+	line := func(name string, color document.Color, of func(*check.RunFigures) float64) document.Series {
+		s := document.Series{Name: name, Style: document.Style{Color: color, Width: 1.5, Size: 3}}
+		for i := range r.History {
+			h := &r.History[i]
+			v := of(h)
+			if v == 0 { // the run has no such figure
+				v = math.NaN()
+			}
+			s.Point(float64(-h.Run), v, "")
+			s.Sessions = append(s.Sessions, h.Sessions)
+		}
+		return s
+	}
+	last := float64(r.History[0].Run)
+	add := func(title, unit string, lines ...document.Series) {
+		p := document.Panel{Title: title, Height: historyHeight}
+		low, high := math.Inf(1), math.Inf(-1)
+		for i := range lines {
+			for _, v := range lines[i].Y {
+				if !math.IsNaN(v) {
+					low, high = min(low, v), max(high, v)
+				}
+			}
+		}
+		if low > high {
+			return
+		}
+		room := max(0.1*(high-low), 0.02*high)
+		p.Y = unitAxis(unit, max(0, low-room), high+room, 4)
+		p.Y.Grid = true
+		p.X = document.Axis{Low: -last - 0.3, High: 0.3}
+		for at := -last; at <= 0; at++ {
+			p.X.Ticks = append(p.X.Ticks, document.Tick{Value: at, Label: document.Whole(int(-at))})
+		}
+		for i := range lines {
+			if !slices.ContainsFunc(lines[i].Y, func(v float64) bool { return !math.IsNaN(v) }) {
+				continue
+			}
+			p.Series = append(p.Series, lines[i].Dotted()...)
+		}
+		c.Panels = append(c.Panels, p)
+	}
+	add("Bill over its prediction", over.Unit, line("billed to predicted", document.Navy, func(h *check.RunFigures) float64 { return h.Predicted }))
+	add("Price of a million tokens (USD)", results.UnitUSD,
+		line("conversations", document.Blue, func(h *check.RunFigures) float64 { return h.Price }),
+		line("sub-agents", document.Green, func(h *check.RunFigures) float64 { return h.Agents }))
+	add("A call (USD)", results.UnitUSD,
+		line("billed", document.Orange, func(h *check.RunFigures) float64 { return h.PerCall }),
+		line("work", document.Grey, func(h *check.RunFigures) float64 { return h.Work }))
+	if n := len(c.Panels); n > 0 {
+		c.Panels[n-1].X.Title = "runs ago"
+	}
+	return c
 }

@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // A value is chosen on some sessions and judged on others. In each of
@@ -131,4 +133,31 @@ func (c *Choice) Ends(x *Setting, on func(session int) bool) (n int) {
 // blockOf returns the block of a session among n in a round.
 func blockOf(session, n, round int) int {
 	return (session*Blocks*repeats/n + round) / repeats % Blocks
+}
+
+// timeBlocks is the number of blocks of consecutive sessions that are taken as units where sessions
+// that follow each other are alike.
+const timeBlocks = 10
+
+// The names of units: UnitsOf returns the last three. Sessions are drawn one by one where blocks, projects and people give no wider interval.
+const (
+	UnitSession = "session"
+	UnitBlock   = "block of time"
+	UnitProject = "project"
+	UnitPerson  = "person"
+)
+
+// UnitsOf returns what may be sampled in the place of sessions, in any order: blocks of sessions that follow each other in time, the
+// sessions of a project, and the sessions of a person.
+func UnitsOf(sessions []*traces.Session) []stats.Units {
+	n := len(sessions)
+	blocks, projects, people, order := make([]string, n), make([]string, n), make([]string, n), make([]int, n)
+	for i, s := range sessions {
+		projects[i], people[i], order[i] = s.Project, s.Person(), i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sessions[a].Start, sessions[b].Start) })
+	for rank, i := range order {
+		blocks[i] = strconv.Itoa(rank * timeBlocks / n)
+	}
+	return []stats.Units{stats.UnitsBy(UnitBlock, blocks), stats.UnitsBy(UnitProject, projects), stats.UnitsBy(UnitPerson, people)}
 }

@@ -208,3 +208,41 @@ func known(name string) bool {
 	_, ok := LookupMetric(name)
 	return ok || slices.Contains(Groups(), name)
 }
+
+// The names of the metrics that programs refer to. Metrics returns all metrics.
+const (
+	NameCost             = "cost_usd"
+	NameCostRead         = NameCost + "_read"
+	NameCostOutput       = NameCost + "_output"
+	NameStorage          = "storage_usd"
+	NameSearch           = "search_usd"
+	nameExpectedCost     = "expected_cost_usd"
+	NameOverPredicted    = "billed_to_predicted"
+	NameBound            = "bound_usd"
+	NameRegret           = "regret_usd"
+	NameCalls            = "calls"
+	NameUncachedTokens   = "input_uncached_tokens"
+	NameReadTokens       = "cache_read_tokens"
+	NameWrite5mTokens    = "cache_write_5m_tokens"
+	NameWrite1hTokens    = "cache_write_1h_tokens"
+	NameWriteOtherTokens = "cache_write_other_tokens"
+	NameOutputTokens     = "output_tokens"
+	NameHitRatio         = "cache_hit_ratio"
+	NameCallHitRatio     = "call_hit_ratio"
+	NameMisses           = "misses"
+	NameCompactions      = "compactions"
+	nameMicrocompactions = "microcompactions"
+	nameRecompactions    = "recompactions"
+	NameNetNegative      = "net_negative_compactions"
+	NameChainMax         = "chain_max"
+	NamePeakContext      = "peak_context_tokens"
+	NameOverflows        = "overflows"
+	NameAddedLatency     = "added_latency_seconds"
+	NameDeletions        = "cache_deletions"
+	NameRecall           = "needed_recall"
+	nameRecallLeast      = "needed_recall_least"
+	nameRecallMost       = "needed_recall_most"
+	nameNeeds            = "needs"
+	NameInstructionsKept = "instruction_survival"
+	nameBreaks           = "breaks"
+)
