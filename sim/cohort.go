@@ -186,8 +186,8 @@ func (l *Loop) seat(i int, session *traces.Session) error {
 	if s.heads.Assembly == nil {
 		s.heads.Assembly = l.assembly
 	}
-	if s.levels = p.Levels; s.levels == nil {
-		s.levels = &l.config.Levels
+	if s.gauge.Levels = p.Levels; s.gauge.Levels == nil {
+		s.gauge.Levels = &l.config.Levels
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (n *detection) ended(t *thread, f *flight, now int64) {
 	if !v.Broke() {
 		return
 	}
-	if o, ok := s.config.Observer.(breakObserver); ok {
+	if o, ok := s.loop.config.Observer.(breakObserver); ok {
 		o.Broke(t.point(now), v.Text())
 	}
 	for i := range confusion.NumFields {

@@ -150,7 +150,7 @@ func (l *Loop) extend(t *thread) bool {
 // Whether the agent fetches a thing is drawn once between two compactions.
 func (t *thread) fetch() extra {
 	var x extra
-	how := t.replay.config.Agent.Refetch
+	how := t.replay.loop.config.Agent.Refetch
 	if t.fetched = t.fetched[:0]; how == RefetchNever {
 		return x
 	}
@@ -160,7 +160,7 @@ func (t *thread) fetch() extra {
 		if block < 0 || t.judge.Holds(block) || slices.Contains(t.fetched, block) {
 			continue
 		}
-		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(t.replay.config.Profile, n.Kind.String(), t.replay.session.Blocks[block].Op == prompt.OpExec, t.replay.lean) {
+		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(t.replay.loop.config.Profile, n.Kind.String(), t.replay.session.Blocks[block].Op == prompt.OpExec, t.replay.lean) {
 			continue
 		}
 		t.fetched = append(t.fetched, block)

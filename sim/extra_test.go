@@ -64,7 +64,7 @@ func TestWhatIsFetched(t *testing.T) {
 	} {
 		s := &traces.Session{Blocks: make([]prompt.Block, 4)}
 		s.Blocks[2].Tokens, s.Blocks[3].Tokens = tc.tokens[0], tc.tokens[1]
-		th := &thread{replay: &replay{session: s, config: &Config{Agent: Agent{Refetch: RefetchAlways}}}, missing: tc.missing}
+		th := &thread{replay: &replay{session: s, loop: &Loop{config: Config{Agent: Agent{Refetch: RefetchAlways}}}}, missing: tc.missing}
 		th.judge.Reset(&needs.Index{}, s.Blocks, 0, true, &needs.Survival{}, nil)
 		if got := th.fetch(); got != tc.want || len(th.missing) > 0 {
 			t.Errorf("%s: %+v, %d still missing; want %+v", tc.what, got, len(th.missing), tc.want)

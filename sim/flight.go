@@ -133,8 +133,8 @@ func (l *Loop) fly(t *thread, c *call) {
 
 // meter tells the meter, if there is one, of the request that was served.
 func (s *replay) meter(q *prompt.Request, out *prompt.Outcome) {
-	if s.config.Meter != nil {
-		s.config.Meter.Began(&s.book.Row, q, out)
+	if s.loop.config.Meter != nil {
+		s.loop.config.Meter.Began(&s.book.Row, q, out)
 	}
 }
 
@@ -218,7 +218,7 @@ func (l *Loop) reply(t *thread, f *flight) {
 	t.usage, t.serverDeleted = f.Outcome.Usage, f.Outcome.Deleted
 	t.rounds++
 	s.user.Ends[s.seat] = s.session.Start + s.now(l.clock.now)
-	l.noteLevels(t, false)
+	t.noteLevels(false)
 	t.hidden.Learn(r, f.Outcome.Miss)
 	if !t.hooks.suggests && t.hidden.Hides() {
 		l.hide(t, f)

@@ -74,16 +74,18 @@ func (l *Loop) copyFrom(o *Loop) {
 // copyFrom makes s the copy of a session under way, for a loop that has users and servers already.
 func (s *replay) copyFrom(o *replay, l *Loop) {
 	arena, book := s.arena, s.book
-	sights, limits, detector := s.sights, s.limits, s.detector
+	gauge, detector := s.gauge, s.detector
 	*s = *o
 	arena.Become(&o.arena)
 	book.CopyFrom(&o.book)
 	s.arena, s.book = arena, book
-	s.sights, s.limits = append(sights[:0], o.sights...), append(limits[:0], o.limits...)
+	gauge.CopyFrom(&o.gauge)
+	gauge.Kin, gauge.Row = l.turn.Kin, &s.book.Row
+	s.gauge = gauge
 	detector.Become(&o.detector.Detector)
 	detector.said = o.detector.said
 	s.detector, s.user = detector, &l.users[s.heads.User]
-	s.config = &l.config
+	s.loop = l
 	s.heads.Bind(&s.arena, s)
 	s.server = l.caches.Of(s.session.Agent, s.heads.Assembly.Provider, l.config.cache(s.session))
 }

@@ -57,7 +57,7 @@ func (t *thread) leaveOut() bool {
 	if t.left = t.left[:0]; s.book.Row.Loop != results.LoopClosed || int(t.Round)+1 >= len(t.Trace.Rounds) {
 		return false
 	}
-	share := t.replay.config.Agent.Refetch.caused(t.replay.config.Profile, s.lean)
+	share := t.replay.loop.config.Agent.Refetch.caused(t.replay.loop.config.Profile, s.lean)
 	for _, p := range s.needs.Repeats(t.Index, t.Round) {
 		if p.Lost && t.judge.Holds(p.Source) && t.drawOf(p.Result, "leave out") < share {
 			t.left = append(t.left, p.Call)

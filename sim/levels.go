@@ -1,35 +1,30 @@
 package sim
 
 import (
-	"math"
-	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/sim/internal/gauge"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Levels are what a client shows of how full its window is, and what it does
-// when it is full. Sizes are tokens. The zero value notes nothing.
-type Levels struct {
-	Warning int64 `yaml:"warning" min:"0" doc:"Tokens below the limit at which it warns: 20,000 in Claude Code." unit:"tokens"`
-	Error   int64 `yaml:"error" min:"0" doc:"Tokens below the limit at which it warns in red: 20,000 in Claude Code." unit:"tokens"`
-	// Blocking is how far below the effective window, that is the window less
-	// the output kept free, the client stops taking input; Output is the most
-	// it keeps free.
-	Blocking int64 `yaml:"blocking" min:"0" doc:"Tokens below the effective window at which it takes no input. The effective window is the window less the output kept free: 177,000 of 200,000; never below where the strategy compacts by itself." unit:"tokens"`
-	Output   int64 `yaml:"output_reserve" min:"0" doc:"The most output kept free, tokens." unit:"tokens"`
-	Block    Block `yaml:"block" doc:"What happens to a prompt at that level: client (what the preset of the strategy says of its client; off where it says nothing), off (it is sent as in the recording, and counted), compact (the person asks for a compaction first, if the strategy has full-compact and it takes manual ones) or end (the session ends; what is not simulated is counted, and the row is not compared) or none (the client knows no such level: no call is counted)."`
-}
+// Levels are what a client shows of how full its window is, and what it does when it is full.
+type Levels = gauge.Levels
 
-// DefaultLevels returns the levels of Claude Code: 20,000 below its limit
-// (001:230; E3), and 3,000 below the window less 20,000 of output (E3: 177,000
-// of 200,000).
-func DefaultLevels() Levels {
-	return Levels{Warning: 20_000, Error: 20_000, Blocking: 3_000, Output: 20_000}
-}
+// DefaultLevels returns the levels of Claude Code.
+func DefaultLevels() Levels { return gauge.DefaultLevels() }
+
+// Block is what happens to a prompt at the blocking level.
+type Block = gauge.Block
+
+// What may happen to a prompt at the blocking level.
+const (
+	BlockOff     = gauge.BlockOff     // it is sent all the same, as in the recording; the call is counted
+	BlockCompact = gauge.BlockCompact // the person asks for a compaction first
+	BlockEnd     = gauge.BlockEnd     // the session ends
+	BlockNone    = gauge.BlockNone    // the client knows no such level: nothing is stopped or counted
+)
 
 // Overflow is what happens to a request that the server refuses as longer than
 // the window and that no layer can shorten.
@@ -56,88 +51,25 @@ func (o Overflow) ends(s *strategies.Strategy) bool {
 	return s.Shortens()
 }
 
-// Block is what happens to a prompt at the blocking level.
-type Block uint8
+// shown is a thread as the gauge of its client sees it.
+type shown thread
 
-// What may happen to a prompt at the blocking level.
-const (
-	blockClient  Block = iota // what the strategy's client does, off where it says nothing
-	BlockOff                  // it is sent all the same, as in the recording; the call is counted
-	BlockCompact              // the person asks for a compaction first
-	BlockEnd                  // the session ends
-	BlockNone                 // the client knows no such level: nothing is stopped or counted
-)
-
-// Names returns the names of blocks in files.
-func (Block) Names() []string { return []string{"client", "off", "compact", "end", "none"} }
-
-// Rules returns contradictions between the levels.
-func (v Levels) Rules() []error {
-	if v.Error > v.Warning {
-		return []error{spec.Wrong("error", "%d lies further below the limit than warning %d", v.Error, v.Warning)}
+// Thresholds calls f with the size at which each layer compacts by itself.
+func (t *shown) Thresholds(f func(layer string, tokens int64, r *strategies.Reading)) {
+	l := t.replay.loop
+	for _, h := range t.hooks.limits {
+		l.refresh((*thread)(t))
+		if tokens, ok := h.do.AutoThreshold(&l.turn); ok {
+			f(t.layers[h.layer].Name(), tokens, &l.turn.Reading)
+		}
 	}
-	return nil
 }
 
-// percentLeft returns what a client shows as left of a limit when used tokens
-// are in the context, per cent (001:244).
-func percentLeft(limit, used int64) int {
-	if limit <= 0 {
-		return 0
-	}
-	return max(0, int(math.Round(float64(limit-used)/float64(limit)*100)))
-}
-
-// of returns the levels that a count of tokens is at, a bit each: they are conditions
-// of their own (001:256-276), and none is LevelNormal. limit is the client's: where it
-// compacts by itself, else the window. Input never stops below it: 004:345 places
-// blocking between the threshold and the window. All comparisons are ≥.
-func (v *Levels) of(limit, window, maxOutput, used int64) levels {
-	blocking := window - min(maxOutput, v.Output) - v.Blocking
-	if limit < window {
-		blocking = max(blocking, limit)
-	}
-	var at levels
-	if used >= limit-v.Warning {
-		at |= 1 << results.LevelWarning
-	}
-	if used >= limit-v.Error {
-		at |= 1 << results.LevelError
-	}
-	if used >= blocking && v.Block != BlockNone {
-		at |= 1 << results.LevelBlocking
-	}
-	if at == 0 {
-		return 1 << results.LevelNormal
-	}
-	return at
-}
-
-// levels is a set of levels, a bit each.
-type levels uint8
-
-// has reports whether a level is among them.
-func (at levels) has(l results.Level) bool { return at>>l&1 != 0 }
-
-// gauge is what a thread's client shows of its window.
-type gauge struct {
-	limit   int64 // where the client compacts by itself, else the window, tokens
-	limits  int32 // index of those under the strategies that the simulation stands for
-	of      int32 // 1 + the model that limit is for, 0 for none yet
-	at      levels
-	since   int64 // when it came to these levels, ns on the cohort's clock
-	shown   bool
-	blocked bool // the round's prompt met the blocking level
-}
-
-// sight is what a client can show of a thread's window at one time.
-type sight struct {
-	now                     int64 // ns on the cohort's clock
-	window, maxOutput, used int64
-	thread, limits          int32
-	sends                   bool // a request goes out
-	blocked                 bool // as in gauge
-	stops                   bool // no sight: a prompt was stopped
+// view returns how full the window of a thread is now.
+func (t *thread) view() *gauge.View {
+	model := t.model()
+	m := t.replay.book.Models.Of(model)
+	return &gauge.View{Now: t.replay.loop.clock.now, Model: model, Window: m.Window, MaxOutput: m.MaxOutput, Used: t.count()}
 }
 
 // count returns the client's count of a thread's tokens.
@@ -148,101 +80,11 @@ func (t *thread) count() int64 {
 	return t.counted
 }
 
-// gauged reports whether a person sees how full a thread's window is.
-func (t *thread) gauged() bool {
-	return t.replay.gauged && !t.Agent()
-}
-
-// limitOf returns the limit of a thread's client.
-func (l *Loop) limitOf(t *thread) int64 {
-	g, s, model := &t.gauge, t.replay, t.model()
-	kin := l.turn.Kin
-	switch {
-	case g.of != model+1:
-	case kin != nil:
-		return s.limits[int(g.limits)+kin.Runs]
-	default:
-		return g.limit
+// noteLevels notes the levels that a person sees at a request, which is sent, or after a response.
+func (t *thread) noteLevels(sends bool) {
+	if g := &t.replay.gauge; g.Shows() && !t.Agent() {
+		g.Note(t.Index, sends, t.view(), (*shown)(t))
 	}
-	g.of, g.limit, g.limits = model+1, s.book.Models.Of(model).Window, int32(len(s.limits))
-	if kin != nil {
-		s.limits = append(s.limits, slices.Repeat([]int64{g.limit}, len(kin.All))...)
-	}
-	for _, h := range t.hooks.limits {
-		l.refresh(t)
-		limit, ok := h.do.AutoThreshold(&l.turn)
-		if ok && kin != nil {
-			kin.Limit(s.limits[g.limits:], t.layers[h.layer].Name(), limit, &l.turn.Reading)
-		}
-		if ok {
-			g.limit = min(g.limit, limit)
-		}
-	}
-	return g.limit
-}
-
-// see takes the sight of a thread's window, for v which is empty, and returns its limit.
-func (l *Loop) see(t *thread, v *sight) (limit int64) {
-	limit, m := l.limitOf(t), t.replay.book.Models.Of(t.model())
-	v.now, v.window, v.maxOutput, v.used = l.clock.now, m.Window, m.MaxOutput, t.count()
-	v.thread, v.limits, v.blocked = t.Index, t.gauge.limits, t.gauge.blocked
-	return limit
-}
-
-// noteLevels notes the levels at a request, or after a response.
-func (l *Loop) noteLevels(t *thread, sends bool) {
-	if !t.gauged() {
-		return
-	}
-	v := sight{sends: sends}
-	l.show(t, l.see(t, &v), &v)
-}
-
-// show adds a sight to the row, or keeps it as long as the simulation stands for several strategies: their clients may
-// have other limits.
-func (l *Loop) show(t *thread, limit int64, v *sight) {
-	s, kin := t.replay, l.turn.Kin
-	if kin != nil && len(kin.Alike) > 1 {
-		s.sights = append(s.sights, *v)
-		return
-	}
-	for i := range s.sights {
-		k := &s.sights[i]
-		l.threads[s.base+k.thread].gauge.show(&s.book.Row, s.levels, s.limits[int(k.limits)+kin.Runs], k)
-	}
-	s.sights = s.sights[:0]
-	t.gauge.show(&s.book.Row, s.levels, limit, v)
-}
-
-// show adds to a row the time at the present levels and what a request meets, and moves
-// to the levels of v.
-func (g *gauge) show(row *results.Row, levels *Levels, limit int64, v *sight) {
-	if v.stops {
-		row.Figures[results.BlockedCalls]++
-		return
-	}
-	at := levels.of(limit, v.window, v.maxOutput, v.used)
-	if v.sends {
-		row.SeeLeft(percentLeft(limit, v.used))
-		if at.has(results.LevelWarning) {
-			row.Figures[results.WarningCalls]++
-		}
-		if at.has(results.LevelError) {
-			row.Figures[results.ErrorCalls]++
-		}
-		if at.has(results.LevelBlocking) && !v.blocked {
-			row.Figures[results.BlockedCalls]++
-		}
-	}
-	if g.shown {
-		seconds := float64(v.now-g.since) / 1e9
-		for level := results.LevelNormal; level <= results.LevelBlocking; level++ {
-			if g.at.has(level) {
-				row.Figures[results.SecondsAt+results.ID(level)] += seconds
-			}
-		}
-	}
-	g.at, g.since, g.shown = at, v.now, true
 }
 
 // byHand is the compaction a person asks for when the client refuses the prompt.
@@ -257,27 +99,15 @@ const byProgram = "sdk"
 // comes first, or the session ends. It reports whether it did; the prompt goes on after
 // the compaction, whatever became of that.
 func (l *Loop) block(t *thread) bool {
-	b := t.replay.levels.Block
+	g := &t.replay.gauge
+	b := g.Levels.Block
 	alone := b == BlockCompact && strings.HasPrefix(t.replay.session.Entry, byProgram)
-	if b == BlockOff || b == BlockNone || b == blockClient || t.gauge.blocked || !t.gauged() || !alone && t.Current().Trigger != traces.TriggerPrompt {
+	if !b.Stops() || g.Blocked(t.Index) || t.Agent() || !alone && t.Current().Trigger != traces.TriggerPrompt {
 		return false
 	}
-	if l.refresh(t); l.turn.Waits {
+	if l.refresh(t); l.turn.Waits || !g.Stops(t.Index, t.view(), (*shown)(t)) {
 		return false
 	}
-	var v sight
-	limit := l.see(t, &v)
-	full := func(limit int64) bool {
-		return t.replay.levels.of(limit, v.window, v.maxOutput, v.used).has(results.LevelBlocking)
-	}
-	if kin := l.turn.Kin; kin != nil {
-		kin.Part(func(i int) bool { return full(t.replay.limits[int(v.limits)+i]) == full(limit) })
-	}
-	if !full(limit) {
-		return false
-	}
-	t.gauge.blocked = true
-	l.show(t, limit, &sight{stops: true})
 	if b == BlockEnd || alone {
 		l.cutOff(t)
 		return true
@@ -310,7 +140,7 @@ func (l *Loop) compactByHand(t *thread, i int) {
 // cutOff ends a conversation before its request. A sub-agent's conversation ends alone:
 // its parent goes on with the recorded results.
 func (l *Loop) cutOff(t *thread) {
-	l.noteLevels(t, false)
+	t.noteLevels(false)
 	t.replay.cut = true
 	l.end(t)
 }

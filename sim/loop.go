@@ -213,8 +213,9 @@ func (l *Loop) input(t *thread) {
 		t.trailing += t.replay.estimate(&b)
 	}
 	t.hidden.Heed()
-	t.retried, t.hinted, t.barred, t.gauge.blocked = false, false, 0, false
+	t.retried, t.hinted, t.barred = false, false, 0
 	t.judged, t.extended = false, false
+	t.replay.gauge.Open(t.Index)
 	t.showJudge()
 	l.ask(t, 0)
 }
@@ -340,7 +341,7 @@ func (l *Loop) send(t *thread) {
 	}
 	t.leaveOut()
 	t.TTL = t.head.Renew(r)
-	l.noteLevels(t, true)
+	t.noteLevels(true)
 	l.fly(t, &call{
 		layer: -1, entries: t.Context.Seal(), deletions: t.deleted.resolve(&t.Context),
 		marks: client.Marks{TTL: t.TTL}, tail: r.Tail, change: t.Context.Sent(), model: t.model(),

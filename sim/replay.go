@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
+	"github.com/compactsim/compactsim/sim/internal/gauge"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/internal/verify"
@@ -30,15 +31,14 @@ type replay struct {
 	index        int32  // in the cohort
 	strategy     *strategies.Strategy
 	ends         bool // a request refused for good ends the session
-	levels       *Levels
-	gauged       bool // a person sees them
+	gauge        gauge.Session
 	user         *user
 	seat         int32        // among the sessions of the user
 	heads        head.Session // what the heads of its threads share
-	config       *Config      // the loop's
-	origin       int64        // when the session begins, ns on the cohort's clock
-	organisation string       // its name in the row
-	base         int32        // index of its first thread among the loop's threads
+	loop         *Loop
+	origin       int64  // when the session begins, ns on the cohort's clock
+	organisation string // its name in the row
+	base         int32  // index of its first thread among the loop's threads
 	server       Server
 	client       Client
 	count        client.Counting // the client's
@@ -59,8 +59,6 @@ type replay struct {
 	extras       int32      // rounds that no recording has
 	replays      bool       // the strategy repeats the recording: the agent did fetch what it lacked
 	open         int32      // threads that have begun and not ended
-	sights       []sight    // of clients' windows, where a run stands for several strategies
-	limits       []int64    // of those clients, by strategy
 	cut          bool       // a conversation of the session ended early
 	detector     watch
 	needs        *needs.Index // nil where nothing is measured
@@ -72,9 +70,10 @@ type replay struct {
 
 // reset makes s the state of a session at its beginning.
 func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
-	s.config = &l.config
+	s.loop = l
 	s.session, s.version, s.origin, s.user = session, session.Version(), origin, &l.users[s.heads.User]
-	s.gauged = *s.levels != Levels{}
+	s.gauge.Kin, s.gauge.Row = l.turn.Kin, &s.book.Row
+	s.gauge.Begin(len(session.Threads))
 	if s.client == nil {
 		s.client = l.config.Client
 	}
@@ -90,7 +89,6 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.found.fires = boundsOf(session).firings > 0
 	s.arena.Reset()
 	s.asked, s.extras, s.open, s.cut = 0, 0, 0, false
-	s.sights, s.limits = s.sights[:0], s.limits[:0]
 	s.detector.Rules = l.config.Rules
 	_, s.detector.Values = l.config.Observer.(breakObserver)
 	s.detector.Reset()
@@ -250,8 +248,8 @@ func (s *replay) nameModels() {
 
 // window returns the context window of one of the session's models, tokens.
 func (s *replay) window(model string) int64 {
-	w := s.config.window(s.client, s.session, model)
-	if s.config.Window > 0 {
+	w := s.loop.config.window(s.client, s.session, model)
+	if s.loop.config.Window > 0 {
 		return w
 	}
 	return s.heads.Assembly.Window(&s.heads.Assembly.Variables, model, w)

@@ -348,14 +348,14 @@ func (t *thread) point(now int64) Point {
 
 // tellAnswer tells the observer, if there is one, what a hook answered now, ns on the cohort's clock.
 func (t *thread) tellAnswer(now int64, layer int, hook string, out strategies.Outcome) {
-	if o := t.replay.config.Observer; o != nil {
+	if o := t.replay.loop.config.Observer; o != nil {
 		o.Answered(t.point(now), t.layers[layer].Name(), hook, out)
 	}
 }
 
 // tellServed tells the observer of a request; layer is −1 for the conversation's.
 func (t *thread) tellServed(now int64, layer int, q *prompt.Request, out *prompt.Outcome) {
-	o := t.replay.config.Observer
+	o := t.replay.loop.config.Observer
 	if o == nil {
 		return
 	}
@@ -368,7 +368,7 @@ func (t *thread) tellServed(now int64, layer int, q *prompt.Request, out *prompt
 
 // watch makes a turn report trigger evaluations to the observer, if there is one.
 func (t *thread) watch(u *strategies.Turn, c *clock) {
-	o := t.replay.config.Observer
+	o := t.replay.loop.config.Observer
 	if o == nil {
 		u.Watch(nil)
 		return

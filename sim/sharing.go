@@ -188,9 +188,5 @@ func (b *batch) runEach(ctx context.Context, cells, cohort []int) error {
 func (s *replay) rowUnder(k int, row *results.Row) {
 	*row = s.book.Row
 	row.Reasons, row.Firings = maps.Clone(row.Reasons), maps.Clone(row.Firings)
-	gauges := make([]gauge, len(s.session.Threads))
-	for i := range s.sights {
-		v := &s.sights[i]
-		gauges[v.thread].show(row, s.levels, s.limits[int(v.limits)+k], v)
-	}
+	s.gauge.Under(k, row)
 }

@@ -17,7 +17,7 @@ func (t *thread) callModel(in *prompt.Intent) int32 {
 	if in.Model == "" {
 		return t.model()
 	}
-	i := t.replay.book.Models.Named(in.Model, t.replay.config.known(t.replay.client, t.replay.session, in.Model), t.replay.session.StartTime())
+	i := t.replay.book.Models.Named(in.Model, t.replay.loop.config.known(t.replay.client, t.replay.session, in.Model), t.replay.session.StartTime())
 	t.replay.nameModels()
 	return i
 }

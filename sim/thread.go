@@ -34,7 +34,6 @@ type thread struct {
 
 	hidden   hidden.Thread
 	head     head.Head
-	gauge    gauge
 	told     told
 	verified verify.Thread // with Verify
 
