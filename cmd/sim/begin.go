@@ -24,11 +24,8 @@ func begin(cmd *cobra.Command) error {
 		return err
 	}
 	if !slices.ContainsFunc(found, func(s traces.Stock) bool { return agents.Readable(s.Place) }) {
-		if err := cmd.Help(); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "\nNo sessions were found. sim looked in %s.\n"+
-			"For sessions elsewhere: sim run PATH. For the samples that come with sim: sim run.\n", lookedIn(home))
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "No sessions were found. sim looked in %s.\n"+
+			"For sessions elsewhere: sim run PATH. For the samples that come with sim: sim run. All commands: sim help.\n", lookedIn(home))
 		return err
 	}
 	var f traceFlags
