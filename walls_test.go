@@ -24,7 +24,7 @@ var walls = map[string]struct{ methods, fields int }{
 	"sim.Config":                        {0, 30},
 	"sim.Loop":                          {61, 29},
 	"sim.replay":                        {0, 41},
-	"sim.thread":                        {0, 46},
+	"sim.thread":                        {0, 43},
 	"sim/calls.Call":                    {0, 28},
 	"sim/client.Env":                    {0, 31},
 	"sim/needs.Judge":                   {0, 27},

@@ -199,7 +199,7 @@ func (l *Loop) extended(t *thread, f *flight) {
 	for _, block := range t.fetched { // calls come before results
 		t.Context.Append(s.called(t, block))
 	}
-	t.counted, t.trailing = s.counted(t, f, int64(f.answer.Output)), 0
+	t.tally.Respond(f.Outcome.Usage, f.Context, int64(f.answer.Output))
 	from += len(t.fetched)
 	for _, block := range t.fetched {
 		t.Context.Append(s.brought(t, block))
@@ -214,7 +214,7 @@ func (l *Loop) extended(t *thread, f *flight) {
 		t.Context.Add(s.invented(t, prompt.KindUnseen, seen.result))
 	}
 	for i := from; i < t.Context.Len(); i++ {
-		t.trailing += s.estimate(t.Context.BlockAt(i))
+		t.tally.Add(t.Context.BlockAt(i))
 	}
 	t.fetched = t.fetched[:0]
 	t.usage, t.serverDeleted = f.Outcome.Usage, f.Outcome.Deleted

@@ -210,10 +210,8 @@ func (l *Loop) reply(t *thread, f *flight) {
 	r, s := t.Current(), t.replay
 	t.takeReply()
 	t.showJudge()
-	if s.count.Reasoning > 0 {
-		t.think(r)
-	}
-	t.counted, t.trailing = s.counted(t, f, r.Logged), 0
+	t.tally.Think(s.session.Blocks[r.Input.From:r.Input.To], s.session.Blocks[r.Reply.From:r.Reply.To])
+	t.tally.Respond(f.Outcome.Usage, f.Context, r.Logged)
 	t.LastEnd, t.Started, t.idle = l.clock.now, true, true
 	t.usage, t.serverDeleted = f.Outcome.Usage, f.Outcome.Deleted
 	t.rounds++

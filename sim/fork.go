@@ -113,6 +113,7 @@ func (t *thread) copyFrom(o *thread, l *Loop) {
 	t.inbox, t.mailbox = append(inbox[:0], o.inbox...), append(mailbox[:0], o.mailbox...)
 	t.wakes, t.missing, t.carried = append(wakes[:0], o.wakes...), append(missing[:0], o.missing...), carried
 	t.fetched, t.left = append(fetched[:0], o.fetched...), append(left[:0], o.left...)
+	t.tally.Bind(&t.replay.counter)
 	t.head.Bind(&t.replay.heads, &t.Context, (*behind)(t))
 	hidden.CopyFrom(&o.hidden)
 	t.hidden = hidden

@@ -20,7 +20,7 @@ func (t *thread) takeInput() {
 	from, to := t.broughtBack()
 	if from == to && len(t.left) == 0 {
 		t.Context.AppendRange(prompt.Ref(in.From), prompt.Ref(in.To))
-		t.trailing += t.Score().Estimate
+		t.tally.AddEstimate(t.Score().Estimate)
 		return
 	}
 	s := t.replay
@@ -45,7 +45,7 @@ func (t *thread) takeInput() {
 			continue
 		}
 		t.Context.Append(prompt.Ref(k))
-		t.trailing += s.estimate(b)
+		t.tally.Add(b)
 	}
 	t.left, t.passed = t.left[:0], false
 }

@@ -69,15 +69,7 @@ func (t *shown) Thresholds(f func(layer string, tokens int64, r *strategies.Read
 func (t *thread) view() *gauge.View {
 	model := t.model()
 	m := t.replay.book.Models.Of(model)
-	return &gauge.View{Now: t.replay.loop.clock.now, Model: model, Window: m.Window, MaxOutput: m.MaxOutput, Used: t.count()}
-}
-
-// count returns the client's count of a thread's tokens.
-func (t *thread) count() int64 {
-	if t.replay.count.Trailing {
-		return t.counted + t.replay.count.Pad(t.trailing, t.replay.book.Models.Of(t.model()).Name)
-	}
-	return t.counted
+	return &gauge.View{Now: t.replay.loop.clock.now, Model: model, Window: m.Window, MaxOutput: m.MaxOutput, Used: t.tally.Tokens(m.Name)}
 }
 
 // noteLevels notes the levels that a person sees at a request, which is sent, or after a response.

@@ -113,7 +113,7 @@ func (l *Loop) start(t *thread) {
 		l.noteFinal(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
 	}
 	for i := given; i < t.Context.Len(); i++ {
-		t.trailing += s.estimate(t.Context.BlockAt(i))
+		t.tally.Add(t.Context.BlockAt(i))
 	}
 	if t.Trace.Kind == traces.ThreadMain {
 		t.head.ShowSections() // nothing was sent so far: the prompt is rendered as things are now
@@ -181,8 +181,7 @@ func (t *thread) branch(parent *thread) {
 		t.layers[i] = layer.Clone()
 	}
 	t.hooks.bind(t.layers, t.strategy.Bars())
-	t.counted, t.trailing, t.rounds = parent.counted, parent.trailing, parent.rounds
-	t.thought, t.old = parent.thought, parent.old
+	t.tally, t.rounds = parent.tally, parent.rounds
 	t.TTL, t.Chain = parent.TTL, parent.Chain
 	t.hidden.Inherit(&parent.hidden)
 	t.head.Inherit(&parent.head)
@@ -210,7 +209,7 @@ func (l *Loop) input(t *thread) {
 	}
 	if b, ok := t.head.Notice(); ok {
 		t.Context.Add(b)
-		t.trailing += t.replay.estimate(&b)
+		t.tally.Add(&b)
 	}
 	t.hidden.Heed()
 	t.retried, t.hinted, t.barred = false, false, 0

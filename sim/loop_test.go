@@ -408,7 +408,7 @@ func TestNamesCountInARun(t *testing.T) {
 		if _, err := l.Run(s); err != nil {
 			t.Fatal(err)
 		}
-		if got := l.replays[0].estimate(&prompt.Block{Kind: prompt.KindToolUse, Bytes: 21, Tool: 1}); got != want {
+		if got := l.replays[0].counter.Estimate(&prompt.Block{Kind: prompt.KindToolUse, Bytes: 21, Tool: 1}); got != want {
 			t.Errorf("%s: %d tokens, want %d", agent, got, want)
 		}
 	}

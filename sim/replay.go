@@ -41,8 +41,8 @@ type replay struct {
 	base         int32  // index of its first thread among the loop's threads
 	server       Server
 	client       Client
-	count        client.Counting // the client's
-	named        bool            // it counts the names of tools
+	counter      client.Counter // the client's
+	named        bool           // it is Claude Code, of which is known that names of tools count
 	draws        draws.Source
 	hidden       hidden.Session   // what no line shows
 	written      bool             // what is not read is billed as written, by a cache that works by itself
@@ -80,8 +80,10 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	if s.client == nil {
 		s.client = clientOf(session, l.config.cache(session))
 	}
-	s.count = s.heads.Assembly.Count.Over(s.client.Counting())
-	s.named = agents.ClaudeCode(session)
+	s.counter = client.Counter{Counting: s.heads.Assembly.Count.Over(s.client.Counting())}
+	if s.named = agents.ClaudeCode(session); s.named {
+		s.counter.Tools = session.Tools
+	}
 	s.server = l.caches.Of(session.Agent, s.heads.Assembly.Provider, l.config.cache(session))
 	s.hidden.Begin(l.config.hidden(session), session, l.config.cache(session) == traces.CacheAutomatic)
 	s.hidden.Unwritten, s.hidden.Header = l.config.unwritten(session), s.heads.Assembly.Header
@@ -221,15 +223,6 @@ func listingOf(s *traces.Session) int32 {
 		}
 	}
 	return 0
-}
-
-// estimate returns the client's count of a block, tokens. That a call's name counts is
-// known only of Claude Code.
-func (s *replay) estimate(b *prompt.Block) int64 {
-	if s.named {
-		return s.count.Block(b, s.session.Tools)
-	}
-	return s.count.Block(b, nil)
 }
 
 // now returns a time of the cohort's clock on the session's, ns.

@@ -24,13 +24,8 @@ type thread struct {
 	retried  bool   // the request was sent again after a refusal
 	barred   uint64 // layers that are not asked before this request, a bit each
 
-	// The client's count: usage of the last response and the estimate of
-	// what followed it.
-	counted  int64
-	trailing int64
-	thought  int64 // reasoning since the last compaction, tokens
-	old      int64 // of thought, what comes before the last prompt
-	rounds   int64 // requests since the start or the last compaction
+	tally  client.Tally
+	rounds int64 // requests since the start or the last compaction
 
 	hidden   hidden.Thread
 	head     head.Head
@@ -87,7 +82,8 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 	if s.needs != nil {
 		t.judge.Reset(s.needs, s.session.Blocks, i, !t.Agent(), &s.keeps, s.words)
 	}
-	t.Prepare(s.estimate)
+	t.tally.Bind(&s.counter)
+	t.Prepare(s.counter.Estimate)
 	t.deleted.reset()
 	t.hidden.Reset()
 	t.hidden.Bind(&s.hidden, &t.Course)

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"slices"
-
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
@@ -39,10 +37,7 @@ func (l *Loop) refresh(t *thread) {
 			u.Reading.Limit = s.limit(recent.At, m.Window)
 		}
 	}
-	u.Reading.Values[strategies.MeasureClientTokens] = t.counted
-	if s.count.Trailing {
-		u.Reading.Values[strategies.MeasureClientTokens] += s.count.Pad(t.trailing, u.Model)
-	}
+	u.Reading.Values[strategies.MeasureClientTokens] = t.tally.Tokens(u.Model)
 	u.Reading.Values[strategies.MeasureTokens] = int64(t.Context.Tokens())
 	u.Reading.Values[strategies.MeasureIdle] = u.Idle
 	u.Reading.Values[strategies.MeasureRounds] = t.rounds
@@ -79,10 +74,10 @@ func (l *Loop) settle(t *thread, layer int) {
 	t.replay.book.Changed(&b, t.replay.needs != nil)
 	switch b.Kind {
 	case strategies.BoundaryMicro, strategies.BoundaryServer:
-		t.counted = max(0, t.counted-b.Uncounted)
+		t.tally.Cleared(b.Uncounted)
 		return
 	case strategies.BoundaryStore: // no response has counted it yet
-		t.trailing = max(0, t.trailing-b.Uncounted)
+		t.tally.Stored(b.Uncounted)
 		return
 	}
 	t.Chain++
@@ -90,7 +85,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	t.rounds, t.wait.behind = 0, 0
 	t.deleted.reset()
 	t.head.Render()
-	t.recount()
+	t.tally.Recount(&t.Context)
 	window := t.replay.book.Models.Of(t.model()).Window
 	for _, h := range t.hooks.compact {
 		h.do.AfterCompaction(&l.turn)
@@ -100,38 +95,6 @@ func (l *Loop) settle(t *thread, layer int) {
 	if b.Kind == strategies.BoundaryCompact && !b.Replayed && b.After > window {
 		t.replay.book.Row.Figures[results.FailedCompactions]++ // what must stay does not fit: no success
 	}
-}
-
-// recount sets the client's count after a compaction to the estimate of every message, as
-// there is no response to take the usage from.
-func (t *thread) recount() {
-	t.counted, t.trailing, t.thought, t.old = 0, 0, 0, 0
-	for i := t.Context.Messages(); i < t.Context.Len(); i++ {
-		e, b := t.Context.At(i), t.Context.BlockAt(i)
-		n := t.replay.estimate(b)
-		if e.Form != prompt.FormVerbatim && b.Tokens > 0 {
-			n = n * int64(e.Tokens) / int64(b.Tokens) // it is no longer whole
-		}
-		t.trailing += n
-	}
-}
-
-// think notes the reasoning of a call. Reasoning of earlier calls is old if a person has written since.
-func (t *thread) think(r *traces.Round) {
-	blocks := t.replay.session.Blocks
-	if slices.ContainsFunc(blocks[r.Input.From:r.Input.To], func(b prompt.Block) bool { return b.Kind == prompt.KindPrompt }) {
-		t.old = t.thought
-	}
-	for _, b := range blocks[r.Reply.From:r.Reply.To] {
-		if b.Kind == prompt.KindThinking {
-			t.thought += int64(b.Tokens)
-		}
-	}
-}
-
-// counted returns the client's count after a response whose output is logged as given.
-func (s *replay) counted(t *thread, f *flight, logged int64) int64 {
-	return s.count.Response(f.Outcome.Usage, f.Context, logged) + int64(s.count.Reasoning*float64(t.old))
 }
 
 // source returns the source of a call.
@@ -202,7 +165,7 @@ func (t *thread) open() {
 		b := client.Injected(prompt.KindAttachment, "message", tokens)
 		b.Digest = b.Digest.ExtendInt(uint64(t.Index)<<32 | uint64(t.Round))
 		t.Context.Add(b)
-		t.trailing += t.replay.estimate(&b)
+		t.tally.Add(&b)
 		t.replay.book.Row.Figures[results.AgentMessages]++
 	}
 	t.inbox = t.inbox[:0]
