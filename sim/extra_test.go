@@ -1,14 +1,10 @@
 package sim
 
 import (
-	"math"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // fetching is a profile of how often agents fetch what they lack, of whatever kind.
@@ -39,35 +35,6 @@ func TestFetchesByTheProfile(t *testing.T) {
 		row, _ := run(t, c, s)
 		if got := row.CallsBy(results.SourceReread); got != tc.fetches {
 			t.Errorf("%s: %d fetches, want %d", tc.what, got, tc.fetches)
-		}
-	}
-}
-
-// What is fetched is a file as it was, else the first result that showed it; what nobody can
-// bring again, what summaries keep, and what has been fetched is not.
-func TestWhatIsFetched(t *testing.T) {
-	for _, tc := range []struct {
-		what    string
-		missing []missing
-		tokens  [2]int32 // of two blocks
-		want    extra
-	}{
-		{"a file", []missing{{Need: needs.Need{Fetch: 2, Found: -1}}}, [2]int32{700, 50}, extra{output: 80, result: 700}},
-		{"a file that was shown before", []missing{{Need: needs.Need{Fetch: 2, Found: 3}}}, [2]int32{700, 50}, extra{output: 80, result: 700}},
-		{"a result", []missing{{Need: needs.Need{Fetch: -1, Found: 3}}}, [2]int32{700, 50}, extra{output: 80, result: 50}},
-		{"what a person said", []missing{{Need: needs.Need{Fetch: -1, Found: -1}}}, [2]int32{700, 50}, extra{}},
-		{"what a summary keeps", []missing{{Need: needs.Need{Fetch: 2, Found: -1}, kept: 1}}, [2]int32{700, 50}, extra{}},
-		{"two in one round", []missing{{Need: needs.Need{Fetch: 2}}, {Need: needs.Need{Fetch: -1, Found: 3}}}, [2]int32{700, 50}, extra{output: 160, result: 750}},
-		{"the same twice", []missing{{Need: needs.Need{Fetch: 2}}, {Need: needs.Need{Fetch: 2}}}, [2]int32{700, 50}, extra{output: 80, result: 700}},
-		{"more than there can be", []missing{{Need: needs.Need{Fetch: 2}}, {Need: needs.Need{Fetch: 3}}},
-			[2]int32{math.MaxInt32 / 2, 5}, extra{output: 160, result: math.MaxInt32 / 2}},
-	} {
-		s := &traces.Session{Blocks: make([]prompt.Block, 4)}
-		s.Blocks[2].Tokens, s.Blocks[3].Tokens = tc.tokens[0], tc.tokens[1]
-		th := &thread{replay: &replay{session: s, loop: &Loop{config: Config{Agent: Agent{Refetch: RefetchAlways}}}}, missing: tc.missing}
-		th.judge.Reset(&needs.Index{}, s.Blocks, 0, true, &needs.Survival{}, nil)
-		if got := th.fetch(); got != tc.want || len(th.missing) > 0 {
-			t.Errorf("%s: %+v, %d still missing; want %+v", tc.what, got, len(th.missing), tc.want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
+	"github.com/compactsim/compactsim/sim/internal/fetch"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -27,7 +28,7 @@ type call struct {
 	own        bool // of a layer: it sends what the conversation itself would send
 	known      bool // the answer is not the summariser's
 	text       bool // of a layer: it sends a part of the messages as one text, which begins and ends anywhere
-	extra      extra
+	extra      fetch.Extra
 	model      int32
 }
 
@@ -38,7 +39,7 @@ func (c *call) kind() account.Kind {
 		return account.Background
 	case c.layer >= 0:
 		return account.Beside
-	case c.extra != (extra{}):
+	case c.extra != (fetch.Extra{}):
 		return account.Extra
 	}
 	return account.Recorded
@@ -52,9 +53,9 @@ type flight struct {
 	background int32 // as in call
 	ticket     int32
 	answer     prompt.Answer
-	refused    bool  // the server gave no answer; ticket and outcome mean nothing
-	extra      extra // what a round that no recording has brings
-	told       int32 // 1 + index of what the break detector is told about the call, 0 for nothing
+	refused    bool        // the server gave no answer; ticket and outcome mean nothing
+	extra      fetch.Extra // what a round that no recording has brings
+	told       int32       // 1 + index of what the break detector is told about the call, 0 for nothing
 }
 
 // fly sends a request and schedules its end.
@@ -74,7 +75,7 @@ func (l *Loop) fly(t *thread, c *call) {
 		q.Serving = t.hidden.Serving(c.model, m.Name)
 	}
 	event := draws.Event(t.Index, t.Round, 0, 0)
-	if c.extra != (extra{}) {
+	if c.extra != (fetch.Extra{}) {
 		event = draws.Event(t.Index, t.Round, 0, 1)
 	}
 	if c.layer >= 0 {
@@ -208,8 +209,8 @@ func (l *Loop) land(i int32) {
 // reply appends the response of a round and goes on to the next.
 func (l *Loop) reply(t *thread, f *flight) {
 	r, s := t.Current(), t.replay
-	t.takeReply()
-	t.showJudge()
+	t.fetch.TakeReply()
+	t.fetch.Look()
 	t.tally.Think(s.session.Blocks[r.Input.From:r.Input.To], s.session.Blocks[r.Reply.From:r.Reply.To])
 	t.tally.Respond(f.Outcome.Usage, f.Context, r.Logged)
 	t.LastEnd, t.Started, t.idle = l.clock.now, true, true

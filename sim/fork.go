@@ -86,15 +86,15 @@ func (s *replay) copyFrom(o *replay, l *Loop) {
 	detector.said = o.detector.said
 	s.detector, s.user = detector, &l.users[s.heads.User]
 	s.loop = l
+	s.fetch.Bind(&s.book.Row, &s.arena)
 	s.heads.Bind(&s.arena, s)
 	s.server = l.caches.Of(s.session.Agent, s.heads.Assembly.Provider, l.config.cache(s.session))
 }
 
 // copyFrom makes t the copy of a thread, for a loop that has its session already.
 func (t *thread) copyFrom(o *thread, l *Loop) {
-	context, layers, hooks, deleted, judge := t.Context, t.layers, t.hooks, t.deleted, t.judge
-	hidden, inbox, mailbox, wakes, missing, carried := t.hidden, t.inbox, t.mailbox, t.wakes, t.missing, t.carried
-	fetched, left := t.fetched, t.left
+	context, layers, hooks, deleted, fetch := t.Context, t.layers, t.hooks, t.deleted, t.fetch
+	hidden, inbox, mailbox, wakes, carried := t.hidden, t.inbox, t.mailbox, t.wakes, t.carried
 	*t = *o // scores are shared: nobody changes them
 	t.replay = l.replays[o.replay.index]
 	context.Become(&o.Context, &t.replay.arena)
@@ -105,14 +105,11 @@ func (t *thread) copyFrom(o *thread, l *Loop) {
 	hooks.bind(layers, o.hooks.bars)
 	deleted.copyFrom(&o.deleted)
 	deleted.edits = o.deleted.edits
-	if t.replay.needs != nil {
-		judge.Become(&o.judge)
-	}
 	carried.CopyFrom(&o.carried)
-	t.Context, t.layers, t.hooks, t.deleted, t.judge = context, layers, hooks, deleted, judge
+	fetch.CopyFrom(&o.fetch, &t.replay.fetch, &t.Course, &t.tally)
+	t.Context, t.layers, t.hooks, t.deleted, t.fetch = context, layers, hooks, deleted, fetch
 	t.inbox, t.mailbox = append(inbox[:0], o.inbox...), append(mailbox[:0], o.mailbox...)
-	t.wakes, t.missing, t.carried = append(wakes[:0], o.wakes...), append(missing[:0], o.missing...), carried
-	t.fetched, t.left = append(fetched[:0], o.fetched...), append(left[:0], o.left...)
+	t.wakes, t.carried = append(wakes[:0], o.wakes...), carried
 	t.tally.Bind(&t.replay.counter)
 	t.head.Bind(&t.replay.heads, &t.Context, (*behind)(t))
 	hidden.CopyFrom(&o.hidden)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim/internal/fetch"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -13,7 +14,7 @@ import (
 func (t *thread) timed(m *costmodel.Latency, c *call, u *prompt.Usage) (first, total int64) {
 	first, total = c.answer.First, max(c.answer.First, c.answer.Total)
 	switch {
-	case c.extra != (extra{}):
+	case c.extra != (fetch.Extra{}):
 		return c.modelled(m, u)
 	case c.layer < 0:
 		return t.shifted(m, first, total, u)

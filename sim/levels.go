@@ -143,6 +143,6 @@ func (s *replay) countUnsimulated() {
 	if s.cut {
 		r := &s.book.Row
 		r.Figures[results.EndedSessions] = 1
-		r.Figures[results.UnsimulatedCalls] = float64(s.session.NumCalls() - r.OwnCalls() - s.leftOut())
+		r.Figures[results.UnsimulatedCalls] = float64(s.session.NumCalls() - r.OwnCalls() - s.fetch.LeftOut())
 	}
 }

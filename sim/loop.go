@@ -186,9 +186,7 @@ func (t *thread) branch(parent *thread) {
 	t.hidden.Inherit(&parent.hidden)
 	t.head.Inherit(&parent.head)
 	t.balance.Inherit(&parent.balance)
-	if t.replay.needs != nil {
-		t.judge.Inherit(&parent.judge)
-	}
+	t.fetch.Inherit(&parent.fetch)
 	t.deleted.copyFrom(&parent.deleted)
 	t.usage, t.serverDeleted, t.LastEnd, t.idle = parent.usage, parent.serverDeleted, parent.LastEnd, parent.idle
 	t.carried.CopyFrom(&parent.carried)
@@ -203,7 +201,7 @@ func (l *Loop) input(t *thread) {
 	t.idle, t.late = false, false
 	t.InputAt = t.Context.Len()
 	l.hear(t)
-	for t.passes() {
+	for t.fetch.Passes() {
 		l.pass(t)
 		l.hear(t)
 	}
@@ -213,9 +211,8 @@ func (l *Loop) input(t *thread) {
 	}
 	t.hidden.Heed()
 	t.retried, t.hinted, t.barred = false, false, 0
-	t.judged, t.extended = false, false
 	t.replay.gauge.Open(t.Index)
-	t.showJudge()
+	t.fetch.Open()
 	l.ask(t, 0)
 }
 
@@ -228,7 +225,7 @@ func (l *Loop) hear(t *thread) {
 		t.forget()
 	}
 	t.head.Change(t.replay.now(l.clock.now))
-	t.takeInput()
+	t.fetch.TakeInput()
 	if len(t.inbox)+len(t.mailbox) > 0 {
 		t.open()
 	}
@@ -334,17 +331,17 @@ func (l *Loop) send(t *thread) {
 		}
 		s.book.Row.Figures[results.AnsweredOverWindow]++
 	}
-	t.judgeNeeds()
+	t.fetch.Judge()
 	if l.extend(t) {
 		return
 	}
-	t.leaveOut()
+	t.fetch.LeaveOut()
 	t.TTL = t.head.Renew(r)
 	t.noteLevels(true)
 	l.fly(t, &call{
 		layer: -1, entries: t.Context.Seal(), deletions: t.deleted.resolve(&t.Context),
 		marks: client.Marks{TTL: t.TTL}, tail: r.Tail, change: t.Context.Sent(), model: t.model(),
-		answer: prompt.Answer{Output: int32(r.Usage.Output) - t.leftTokens(), First: r.First, Total: r.Stream},
+		answer: prompt.Answer{Output: int32(r.Usage.Output) - t.fetch.LeftTokens(), First: r.First, Total: r.Stream},
 	})
 }
 

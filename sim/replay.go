@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
+	"github.com/compactsim/compactsim/sim/internal/fetch"
 	"github.com/compactsim/compactsim/sim/internal/gauge"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
@@ -48,7 +49,6 @@ type replay struct {
 	written      bool             // what is not read is billed as written, by a cache that works by itself
 	found        ownThreshold     // at which the recording's client compacts main conversations
 	told         traces.Announced // what the client announces
-	perByte      float64          // tokens of a byte of its results; 0 for unknown
 	listing      int32            // the listing of all skills when the conversation opens, tokens
 	dense        float64          // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
 	arena        prompt.Arena
@@ -56,15 +56,10 @@ type replay struct {
 	book         account.Book
 	asked        int32      // calls the summariser was asked about
 	wrote        ownSummary // what the recording's client was given
-	extras       int32      // rounds that no recording has
-	replays      bool       // the strategy repeats the recording: the agent did fetch what it lacked
 	open         int32      // threads that have begun and not ended
 	cut          bool       // a conversation of the session ended early
 	detector     watch
-	needs        *needs.Index // nil where nothing is measured
-	keeps        needs.Survival
-	lean         float64     // how far its agent leans to reading again what it has lost, log odds
-	words        needs.Words // nil for summaries of which only sizes are known
+	fetch        fetch.Session
 	verify       verify.Session
 }
 
@@ -90,42 +85,36 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.written = l.config.written(session)
 	s.found.fires = boundsOf(session).firings > 0
 	s.arena.Reset()
-	s.asked, s.extras, s.open, s.cut = 0, 0, 0, false
+	s.asked, s.open, s.cut = 0, 0, false
 	s.detector.Rules = l.config.Rules
 	_, s.detector.Values = l.config.Observer.(breakObserver)
 	s.detector.Reset()
 	s.detector.said = confusion.Matrix{}
-	if s.needs = nil; l.config.Needs != nil {
-		s.needs = l.config.Needs(session)
-	}
-	if s.needs != nil {
-		s.keeps = needs.Expected(l.config.Profile)
-		did := s.needs.Behind()
-		s.lean = leanOf(l.config.Profile, &did)
-		if w, ok := l.config.Summarizer.(worded); ok {
-			s.words = w.Words
-		}
-	}
-	s.replays = replays(s.strategy)
 	s.wrote = ownSummaryOf(session)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.hidden.Draws = s.draws
 	s.heads.Bind(&s.arena, s)
 	s.heads.Begin(session, s.draws)
-	s.told, s.listing, s.perByte = s.announces(), listingOf(session), perByte(session)
+	s.told, s.listing = s.announces(), listingOf(session)
+	s.fetch = fetch.Session{
+		Agent: l.config.Agent, Profile: l.config.Profile, Row: &s.book.Row, Repeats: replays(s.strategy), PerByte: perByte(session), Draws: s.draws,
+	}
+	if w, ok := l.config.Summarizer.(worded); ok {
+		s.fetch.Words = w.Words
+	}
+	var index *needs.Index
+	if l.config.Needs != nil {
+		index = l.config.Needs(session)
+	}
+	s.fetch.Begin(session, index, &s.arena)
 	s.dense = 0
-	if s.named && s.perByte > 0 && profile.Compare(s.version, hidden.OpensInLines) >= 0 {
-		s.denser(s.perByte / resultsPerByte)
+	if s.named && s.fetch.PerByte > 0 && profile.Compare(s.version, hidden.OpensInLines) >= 0 {
+		s.denser(s.fetch.PerByte / resultsPerByte)
 	}
 	s.book.Record = l.config.Record
 	s.book.Begin(session, origin, results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.organisation,
 		Figures: results.Figures{results.Sessions: 1}})
-	if !s.replays {
-		s.book.Row.Loop = results.LoopOpen
-		if s.needs != nil && l.config.Agent.Refetch != RefetchNever {
-			s.book.Row.Loop = results.LoopClosed
-		}
-	}
+	s.book.Row.Loop = s.fetch.Loop()
 	s.book.Models.Numbers, s.book.Models.Prices, s.book.Models.At = l.models, l.config.Prices, l.config.PricesAt
 	if l.config.Named != nil {
 		s.book.Models.Minimum = l.config.Named.Minimum
@@ -310,7 +299,7 @@ func (s *replay) finish(l *Loop) {
 	}
 	s.book.Close(layers, s.paid(l.config.Observer))
 	if l.config.Verify {
-		verify.Row(s.session, &s.book.Row, s.leftOut(), func(format string, args ...any) {
+		verify.Row(s.session, &s.book.Row, s.fetch.LeftOut(), func(format string, args ...any) {
 			l.err = fmt.Errorf("%w: %s", ErrInvariant, fmt.Sprintf(format, args...))
 		})
 	}

@@ -4,10 +4,10 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/course"
+	"github.com/compactsim/compactsim/sim/internal/fetch"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/internal/verify"
-	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -48,15 +48,7 @@ type thread struct {
 
 	carried strategies.Carried // beside the messages
 
-	judge  needs.Judge
-	judged bool // of the round under way
-	// extended says that the round under way has had its extra one, and owed is how many are due for other reasons.
-	extended bool
-	owed     float64
-	missing  []missing // what its answer needs and the context does not have
-	fetched  []int32   // blocks that the extra round brings again
-	left     []int32   // calls of the answer under way, or of the last one, that are left out
-	passed   bool      // that answer is left out as a whole
+	fetch fetch.Thread
 
 	ended  bool // after its last response
 	idle   bool // between a response and the next input
@@ -76,12 +68,9 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 		Course: course.Course{Session: s.session, Trace: &s.session.Threads[i], Index: i, Context: t.Context, Scores: t.Scores},
 		replay: s, id: s.base + i, layers: layers, strategy: s.strategy,
 		hooks: t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], mailbox: t.mailbox[:0], wakes: t.wakes[:0],
-		judge: t.judge, missing: t.missing[:0], hidden: t.hidden,
-		fetched: t.fetched[:0], left: t.left[:0],
+		fetch: t.fetch, hidden: t.hidden,
 	}
-	if s.needs != nil {
-		t.judge.Reset(s.needs, s.session.Blocks, i, !t.Agent(), &s.keeps, s.words)
-	}
+	t.fetch.Begin(&s.fetch, &t.Course, &t.tally)
 	t.tally.Bind(&s.counter)
 	t.Prepare(s.counter.Estimate)
 	t.deleted.reset()

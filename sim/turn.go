@@ -4,6 +4,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
+	"github.com/compactsim/compactsim/sim/internal/fetch"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -55,7 +56,7 @@ func (l *Loop) present(t *thread) {
 	}
 	u.Client = strategies.Client{Agent: s.session.Agent, Version: s.version, Variant: s.session.Variant, Entry: s.session.Entry}
 	u.User = &s.user.User
-	u.Announced, u.Listing, u.PerByte = s.told, s.listing, s.perByte
+	u.Announced, u.Listing, u.PerByte = s.told, s.listing, s.fetch.PerByte
 	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.Trace.Kind, t.Index, s.seat, s.session.Start, t.Trace.Parent
 }
 
@@ -71,7 +72,7 @@ func (l *Loop) settle(t *thread, layer int) {
 		l.config.Observer.Changed(t.point(l.clock.now), t.layers[layer].Name(), b)
 	}
 	t.told.note(&b)
-	t.replay.book.Changed(&b, t.replay.needs != nil)
+	t.replay.book.Changed(&b, t.replay.fetch.Measures())
 	switch b.Kind {
 	case strategies.BoundaryMicro, strategies.BoundaryServer:
 		t.tally.Cleared(b.Uncounted)
@@ -100,7 +101,7 @@ func (l *Loop) settle(t *thread, layer int) {
 // source returns the source of a call.
 func (t *thread) source(c *call, beside backgrounds) results.Source {
 	switch {
-	case c.extra != (extra{}):
+	case c.extra != (fetch.Extra{}):
 		return results.SourceReread
 	case c.background > 0:
 		return results.SourceOf(beside[c.background-1].intent.Source)

@@ -1,4 +1,4 @@
-package sim
+package fetch
 
 import (
 	"slices"
@@ -13,9 +13,9 @@ import (
 // put back behind a compaction that a strategy does not repeat, and, in a closed loop, what its agent read again because
 // the recorded context had lost what the simulated one still has. A call that does nothing else is not made.
 
-// takeInput appends the input of the round under way to the context, and the client's count of
+// TakeInput appends the input of the round under way to the context, and the client's count of
 // that input to what follows the last response.
-func (t *thread) takeInput() {
+func (t *Thread) TakeInput() {
 	in := t.Current().Input
 	from, to := t.broughtBack()
 	if from == to && len(t.left) == 0 {
@@ -23,7 +23,7 @@ func (t *thread) takeInput() {
 		t.tally.AddEstimate(t.Score().Estimate)
 		return
 	}
-	s := t.replay
+	s := t.of
 	var results, left int64
 	for k := in.From; k < in.To; k++ {
 		if b := &s.session.Blocks[k]; b.Kind == prompt.KindToolResult {
@@ -50,15 +50,15 @@ func (t *thread) takeInput() {
 	t.left, t.passed = t.left[:0], false
 }
 
-// leaveOut finds the calls of the coming answer that are left out: those that bring what the recorded context had lost,
+// LeaveOut finds the calls of the coming answer that are left out: those that bring what the recorded context had lost,
 // and the context has. That the agent made them for that reason is drawn. It reports whether these are all its calls.
-func (t *thread) leaveOut() bool {
-	s := t.replay
-	if t.left = t.left[:0]; s.book.Row.Loop != results.LoopClosed || int(t.Round)+1 >= len(t.Trace.Rounds) {
+func (t *Thread) LeaveOut() bool {
+	s := t.of
+	if t.left = t.left[:0]; s.Row.Loop != results.LoopClosed || int(t.Round)+1 >= len(t.Trace.Rounds) {
 		return false
 	}
-	share := t.replay.loop.config.Agent.Refetch.caused(t.replay.loop.config.Profile, s.lean)
-	for _, p := range s.needs.Repeats(t.Index, t.Round) {
+	share := s.Agent.Refetch.caused(s.Profile, s.lean)
+	for _, p := range s.index.Repeats(t.Index, t.Round) {
 		if p.Lost && t.judge.Holds(p.Source) && t.drawOf(p.Result, "leave out") < share {
 			t.left = append(t.left, p.Call)
 		}
@@ -72,36 +72,30 @@ func (t *thread) leaveOut() bool {
 	})
 }
 
-// passes reports whether the round under way is left out as a whole. One that answers a person is not: what it says
+// Passes reports whether the round under way is left out as a whole. One that answers a person is not: what it says
 // besides is an answer.
-func (t *thread) passes() bool {
-	if t.replay.book.Row.Loop != results.LoopClosed || t.Current().Trigger == traces.TriggerPrompt || t.Score().Person {
+func (t *Thread) Passes() bool {
+	if t.of.Row.Loop != results.LoopClosed || t.Current().Trigger == traces.TriggerPrompt || t.Score().Person {
 		return false
 	}
-	t.showJudge()
-	return t.leaveOut()
+	t.Look()
+	return t.LeaveOut()
 }
 
-// pass goes on to the next round without a call.
-func (l *Loop) pass(t *thread) {
-	t.replay.book.Row.Figures[results.Needs+results.ID(recall.LeftOut)]++
-	l.spawn(t, t.Round)
+// Pass goes on to the next round without a call.
+func (t *Thread) Pass() {
+	t.of.Row.Figures[results.Needs+results.ID(recall.LeftOut)]++
 	t.passed = true
 	t.Round++
 }
 
-// leftOut returns the recorded calls of the session that were left out so far.
-func (s *replay) leftOut() int {
-	return int(s.book.Row.Figures[results.Needs+results.ID(recall.LeftOut)])
-}
-
-// leftTokens returns the tokens of the calls that are left out of an answer.
-func (t *thread) leftTokens() (n int32) {
+// LeftTokens returns the tokens of the calls that are left out of an answer.
+func (t *Thread) LeftTokens() (n int32) {
 	if len(t.left) == 0 {
 		return 0
 	}
 	r := t.Current()
-	for _, b := range t.replay.session.Blocks[r.Reply.From:r.Reply.To] {
+	for _, b := range t.of.session.Blocks[r.Reply.From:r.Reply.To] {
 		if slices.Contains(t.left, b.Call) {
 			n += b.Tokens
 		}
@@ -109,15 +103,15 @@ func (t *thread) leftTokens() (n int32) {
 	return min(n, int32(r.Usage.Output))
 }
 
-// takeReply appends the answer to the round under way to the context.
-func (t *thread) takeReply() {
+// TakeReply appends the answer to the round under way to the context.
+func (t *Thread) TakeReply() {
 	reply := t.Current().Reply
 	for k := reply.From; k < reply.To; k++ {
 		if len(t.left) == 0 {
 			t.Context.AppendRange(prompt.Ref(k), prompt.Ref(reply.To))
 			return
 		}
-		if b := &t.replay.session.Blocks[k]; b.Kind != prompt.KindToolUse || !slices.Contains(t.left, b.Call) {
+		if b := &t.of.session.Blocks[k]; b.Kind != prompt.KindToolUse || !slices.Contains(t.left, b.Call) {
 			t.Context.Append(prompt.Ref(k))
 		}
 	}
@@ -125,8 +119,8 @@ func (t *thread) takeReply() {
 
 // broughtBack returns the part of the input of the round under way that came behind a recorded compaction, if the
 // strategy does not repeat what the recording did; else an empty range.
-func (t *thread) broughtBack() (from, to int32) {
-	if t.replay.replays {
+func (t *Thread) broughtBack() (from, to int32) {
+	if t.of.Repeats {
 		return 0, 0
 	}
 	in := t.Current().Input

@@ -1,0 +1,313 @@
+// Package fetch closes the loop: the agent does not act as recorded whatever was forgotten. A round that needs what the context
+// does not have, and the recorded context had, may fetch it first, in a call of its own that grows the context, takes
+// time, and can lead to the next compaction. What a file or a pointer has is read; what a tool had shown is asked
+// again; what a person or an answer said cannot be had again. What the recording has comes back: the call, and the result
+// with its file and its size. On the other side, what the recorded agent read again because its context had lost it is
+// left out where the simulated one still has it.
+package fetch
+
+import (
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/course"
+	"github.com/compactsim/compactsim/sim/needs"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/recall"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Session is how the agent of a session departs from the recording. Its exported fields are the caller's to set before Begin.
+type Session struct {
+	Agent   Agent
+	Profile *profile.Profile // nil for none
+	Row     *results.Row     // of the session
+	Repeats bool             // the strategy repeats the recording: the agent did fetch what it lacked
+	PerByte float64          // tokens of a byte of results; 0 for unknown
+	Draws   draws.Source
+	Words   needs.Words // nil for summaries of which only sizes are known
+
+	session *traces.Session
+	arena   *prompt.Arena
+	index   *needs.Index // nil where nothing is measured
+	keeps   needs.Survival
+	lean    float64 // how far the agent leans to reading again what it has lost, log odds
+	extras  int32   // rounds that no recording has
+}
+
+// Begin makes s a session at its beginning, given what its actions need, nil for unknown, and where new blocks go.
+func (s *Session) Begin(session *traces.Session, index *needs.Index, arena *prompt.Arena) {
+	s.session, s.index, s.arena, s.extras = session, index, arena, 0
+	if index != nil {
+		s.keeps = needs.Expected(s.Profile)
+		did := index.Behind()
+		s.lean = leanOf(s.Profile, &did)
+	}
+}
+
+// Bind says where new blocks go, and whose row is filled, in a copy of a session.
+func (s *Session) Bind(row *results.Row, arena *prompt.Arena) { s.Row, s.arena = row, arena }
+
+// Measures reports whether needs are looked for.
+func (s *Session) Measures() bool { return s.index != nil }
+
+// Loop returns what the agent's rounds depend on, for the row.
+func (s *Session) Loop() results.Loop {
+	switch {
+	case s.Repeats:
+		return results.LoopNone
+	case s.index != nil && s.Agent.Refetch != Never:
+		return results.LoopClosed
+	}
+	return results.LoopOpen
+}
+
+// LeftOut returns the recorded calls of the session that were left out so far.
+func (s *Session) LeftOut() int { return s.Row.N(results.Needs + results.ID(recall.LeftOut)) }
+
+// figures are the figures of the row about needs.
+func (s *Session) figures() *recall.Needs { return (*recall.Needs)(s.Row.Figures[results.Needs:]) }
+
+// Thread is what a conversation lacks, fetches and leaves out. It keeps its storage between conversations.
+type Thread struct {
+	*course.Course
+	of       *Session
+	tally    *client.Tally
+	judge    needs.Judge
+	judged   bool      // the round under way
+	extended bool      // the round under way has had its extra one
+	passed   bool      // the last answer was left out as a whole
+	owed     float64   // rounds that are due as the agent takes longer
+	missing  []missing // what the answer of the round under way needs and the context does not have
+	fetched  []int32   // blocks that the extra round brings again
+	left     []int32   // calls of the answer under way, or of the last one, that are left out
+}
+
+// missing is a need that the context does not have, and the share that summaries are expected to keep.
+type missing struct {
+	needs.Need
+	kept float64
+}
+
+// Begin makes t a conversation of a session at its beginning, with the client's count.
+func (t *Thread) Begin(of *Session, c *course.Course, tally *client.Tally) {
+	*t = Thread{Course: c, of: of, tally: tally, judge: t.judge, missing: t.missing[:0], fetched: t.fetched[:0], left: t.left[:0]}
+	if of.index != nil {
+		t.judge.Reset(of.index, of.session.Blocks, c.Index, !c.Agent(), &of.keeps, of.Words)
+	}
+}
+
+// Inherit makes t know what was said to a conversation that t goes on from.
+func (t *Thread) Inherit(o *Thread) {
+	if t.of.index != nil {
+		t.judge.Inherit(&o.judge)
+	}
+}
+
+// CopyFrom makes t go on from where o is, in a copy of the session, keeping t's storage.
+func (t *Thread) CopyFrom(o *Thread, of *Session, c *course.Course, tally *client.Tally) {
+	judge := t.judge
+	missing, fetched, left := append(t.missing[:0], o.missing...), append(t.fetched[:0], o.fetched...), append(t.left[:0], o.left...)
+	if of.index != nil {
+		judge.Become(&o.judge)
+	}
+	*t = *o
+	t.Course, t.of, t.tally, t.judge, t.missing, t.fetched, t.left = c, of, tally, judge, missing, fetched, left
+}
+
+// Open begins a round whose input has come.
+func (t *Thread) Open() {
+	t.judged, t.extended = false, false
+	t.Look()
+}
+
+// Look shows the judge what is new in the context, before a layer edits it.
+func (t *Thread) Look() {
+	if t.of.index != nil {
+		t.judge.Look(&t.Context, t.Round, t.of.figures())
+	}
+}
+
+// Judge adds what the round under way needs to the row, once a round and just before its call is sent, and keeps what is missing. What is
+// forgotten and can be had as it was costs a fetch: one more call on the warm prefix, and the tokens of what it
+// brings, written once and read until the next compaction.
+func (t *Thread) Judge() {
+	if t.of.index == nil || t.judged {
+		return
+	}
+	t.judged = true
+	t.missing = t.missing[:0]
+	t.Look()
+	t.judge.Call(t.Round, t.of.figures(), t.miss)
+}
+
+// miss keeps a need that the context does not have and the recorded context had. Where both lack
+// it, the recording shows what the agent did. A file that is read again is fetched by the round
+// itself.
+func (t *Thread) miss(n *needs.Need, state needs.State, kept float64) {
+	if state != needs.Verbatim && n.Had && n.Kind != recall.NeedRead && t.of.Row.Loop == results.LoopClosed {
+		t.missing = append(t.missing, missing{*n, kept})
+	}
+}
+
+// Extra is a round that no recording has: the output of its call, and what it brings, tokens.
+type Extra struct{ Output, Result int32 }
+
+// Extend returns the round that the agent makes before the request, if there is something to fetch or the agent takes longer, and the zero value for none.
+func (t *Thread) Extend() Extra {
+	s := t.of
+	if t.extended || s.Repeats || s.Agent == (Agent{}) {
+		return Extra{}
+	}
+	t.extended = true
+	x := t.fetch()
+	if t.Chain > 0 {
+		t.owed += s.Agent.Elongation
+	}
+	if t.owed >= 1 && t.Round > 0 {
+		t.owed--
+		last := &t.Trace.Rounds[t.Round-1]
+		x.Output += int32(last.Usage.Output)
+		for b := t.Current().Input.From; b < t.Current().Input.To; b++ {
+			x.Result += s.session.Blocks[b].Tokens
+		}
+	}
+	return x
+}
+
+// fetch returns the round that fetches what the agent fetches of what is missing, and notes the blocks that it brings.
+// Whether the agent fetches a thing is drawn once between two compactions.
+func (t *Thread) fetch() Extra {
+	var x Extra
+	how := t.of.Agent.Refetch
+	if t.fetched = t.fetched[:0]; how == Never {
+		return x
+	}
+	for i := range t.missing {
+		n := &t.missing[i]
+		block := n.Source()
+		if block < 0 || t.judge.Holds(block) || slices.Contains(t.fetched, block) {
+			continue
+		}
+		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(t.of.Profile, n.Kind.String(), t.of.session.Blocks[block].Op == prompt.OpExec, t.of.lean) {
+			continue
+		}
+		t.fetched = append(t.fetched, block)
+		x.Result = int32(min(int64(x.Result)+t.of.weight(block), math.MaxInt32/2))
+		x.Output += t.of.callTokens(block)
+	}
+	if x.Output > 0 {
+		t.of.Row.Figures[results.Needs+results.ID(recall.Fetches)]++
+	}
+	t.missing = t.missing[:0]
+	return x
+}
+
+// drawOf returns the draw about a thing, 0…1, which is the same up to the next compaction. A file is one thing, whatever
+// block shows it.
+func (t *Thread) drawOf(block int32, about string) float64 {
+	thing := block
+	if o := t.of.session.Blocks[block].Object; o >= 0 {
+		thing = 1<<23 + o
+	}
+	return draws.Unit(t.of.Draws.Uint64(draws.Layer, draws.Event(t.Index, thing, client.DrawKey(about), uint8(t.Chain))))
+}
+
+// weight returns the tokens of a result that is fetched again, at the session's own tokens a byte where lines show fewer.
+func (s *Session) weight(block int32) int64 {
+	b := &s.session.Blocks[block]
+	return max(int64(b.Tokens), int64(s.PerByte*float64(b.Bytes)))
+}
+
+// Bring appends to the context the call of a round that no recording has, and what it brought.
+func (t *Thread) Bring(x Extra) {
+	s := t.of
+	s.extras++
+	from := t.Context.Len()
+	for _, block := range t.fetched { // calls come before results
+		t.Context.Append(s.called(t, block))
+	}
+	from += len(t.fetched)
+	for _, block := range t.fetched {
+		t.Context.Append(s.brought(t, block))
+		x.Output -= s.callTokens(block)
+		x.Result -= s.session.Blocks[block].Tokens
+	}
+	if x.Output > 0 { // a round of an agent that takes longer
+		t.Context.Add(s.invented(t, prompt.KindToolUse, x.Output))
+		from++
+		t.Context.Add(s.invented(t, prompt.KindToolResult, max(0, x.Result)))
+	} else if x.Result > 0 {
+		t.Context.Add(s.invented(t, prompt.KindUnseen, x.Result))
+	}
+	for i := from; i < t.Context.Len(); i++ {
+		t.tally.Add(t.Context.BlockAt(i))
+	}
+	t.fetched = t.fetched[:0]
+}
+
+// fetchOutput is the output of a call that reads a file which the agent has only written, tokens: the fixed part of a tool
+// call in the recordings, 54, and a path.
+const fetchOutput = 80
+
+// callOf returns the call of a result, -1 for none: the file that a call wrote has none that read it.
+func (s *Session) callOf(result int32) int32 {
+	b := &s.session.Blocks[result]
+	for k := result - 1; k >= 0 && b.Kind == prompt.KindToolResult; k-- {
+		if c := &s.session.Blocks[k]; c.Kind == prompt.KindToolUse && c.Call == b.Call {
+			return k
+		}
+	}
+	return -1
+}
+
+// callTokens returns the tokens of the call that brings a block again.
+func (s *Session) callTokens(block int32) int32 {
+	if k := s.callOf(block); k >= 0 {
+		return s.session.Blocks[k].Tokens
+	}
+	return fetchOutput
+}
+
+// called returns that call: the one of the recording, or a read of the file that a call wrote.
+func (s *Session) called(t *Thread, block int32) prompt.Ref {
+	if k := s.callOf(block); k >= 0 {
+		return prompt.Ref(k)
+	}
+	call := s.invented(t, prompt.KindToolUse, fetchOutput)
+	call.Op, call.Object = prompt.OpRead, s.session.Blocks[block].Object
+	call.Call -= block
+	call.Digest = call.Digest.ExtendInt(uint64(block))
+	return s.arena.Add(call)
+}
+
+// brought returns the result of such a call.
+func (s *Session) brought(t *Thread, block int32) prompt.Ref {
+	if s.callOf(block) >= 0 {
+		return prompt.Ref(block)
+	}
+	b := &s.session.Blocks[block]
+	result := s.invented(t, prompt.KindToolResult, b.Tokens)
+	result.Op, result.Object, result.Bytes = prompt.OpRead, b.Object, b.Bytes
+	result.Call -= block
+	result.Digest = result.Digest.ExtendInt(uint64(block))
+	return s.arena.Add(result)
+}
+
+// invented returns a block of a round that no recording has.
+func (s *Session) invented(t *Thread, k prompt.Kind, tokens int32) prompt.Block {
+	b := prompt.Block{
+		Kind: k, Op: prompt.OpNone, Object: -1, Call: -(1<<24 + s.extras), Tokens: tokens,
+		Digest: prompt.DigestString("extra").ExtendInt(uint64(t.Index)<<32 | uint64(s.extras)).ExtendInt(uint64(k)<<32 | uint64(tokens)),
+	}
+	if k == prompt.KindUnseen {
+		b.Call = 0
+	} else {
+		b.Bytes = int32(min(int64(tokens)*3, math.MaxInt32))
+	}
+	return b
+}

@@ -1,0 +1,79 @@
+package fetch
+
+import (
+	"math"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/internal/course"
+	"github.com/compactsim/compactsim/sim/needs"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/recall"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// What an agent did behind the compactions of its recording moves the share of the profile: up for one that read again
+// all it used, down for one that read nothing, and not without compactions. At the most likely value, the reads less
+// those expected are what the spread allows: Σ (read − all · share) = lean/1.3².
+func TestLean(t *testing.T) {
+	p := &profile.Profile{Refetch: map[string]profile.Estimate{"all": {Value: 0.2}, "edit": {Value: 0.6}, "path": {}}}
+	for _, tc := range []struct {
+		what       string
+		edit, name needs.Fate
+		low, high  float64 // share of names
+	}{
+		{"no compaction", needs.Fate{}, needs.Fate{}, 0.2, 0.2},
+		{"reads all again", needs.Fate{Read: 4}, needs.Fate{Read: 5}, 0.7, 0.9},
+		{"reads nothing again", needs.Fate{Used: 1}, needs.Fate{Used: 42}, 0, 0.05},
+		{"as others do", needs.Fate{Read: 3, Used: 2}, needs.Fate{Read: 2, Used: 8}, 0.199, 0.201},
+	} {
+		did := needs.Fates{}
+		did.Others[recall.NeedEdit], did.Outputs[recall.NeedName], did.Others[recall.NeedPath] = tc.edit, tc.name, needs.Fate{Used: 9}
+		lean := leanOf(p, &did)
+		share := Fitted.share(p, "name", true, lean)
+		if share < tc.low || share > tc.high || Fitted.share(p, "path", false, lean) != 0 {
+			t.Errorf("%s: names with %g, paths with %g; want %g to %g and 0", tc.what, share, Fitted.share(p, "path", false, lean), tc.low, tc.high)
+		}
+		left := float64(tc.edit.Read) - float64(tc.edit.Read+tc.edit.Used)*leaning(0.6, lean) +
+			float64(tc.name.Read) - float64(tc.name.Read+tc.name.Used)*leaning(0.2, lean) - lean/(leanSpread*leanSpread)
+		if math.Abs(left) > 1e-6 {
+			t.Errorf("%s: %g is not the most likely lean: %g left", tc.what, lean, left)
+		}
+	}
+	if leanOf(nil, &needs.Fates{}) != 0 {
+		t.Error("no profile, no lean")
+	}
+}
+
+// What is fetched is a file as it was, else the first result that showed it; what nobody can
+// bring again, what summaries keep, and what has been fetched is not.
+func TestWhatIsFetched(t *testing.T) {
+	for _, tc := range []struct {
+		what    string
+		missing []missing
+		tokens  [2]int32 // of two blocks
+		want    Extra
+	}{
+		{"a file", []missing{{Need: needs.Need{Fetch: 2, Found: -1}}}, [2]int32{700, 50}, Extra{Output: 80, Result: 700}},
+		{"a file that was shown before", []missing{{Need: needs.Need{Fetch: 2, Found: 3}}}, [2]int32{700, 50}, Extra{Output: 80, Result: 700}},
+		{"a result", []missing{{Need: needs.Need{Fetch: -1, Found: 3}}}, [2]int32{700, 50}, Extra{Output: 80, Result: 50}},
+		{"what a person said", []missing{{Need: needs.Need{Fetch: -1, Found: -1}}}, [2]int32{700, 50}, Extra{}},
+		{"what a summary keeps", []missing{{Need: needs.Need{Fetch: 2, Found: -1}, kept: 1}}, [2]int32{700, 50}, Extra{}},
+		{"two in one round", []missing{{Need: needs.Need{Fetch: 2}}, {Need: needs.Need{Fetch: -1, Found: 3}}}, [2]int32{700, 50}, Extra{Output: 160, Result: 750}},
+		{"the same twice", []missing{{Need: needs.Need{Fetch: 2}}, {Need: needs.Need{Fetch: 2}}}, [2]int32{700, 50}, Extra{Output: 80, Result: 700}},
+		{"more than there can be", []missing{{Need: needs.Need{Fetch: 2}}, {Need: needs.Need{Fetch: 3}}},
+			[2]int32{math.MaxInt32 / 2, 5}, Extra{Output: 160, Result: math.MaxInt32 / 2}},
+	} {
+		s := &traces.Session{Blocks: make([]prompt.Block, 4)}
+		s.Blocks[2].Tokens, s.Blocks[3].Tokens = tc.tokens[0], tc.tokens[1]
+		of := &Session{Agent: Agent{Refetch: Always}, Row: &results.Row{}}
+		of.Begin(s, &needs.Index{}, nil)
+		th := &Thread{}
+		th.Begin(of, &course.Course{Session: s, Trace: &traces.Thread{}}, nil)
+		th.missing = tc.missing
+		if got := th.fetch(); got != tc.want || len(th.missing) > 0 {
+			t.Errorf("%s: %+v, %d still missing; want %+v", tc.what, got, len(th.missing), tc.want)
+		}
+	}
+}
