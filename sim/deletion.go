@@ -97,11 +97,11 @@ func (t *thread) forget() {
 }
 
 // forgetBlocks takes the tokens of an event's blocks out of a context. When all the blocks are
-// there and the recording lost more, the rest comes off what no line shows (results of tools the
-// provider runs itself), else off any message, newest
-// first.
+// there and the recording lost more, the rest comes off what follows the first of them, as what lies ahead was read again: where
+// only replies are counted, the size of their reasoning is an estimate. It comes off what no line shows first (results of tools the
+// provider runs itself), else off any message, newest first.
 func forgetBlocks(c *prompt.Context, ev *traces.Event) {
-	left, found := ev.Saved, 0
+	left, found, at := ev.Saved, 0, c.Len()
 	for i := c.Len() - 1; i >= 0 && found < len(ev.Cleared); i-- {
 		e := c.At(i)
 		if e.Block < 0 {
@@ -110,19 +110,20 @@ func forgetBlocks(c *prompt.Context, ev *traces.Event) {
 		if _, ok := slices.BinarySearch(ev.Cleared, int32(e.Block)); ok {
 			left -= e.Tokens
 			c.SetForm(i, prompt.FormCleared, 0, prompt.CauseEdit)
-			found++
+			found, at = found+1, i
 		}
 	}
 	if found < len(ev.Cleared) {
 		return
 	}
-	first := c.Messages()
-	for _, unseen := range []bool{true, false} {
-		for i := c.Len() - 1; i >= first && left > 0; i-- {
-			e := c.At(i)
-			if take := min(left, e.Tokens-1); take > 0 && (!unseen || e.Kind == prompt.KindUnseen) {
-				c.SetForm(i, prompt.FormCleared, e.Tokens-take, prompt.CauseEdit)
-				left -= take
+	for _, first := range []int{at, c.Messages()} {
+		for _, unseen := range []bool{true, false} {
+			for i := c.Len() - 1; i >= first && left > 0; i-- {
+				e := c.At(i)
+				if take := min(left, e.Tokens-1); take > 0 && (!unseen || e.Kind == prompt.KindUnseen) {
+					c.SetForm(i, prompt.FormCleared, e.Tokens-take, prompt.CauseEdit)
+					left -= take
+				}
 			}
 		}
 	}

@@ -95,9 +95,22 @@ func TestForgottenUnseenGoesFirst(t *testing.T) {
 	}
 }
 
+// What no line shows ahead of the first forgotten block stays while something behind it can give the rest.
+func TestForgottenStaysBehindItsBlocks(t *testing.T) {
+	c := new(prompt.Context)
+	c.Reset([]prompt.Block{{Kind: prompt.KindUnseen, Tokens: 300}, {Kind: prompt.KindThinking, Tokens: 40}, {Kind: prompt.KindText, Tokens: 100}}, new(prompt.Arena))
+	for i := range 3 {
+		c.Append(prompt.Ref(i))
+	}
+	forgetBlocks(c, &traces.Event{Cleared: []int32{1}, Saved: 100})
+	if a, b, d := c.At(0).Tokens, c.At(1).Tokens, c.At(2).Tokens; a != 300 || b != 0 || d != 40 {
+		t.Errorf("%d, %d and %d tokens are left, want 300, 0 and 40", a, b, d)
+	}
+}
+
 // What a provider forgets comes off the blocks that the event names. When all blocks are
-// there and more was lost, the rest comes off what no line shows, else off any message, the
-// newest first and the oldest message last; each keeps one token, and one that has no more
+// there and more was lost, the rest comes off what follows the first of them, and what no line shows there first, then off all messages, the
+// newest first and the oldest last; each keeps one token, and one that has no more
 // stays as it is.
 func TestForgottenBeyondTheBlocks(t *testing.T) {
 	for _, tc := range []struct {
@@ -109,6 +122,7 @@ func TestForgottenBeyondTheBlocks(t *testing.T) {
 		{"the blocks alone", prompt.KindThinking, traces.Event{Cleared: []int32{0, 2}, Saved: 400}, []int32{0, 200, 0, 1}},
 		{"fifty more", prompt.KindThinking, traces.Event{Cleared: []int32{2}, Saved: 350}, []int32{100, 150, 0, 1}},
 		{"all there is", prompt.KindText, traces.Event{Saved: 9000}, []int32{1, 1, 1, 1}},
+		{"behind the first block", prompt.KindThinking, traces.Event{Cleared: []int32{1}, Saved: 450}, []int32{100, 0, 50, 1}},
 		{"what no line shows", prompt.KindUnseen, traces.Event{Saved: 299}, []int32{100, 200, 1, 1}},
 		{"a block that is not there", prompt.KindText, traces.Event{Cleared: []int32{2, 7}, Saved: 350}, []int32{100, 200, 0, 1}},
 		{"the head", prompt.KindSystem, traces.Event{Saved: 50}, []int32{100, 200, 300, 1}},
