@@ -8,6 +8,8 @@
 package traces
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -157,6 +159,17 @@ type Thread struct {
 	Prefix    Span // immutable blocks before the first round: tools, system, reminders; empty for a branch
 	Rounds    []Round
 	Events    []Event // what the recording did to the context, ordered by Round
+}
+
+// Stayed reports whether the recording changed nothing ahead of a round that the call before it had sent, and whether that call's reply is
+// sent as it came. Reasoning of this reply alone, which a provider leaves out at a prompt, had not been sent.
+func (t *Thread) Stayed(round int32) (sent, reply bool) {
+	at, found := slices.BinarySearchFunc(t.Events, round, func(e Event, round int32) int { return cmp.Compare(e.Round, round) })
+	for sent = true; at < len(t.Events) && t.Events[at].Round == round; at++ {
+		e := &t.Events[at]
+		sent = sent && round > 0 && e.Kind == EventForget && len(e.Cleared) > 0 && e.Cleared[0] >= t.Rounds[round-1].Reply.From
+	}
+	return sent, !found
 }
 
 // LeftBehind is what a call of another session left in the cache.

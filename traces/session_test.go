@@ -45,6 +45,27 @@ func small() *Session {
 	return s
 }
 
+// Reasoning of the last reply alone had not been sent; everything else that a recording drops had.
+func TestStayed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		event       Event
+		sent, reply bool
+	}{
+		"another round":         {Event{Kind: EventCompact, Round: 2}, true, true},
+		"the last reply's":      {Event{Kind: EventForget, Round: 1, Cleared: []int32{2}}, true, false},
+		"what was sent":         {Event{Kind: EventForget, Round: 1, Cleared: []int32{1, 2}}, false, false},
+		"a cleared result":      {Event{Kind: EventMicrocompact, Round: 1, Cleared: []int32{2}}, false, false},
+		"nobody knows what":     {Event{Kind: EventForget, Round: 1}, false, false},
+		"before the first call": {Event{Kind: EventForget, Cleared: []int32{2}}, true, true},
+	} {
+		th := small().Threads[0]
+		th.Events = []Event{tt.event}
+		if sent, reply := th.Stayed(1); sent != tt.sent || reply != tt.reply {
+			t.Errorf("%s: sent %v, reply %v; want %v, %v", name, sent, reply, tt.sent, tt.reply)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	if err := small().Check(); err != nil {
 		t.Error(err)

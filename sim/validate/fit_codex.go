@@ -86,23 +86,17 @@ func fitServed(sessions []*traces.Session) []profile.Served {
 	return servedRows(seen, sessions)
 }
 
-// goesOn reports whether the recording shows nothing between a call that
-// answers tools and the call before it.
-func goesOn(t *traces.Thread, r int) bool {
-	acted := slices.ContainsFunc(t.Events, func(e traces.Event) bool { return int(e.Round) == r })
-	return !acted && t.Rounds[r-1].Model == t.Rounds[r].Model && t.Rounds[r].Trigger == traces.TriggerToolResult
-}
-
-// see counts a call after a tool call that read more than the thread's first.
+// see counts a call that goes on with what the call before had sent and read more than the thread's first.
 func (w *waysSeen) see(t *traces.Thread, r int) {
 	before, rd := &t.Rounds[r-1], &t.Rounds[r]
-	if !goesOn(t, r) || rd.Usage.Read <= t.Rounds[0].Usage.Read {
+	sent, reply := t.Stayed(int32(r))
+	if !sent || before.Model != rd.Model || rd.Trigger == traces.TriggerOther || rd.Usage.Read <= t.Rounds[0].Usage.Read {
 		return
 	}
 	w.n++
 	for i, way := range servers.Grids(w.model) {
 		end := before.Usage.Input()
-		if way.Replies {
+		if way.Replies && reply {
 			end += before.Usage.Output
 		}
 		if way.Floor(end, 0) == rd.Usage.Read {

@@ -207,8 +207,8 @@ func (t *Thread) learnServed(r *traces.Round) {
 	if u == nil {
 		all.models = append(all.models, seen{model: r.Model, first: r.Usage.Read})
 		u = &all.models[len(all.models)-1]
-	} else if acted := t.Event > 0 && t.Trace.Events[t.Event-1].Round == t.Round; r.Model == all.last && !acted && r.Usage.Read > u.first {
-		u.see(r.Usage.Read, model)
+	} else if sent, reply := t.Trace.Stayed(t.Round); sent && r.Model == all.last && r.Usage.Read > u.first {
+		u.see(r.Usage.Read, model, reply)
 	}
 	for _, way := range servers.Grids(model) {
 		if u.ratio > 0 {
@@ -221,11 +221,11 @@ func (t *Thread) learnServed(r *traces.Round) {
 	all.last, u.input, u.output, u.nothing = r.Model, r.Usage.Input(), r.Usage.Output, r.Usage.Read == 0
 }
 
-// see counts the grids that explain a read behind the last call, tokens.
-func (u *seen) see(read int64, model string) {
+// see counts the grids that explain a read behind the last call, tokens. reply says that the last reply is sent as it came.
+func (u *seen) see(read int64, model string, reply bool) {
 	for i, way := range servers.Grids(model) {
 		end := u.input
-		if way.Replies {
+		if way.Replies && reply {
 			end += u.output
 		}
 		if way.Floor(end, 0) == read {

@@ -384,6 +384,7 @@ func TestTokensOfTheHead(t *testing.T) {
 func TestWhatACallTellsOfItsServing(t *testing.T) {
 	const input = 20_000
 	event := func(round int32) []traces.Event { return []traces.Event{{Kind: traces.EventCompact, Round: round}} }
+	rounds := []traces.Round{2: {Reply: traces.Span{From: 5, To: 6}}, 3: {}}
 	for name, tc := range map[string]struct {
 		first  int64
 		model  uint16
@@ -396,9 +397,10 @@ func TestWhatACallTellsOfItsServing(t *testing.T) {
 		"another model":             {first: 1000, model: 1},
 		"compacted":                 {first: 1000, events: event(3)},
 		"compacted a round earlier": {first: 1000, events: event(2), learns: true},
+		"its last reasoning left":   {first: 1000, events: []traces.Event{{Kind: traces.EventForget, Round: 3, Cleared: []int32{5}}}, learns: true},
 	} {
 		session := &traces.Session{Models: []string{"deepseek-v4-flash", "deepseek-v4-pro"}}
-		th := &Thread{Course: &course.Course{Session: session, Trace: &traces.Thread{Events: tc.events}, Round: 3, Event: len(tc.events)}}
+		th := &Thread{Course: &course.Course{Session: session, Trace: &traces.Thread{Events: tc.events, Rounds: rounds}, Round: 3, Event: len(tc.events)}}
 		th.automatic.models = []seen{{first: tc.first, input: input}, {model: 1, first: tc.first, input: input}}
 		th.learnServed(&traces.Round{Model: tc.model, Usage: prompt.Usage{Read: plainRead(input)}})
 		if got := th.automatic.of(tc.model).fits[0] > 0; got != tc.learns {
