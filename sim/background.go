@@ -70,7 +70,7 @@ func (s *backgrounds) copyFrom(o backgrounds, arena func(thread int32) *prompt.A
 func (l *Loop) startBackgrounds(t *thread, layer int) {
 	for _, in := range l.turn.TakeBackground() {
 		if t.hooks.background[layer] == nil {
-			l.fail(t, layer, "asks for a background call and has no BackgroundResult")
+			l.breach(t, layer, "asks for a background call and has no BackgroundResult")
 			return
 		}
 		l.startBackground(t, layer, &in)
@@ -180,7 +180,7 @@ func (b *background) nextTurn(t *thread, f *flight) {
 func (l *Loop) await(t *thread, hook, layer int) {
 	until := l.turn.Awaited() + t.replay.origin
 	if until <= l.clock.now {
-		l.fail(t, layer, "waits until a time that has come")
+		l.breach(t, layer, "waits until a time that has come")
 		return
 	}
 	t.wait.begin(layer, hook, l.clock.now, until)

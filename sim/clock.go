@@ -113,13 +113,14 @@ func (c *clock) sink(e event) {
 }
 
 // setTimers asks the layers of a thread when they want to be called.
-func (l *Loop) setTimers(t *thread) {
+func (t *thread) setTimers() {
 	for i := range t.hooks.timers {
-		l.setTimer(t, i)
+		t.setTimer(i)
 	}
 }
 
-func (l *Loop) setTimer(t *thread, i int) {
+func (t *thread) setTimer(i int) {
+	l := t.replay.loop
 	l.refresh(t)
 	at := t.hooks.timers[i].do.Wake(&l.turn)
 	for len(t.wakes) <= i {
@@ -154,7 +155,7 @@ func (l *Loop) ring(t *thread, i int, at int64) {
 	l.settle(t, h.layer)
 	if out.Verdict == strategies.Pending {
 		if !t.idle {
-			l.fail(t, h.layer, "timer cannot wait for a call outside the gap between a response and the next input")
+			l.breach(t, h.layer, "timer cannot wait for a call outside the gap between a response and the next input")
 			return
 		}
 		t.held, t.late = true, false
@@ -162,8 +163,8 @@ func (l *Loop) ring(t *thread, i int, at int64) {
 		return
 	}
 	t.conclude(h.layer, out)
-	if l.setTimer(t, i); t.wakes[i] == l.clock.now {
-		l.fail(t, h.layer, "wants to be called again at the same time")
+	if t.setTimer(i); t.wakes[i] == l.clock.now {
+		l.breach(t, h.layer, "wants to be called again at the same time")
 	}
 }
 
@@ -173,7 +174,7 @@ func (l *Loop) release(t *thread) {
 	t.held = false
 	for i := range t.hooks.timers {
 		if l.err == nil {
-			l.setTimer(t, i)
+			t.setTimer(i)
 		}
 	}
 	if t.late {

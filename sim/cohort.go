@@ -70,25 +70,19 @@ func (l *Loop) play() (rows []results.Row, err error) {
 		}
 	}
 	if l.err != nil {
-		return nil, l.failed()
+		return nil, l.under(l.config.Strategy.Name)
 	}
 	return l.rows, nil
 }
 
-// failed names the session that ended a simulation, and the strategy.
-func (l *Loop) failed() error {
-	return fmt.Errorf("session %s under %s: %w", l.failing.ID, l.config.Strategy.Name, l.err)
-}
-
 // panicked returns the error of a panic, with the line of the program that it came from.
 func (l *Loop) panicked(r any) error {
-	l.failing, l.err = l.replays[0].session, nil
+	l.verdict = verdict{}
 	if t := l.host.thread; t != nil {
 		l.violate(t, "%v%s", r, origin())
-	} else {
-		l.err = fmt.Errorf("%w: %v%s", ErrInvariant, r, origin())
 	}
-	return l.failed()
+	l.stop(l.replays[0].session, fmt.Errorf("%w: %v%s", ErrInvariant, r, origin()))
+	return l.under(l.config.Strategy.Name)
 }
 
 // origin returns the line that panicked, as " at FILE:LINE"; "" if it is not known. It is called where a panic is
@@ -122,7 +116,7 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 	l.caches.Reset()
 	l.written.Reset()
 	l.flights.reset()
-	l.err, l.sides, l.failing, l.host.thread = nil, 0, nil, nil
+	l.verdict, l.sides, l.host.thread = verdict{}, 0, nil
 	l.turn.TakeBackground()
 	l.backgrounds.end()
 	l.users = l.users[:0]
@@ -144,7 +138,7 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 func (l *Loop) fill(sessions []*traces.Session) error {
 	first, base := begin(sessions), int32(0)
 	for i, session := range sessions {
-		if err := l.seat(i, session); err != nil {
+		if err := l.replays[i].assign(l, i, session); err != nil {
 			return err
 		}
 	}
@@ -158,9 +152,7 @@ func (l *Loop) fill(sessions []*traces.Session) error {
 		s.reset(l, session, origin)
 		threads := l.threads[base : base+int32(len(session.Threads))]
 		for j := range threads {
-			if err := l.prepare(s, int32(j)); err != nil {
-				return fmt.Errorf("session %s: %w", session.ID, err)
-			}
+			threads[j].prepare(s, int32(j))
 		}
 		s.orderChildren(threads)
 		if l.config.Verify {
@@ -171,9 +163,9 @@ func (l *Loop) fill(sessions []*traces.Session) error {
 	return nil
 }
 
-// seat gives the session at a place of the cohort its person.
-func (l *Loop) seat(i int, session *traces.Session) error {
-	s, p := l.replays[i], l.config.person(i, session)
+// assign gives the session at a place of the cohort its person.
+func (s *replay) assign(l *Loop, i int, session *traces.Session) error {
+	p := l.config.person(i, session)
 	if p.Owner == 0 || p.User < 0 {
 		return fmt.Errorf("session %s: organisation %d, user %d: want 1 or more, and 0 or more", session.ID, p.Owner, p.User)
 	}
@@ -204,9 +196,8 @@ func begin(sessions []*traces.Session) int64 {
 	return first
 }
 
-// prepare brings one thread to its initial state.
-func (l *Loop) prepare(s *replay, i int32) error {
-	t := &l.threads[s.base+i]
+// prepare brings the thread at a place of a session to its initial state.
+func (t *thread) prepare(s *replay, i int32) {
 	layers := t.layers
 	if layers == nil || t.strategy != s.strategy {
 		layers = s.strategy.Layers()
@@ -222,5 +213,4 @@ func (l *Loop) prepare(s *replay, i int32) error {
 		}
 	}
 	t.reset(s, i, layers)
-	return nil
 }

@@ -36,12 +36,6 @@ type worded interface {
 	Words(summary *prompt.Block) string
 }
 
-// pass goes on to the next round without a call.
-func (l *Loop) pass(t *thread) {
-	l.spawn(t, t.Round)
-	t.fetch.Pass()
-}
-
 // extend makes a round of its own before the request, if there is something to fetch or the agent takes longer. It
 // reports whether it did.
 func (l *Loop) extend(t *thread) bool {

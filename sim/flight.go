@@ -200,7 +200,10 @@ func (l *Loop) land(i int32) {
 	case account.Background:
 		l.landBackground(t, &f)
 	case account.Beside:
-		l.deliver(t, &f)
+		if !t.held {
+			t.replay.book.Waited(waitOf(t.called), l.clock.now-f.Start)
+		}
+		l.answer(t, int(f.layer), &prompt.Result{Answer: f.answer, Usage: f.Outcome.Usage, Source: t.called, Began: t.replay.now(f.Start)})
 	default:
 		l.reply(t, &f)
 	}
@@ -235,7 +238,7 @@ func (l *Loop) reply(t *thread, f *flight) {
 	l.spawn(t, t.Round)
 	t.Round++
 	if int(t.Round) < len(t.Trace.Rounds) {
-		l.setTimers(t)
+		t.setTimers()
 		l.clock.schedule(l.clock.now+t.Current().Wait, eventInput, t.id)
 		return
 	}
@@ -283,7 +286,7 @@ func (l *Loop) launch(t *thread, layer int) {
 		return
 	}
 	if t.hooks.result[layer] == nil {
-		l.fail(t, layer, "asks for a call and has no IntentResult")
+		l.breach(t, layer, "asks for a call and has no IntentResult")
 		return
 	}
 	s := t.replay
@@ -323,14 +326,6 @@ func (l *Loop) launch(t *thread, layer int) {
 		c.deletions = l.sideDeleted.resolve(&l.side)
 	}
 	l.fly(t, &c)
-}
-
-// deliver hands the result of an intent back to its layer.
-func (l *Loop) deliver(t *thread, f *flight) {
-	if !t.held {
-		t.replay.book.Waited(waitOf(t.called), l.clock.now-f.Start)
-	}
-	l.answer(t, int(f.layer), &prompt.Result{Answer: f.answer, Usage: f.Outcome.Usage, Source: t.called, Began: t.replay.now(f.Start)})
 }
 
 // answer calls a layer's IntentResult and goes on as it says.

@@ -44,7 +44,7 @@ func (l *Loop) partWays(t *thread, hook int) {
 // copyFrom makes l an independent copy of a run under way, keeping l's storage.
 func (l *Loop) copyFrom(o *Loop) {
 	l.config, l.assembly, l.models, l.ctx, l.forks = o.config, o.assembly, o.models, o.ctx, o.forks
-	l.sides, l.err, l.failing, l.host.thread = o.sides, o.err, o.failing, nil
+	l.sides, l.verdict, l.host.thread = o.sides, o.verdict, nil
 	heap := append(l.clock.heap[:0], o.clock.heap...)
 	l.clock = o.clock
 	l.clock.heap = heap

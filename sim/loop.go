@@ -19,6 +19,8 @@ import (
 // keeps its storage between cohorts, so that a steady run allocates nothing. A
 // Loop is not safe for concurrent use.
 type Loop struct {
+	desk
+	verdict
 	config      Config
 	assembly    *Assembly // of sessions whose person has none
 	clock       clock
@@ -31,8 +33,6 @@ type Loop struct {
 	caches      caches.Set
 	models      account.Numbers
 	users       users
-	turn        strategies.Turn
-	host        host
 	request     prompt.Request
 	markers     []prompt.Marker
 	side        prompt.Context // context of a layer's own call
@@ -45,9 +45,7 @@ type Loop struct {
 	sides       uint32            // calls that layers made
 	forks       *forks            // what goes on where strategies part; nil for a run that cannot be copied
 	related     map[int]related   // by generation, of the cells of a group
-	failing     *traces.Session   // the one with the error err
 	written     verify.Cohort     // by requests of the cohort; with Verify
-	err         error             // first violated invariant, or contract a layer broke
 }
 
 // NewLoop returns a loop for one configuration.
@@ -118,7 +116,7 @@ func (l *Loop) start(t *thread) {
 	if t.Trace.Kind == traces.ThreadMain {
 		t.head.ShowSections() // nothing was sent so far: the prompt is rendered as things are now
 	}
-	l.setTimers(t)
+	t.setTimers()
 	l.clock.schedule(l.clock.now+t.Trace.Rounds[0].Wait, eventInput, t.id)
 }
 
@@ -155,23 +153,23 @@ func (l *Loop) spawn(t *thread, round int32) {
 			child.branch(t)
 		case child.Agent():
 			t.running++
-			l.fork(t, child)
+			if child.forks(t) {
+				child.branch(t)
+				child.Forked = true
+			}
 		}
 		l.clock.schedule(l.clock.now+child.Trace.Delay, eventStart, child.id)
 	}
 }
 
-// fork gives a sub-agent its parent's context if a layer wants it so.
-func (l *Loop) fork(parent, child *thread) {
-	for _, h := range child.hooks.forks {
-		l.refresh(child)
+// forks reports whether a layer of a sub-agent wants it to have its parent's context.
+func (t *thread) forks(parent *thread) bool {
+	l := t.replay.loop
+	return slices.ContainsFunc(t.hooks.forks, func(h hook[strategies.Fork]) bool {
+		l.refresh(t)
 		l.turn.Forked = parent.Forked
-		if h.do.Fork(&l.turn) {
-			child.branch(parent)
-			child.Forked = true
-			return
-		}
-	}
+		return h.do.Fork(&l.turn)
+	})
 }
 
 // branch makes t go on from its parent as the parent is: context, layers, and what the parent knows.
@@ -200,10 +198,11 @@ func (l *Loop) input(t *thread) {
 	}
 	t.idle, t.late = false, false
 	t.InputAt = t.Context.Len()
-	l.hear(t)
+	t.hear()
 	for t.fetch.Passes() {
-		l.pass(t)
-		l.hear(t)
+		l.spawn(t, t.Round)
+		t.fetch.Pass() // without a call
+		t.hear()
 	}
 	if b, ok := t.head.Notice(); ok {
 		t.Context.Add(b)
@@ -217,14 +216,14 @@ func (l *Loop) input(t *thread) {
 }
 
 // hear appends a round's input.
-func (l *Loop) hear(t *thread) {
+func (t *thread) hear() {
 	if t.heard++; t.unread > 0 && t.reports(t.Current()) {
 		t.unread--
 	}
 	if t.Event < len(t.Trace.Events) {
 		t.forget()
 	}
-	t.head.Change(t.replay.now(l.clock.now))
+	t.head.Change(t.replay.now(t.replay.loop.clock.now))
 	t.fetch.TakeInput()
 	if len(t.inbox)+len(t.mailbox) > 0 {
 		t.open()
@@ -288,13 +287,8 @@ func (l *Loop) noteFinal(t *thread, layer int, hook string, out strategies.Outco
 	l.noteOutcome(t, layer, hook, out)
 	l.settle(t, layer)
 	if out.Verdict == strategies.Pending || out.Verdict == strategies.Waiting {
-		l.fail(t, layer, hook+" cannot wait for a call: only BeforeRequest, PromptTooLong, IntentResult and Timer can")
+		l.breach(t, layer, hook+" cannot wait for a call: only BeforeRequest, PromptTooLong, IntentResult and Timer can")
 	}
-}
-
-// fail ends the simulation of a session over a layer that breaks its contract.
-func (l *Loop) fail(t *thread, layer int, what string) {
-	l.violate(t, "layer %s %s", t.layers[layer].Name(), what)
 }
 
 // conclude takes the final answer of a layer before a request: a failure counts, and a

@@ -300,7 +300,7 @@ func (s *replay) finish(l *Loop) {
 	s.book.Close(layers, s.paid(l.config.Observer))
 	if l.config.Verify {
 		verify.Row(s.session, &s.book.Row, s.fetch.LeftOut(), func(format string, args ...any) {
-			l.err = fmt.Errorf("%w: %s", ErrInvariant, fmt.Sprintf(format, args...))
+			l.stop(s.session, fmt.Errorf("%w: %s", ErrInvariant, fmt.Sprintf(format, args...)))
 		})
 	}
 }

@@ -208,7 +208,7 @@ func (b *batch) runAlone(ctx context.Context, l *Loop, cell int, cohort []int) e
 		}
 		l.config.Observer = b.Observe(cell, l.group)
 	}
-	breaks, err := l.runOf(b.sessions, cohort, func(cohort []int, rows []results.Row) error {
+	breaks, err := b.runOf(l, cohort, func(cohort []int, rows []results.Row) error {
 		b.keep(cell, cohort, rows)
 		return nil
 	})
@@ -279,16 +279,14 @@ func (r Runner) cohorts(sessions []*traces.Session) ([][]int, error) {
 	return list, nil
 }
 
-// runOf simulates a cohort of the sessions and hands out its rows by index. Sessions
+// runOf simulates a cohort and hands out its rows by index. Sessions
 // that break an invariant are left out and returned by index.
-func (l *Loop) runOf(
-	sessions []*traces.Session, cohort []int, keep func(cohort []int, rows []results.Row) error,
-) (map[int]error, error) {
+func (b *batch) runOf(l *Loop, cohort []int, keep func(cohort []int, rows []results.Row) error) (map[int]error, error) {
 	broken := map[int]error{}
 	for {
 		l.group = l.group[:0]
 		for _, i := range cohort {
-			l.group = append(l.group, sessions[i])
+			l.group = append(l.group, b.sessions[i])
 		}
 		done, err := l.RunCohort(l.group)
 		if err == nil {

@@ -114,9 +114,7 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 		}
 		if failed == nil && err != nil {
 			failed = err
-			if l.err == nil { // ends the run at its next event
-				l.err, l.failing = err, l.group[0]
-			}
+			l.stop(l.group[0], err) // ends the run at its next event
 		}
 	}
 	if l.forks != nil {

@@ -61,9 +61,8 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 		Intent: in, Session: t.replay.session, Thread: t.Index, Round: t.Round, Context: side, Markers: l.markers,
 		Model: m.Name, Window: m.Window, Draws: t.replay.draws, Event: event, Span: span,
 	})
-	if err != nil && l.err == nil {
-		l.failing = t.replay.session
-		l.err = err
+	if err != nil {
+		l.stop(t.replay.session, err)
 		return prompt.Answer{Failed: prompt.FailAPI}
 	}
 	t.replay.measure(answer.Measured)

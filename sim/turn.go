@@ -12,12 +12,18 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
+// desk has the turn that layers see, and who serves them.
+type desk struct {
+	turn strategies.Turn
+	host host
+}
+
 // refresh brings the turn the layers see up to date.
-func (l *Loop) refresh(t *thread) {
-	u, s := &l.turn, t.replay
-	if l.host.thread != t {
-		l.host.thread = t
-		l.present(t)
+func (d *desk) refresh(t *thread) {
+	u, s, l := &d.turn, t.replay, t.replay.loop
+	if d.host.thread != t {
+		d.host.thread = t
+		d.present(t)
 	}
 	recent := t.Recent()
 	u.Round, u.Trigger = t.Round, recent.Trigger
@@ -46,8 +52,8 @@ func (l *Loop) refresh(t *thread) {
 }
 
 // present sets what stays the same throughout a thread.
-func (l *Loop) present(t *thread) {
-	u, s := &l.turn, t.replay
+func (d *desk) present(t *thread) {
+	u, s := &d.turn, t.replay
 	u.Context, u.Blocks = &t.Context, s.session.Blocks
 	u.Tools, u.Objects = s.session.Tools, s.session.Objects
 	u.Carried = &t.carried

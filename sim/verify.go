@@ -6,23 +6,44 @@ import (
 
 	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // ErrInvariant is wrapped by errors that report a violated invariant or a layer that
 // breaks its contract: a defect of the program, not of the input.
 var ErrInvariant = errors.New("invariant violated")
 
-// violate keeps the first violation; the run stops on it.
-func (l *Loop) violate(t *thread, format string, args ...any) {
-	if l.err == nil {
-		l.failing = t.replay.session
-		l.err = fmt.Errorf("thread %d round %d: %w: %s", t.Index, t.Round, ErrInvariant, fmt.Sprintf(format, args...))
+// verdict is what ended a simulation before its time.
+type verdict struct {
+	err     error           // first violated invariant, or contract that a layer broke; nil for none
+	failing *traces.Session // whose error it is
+}
+
+// stop keeps the first error of a session; the run stops on it.
+func (v *verdict) stop(s *traces.Session, err error) {
+	if v.err == nil {
+		v.err, v.failing = err, s
 	}
 }
 
+// violate stops a run over a violated invariant.
+func (v *verdict) violate(t *thread, format string, args ...any) {
+	v.stop(t.replay.session, fmt.Errorf("thread %d round %d: %w: %s", t.Index, t.Round, ErrInvariant, fmt.Sprintf(format, args...)))
+}
+
+// breach stops a run over a layer that breaks its contract.
+func (v *verdict) breach(t *thread, layer int, what string) {
+	v.violate(t, "layer %s %s", t.layers[layer].Name(), what)
+}
+
 // reporter returns what keeps the first violation on a thread.
-func (l *Loop) reporter(t *thread) verify.Report {
-	return func(format string, args ...any) { l.violate(t, format, args...) }
+func (v *verdict) reporter(t *thread) verify.Report {
+	return func(format string, args ...any) { v.violate(t, format, args...) }
+}
+
+// under names the session that ended a simulation, and the strategy.
+func (v *verdict) under(strategy string) error {
+	return fmt.Errorf("session %s under %s: %w", v.failing.ID, strategy, v.err)
 }
 
 // verify checks a request and what the server answered.
