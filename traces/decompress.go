@@ -94,16 +94,25 @@ func (in Input) Bomb(n int64) error {
 	if n < leastBomb {
 		return nil
 	}
+	size := in.Size()
+	if size < 0 || n/bombTimes <= size {
+		return nil
+	}
+	return fmt.Errorf("%d bytes unpack to %d MiB and more: %w", size, n>>20, ErrBomb)
+}
+
+// Size returns the size of the file as it lies there, bytes, or -1 where that cannot be known: who reads the file says why.
+func (in Input) Size() int64 {
 	f, err := in.file()
 	if err != nil {
-		return nil // who reads it says so
+		return -1
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || n/bombTimes <= info.Size() {
-		return nil
+	if err != nil {
+		return -1
 	}
-	return fmt.Errorf("%d bytes unpack to %d MiB and more: %w", info.Size(), n>>20, ErrBomb)
+	return info.Size()
 }
 
 // Emptied returns an input of the same name without text.
@@ -116,6 +125,7 @@ func (noText) Open(string) (fs.File, error) { return noText{}, nil }
 func (n noText) Stat() (fs.FileInfo, error) { return n, nil }
 func (noText) Read([]byte) (int, error)     { return 0, io.EOF }
 func (noText) Close() error                 { return nil }
+func (noText) Size() int64                  { return 0 }
 
 // decoders keeps decoders of zstd: making the window of one takes longer than decoding the head of a file.
 // With a concurrency of one they have no goroutines, so that nothing needs to be closed.

@@ -161,7 +161,10 @@ func (f *File) ReadAll(ctx context.Context, opts traces.Options, in traces.Input
 	if err := opts.Room(f.Name); err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(&Interruptible{ctx, opts.Watch(r)}, int64(opts.MaxLine)+1))
+	var all bytes.Buffer
+	all.Grow(int(min(max(in.Size(), 0), int64(opts.MaxLine))) + bytes.MinRead) // it would grow by doubling otherwise
+	_, err = all.ReadFrom(io.LimitReader(&Interruptible{ctx, opts.Watch(r)}, int64(opts.MaxLine)+1))
+	text := all.Bytes()
 	f.Bytes = int64(len(text))
 	switch bomb := in.Bomb(f.Bytes); {
 	case ctx.Err() != nil:

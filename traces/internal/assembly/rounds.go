@@ -69,6 +69,7 @@ type Rounds struct {
 	nextAnswer  bool
 	nextAt      int64
 	lastAt      int64
+	folded      bool // blocks were joined; see Unanswered
 }
 
 // NewRounds returns a divider for a thread that has no rounds yet.
@@ -135,13 +136,13 @@ func (t *Rounds) Answered() bool { return len(t.open.Reply) > 0 }
 func (t *Rounds) input(s *Step) {
 	said, answer := s.Kind == StepInput && isPrompt(s.Blocks), s.Kind == StepResult
 	if len(t.open.Reply) == 0 {
-		t.open.Before = append(t.open.Before, s.Blocks...)
+		t.open.Before = t.gather(t.open.Before, s.Blocks)
 		t.open.InputAt = max(t.open.InputAt, s.At)
 		t.open.Prompted = t.open.Prompted || said
 		t.open.Answered = t.open.Answered || answer
 		return
 	}
-	t.next = append(t.next, s.Blocks...)
+	t.next = t.gather(t.next, s.Blocks)
 	t.nextAt = max(t.nextAt, s.At)
 	t.nextPrompt, t.nextAnswer = t.nextPrompt || said, t.nextAnswer || answer
 	t.interrupted = t.interrupted || s.Kind == StepInput
@@ -164,14 +165,14 @@ func (t *Rounds) reply(s *Step) {
 		r.ID = s.ID
 	}
 	r.Last = max(r.Last, s.At)
-	r.Reply = append(r.Reply, s.Blocks...)
+	r.Reply = t.gather(r.Reply, s.Blocks)
 }
 
 // abandon makes an interrupted call, whose tokens were never counted, part of
 // the input of the next: its text is in the context all the same.
 func (t *Rounds) abandon() {
 	r := &t.open
-	r.Before = append(append(r.Before, r.Reply...), t.next...)
+	r.Before = t.gather(t.gather(r.Before, r.Reply), t.next)
 	r.InputAt = max(r.InputAt, r.Last, t.nextAt)
 	r.Prompted, r.Answered, r.Signs = r.Prompted || t.nextPrompt, r.Answered || t.nextAnswer, r.Signs|t.nextSigns
 	r.Reply, r.ID, r.First, r.Last = nil, "", 0, 0

@@ -17,11 +17,13 @@ type Tree struct {
 	Version, Project string
 
 	entries []entry
+	row     int // entries at the end that are input, each below the one before it
 }
 
 // entry is what one line or message adds to the entry above it.
 type entry struct {
 	parent int32 // index, -1 for none
+	folded bool  // it stands for several; see Unanswered
 	steps  []Step
 }
 
@@ -41,14 +43,21 @@ func (m IDs) Set(id string, i int32) { m[prompt.DigestString(id).Lo] = i }
 // Len returns the number of entries.
 func (t *Tree) Len() int32 { return int32(len(t.entries)) }
 
-// Add adds an entry below another one, -1 for none, and returns its index.
+// Add adds an entry below another one, -1 for none, and returns its index: of the last entry, where that took the steps. See Unanswered.
 func (t *Tree) Add(parent int32, steps []Step) int32 {
-	t.entries = append(t.entries, entry{parent, steps})
+	if t.fold(parent, steps) {
+		return t.Len() - 1
+	}
+	t.entries = append(t.entries, entry{parent: parent, steps: steps})
 	return t.Len() - 1
 }
 
-// Set replaces the steps of an entry.
-func (t *Tree) Set(i int32, steps []Step) { t.entries[i].steps = steps }
+// Set replaces the steps of an entry. One that stands for several keeps its own; see Unanswered.
+func (t *Tree) Set(i int32, steps []Step) {
+	if !t.entries[i].folded {
+		t.entries[i].steps = steps
+	}
+}
 
 // Steps returns the steps of an entry.
 func (t *Tree) Steps(i int32) []Step { return t.entries[i].steps }

@@ -83,7 +83,7 @@ func (p *parser) parse(ln assembly.Line) error {
 	if err != nil {
 		p.src.pieces = p.src.pieces[:mark]
 		if n := len(p.src.records) - 1; n >= 0 && p.src.records[n].kind == recordAssistant && assembly.Joined(ln.Text) == nil {
-			p.src.answers[p.src.records[n].answer].broken = true
+			p.src.answers[p.src.records[n].detail].broken = true
 		}
 	}
 	return err
@@ -318,7 +318,7 @@ func (p *parser) pass(h *header) {
 		p.src.records[n-1] = r
 		return
 	}
-	p.src.records = append(p.src.records, r)
+	p.src.keep(&r)
 }
 
 // spans reports whether a later line of the same session is in no conversation either. The first and the last of such lines say
@@ -342,9 +342,9 @@ func (p *parser) system(h *header) {
 		return
 	}
 	r := h.record
-	r.boundary = int32(len(p.src.boundaries))
+	r.detail = int32(len(p.src.boundaries))
 	p.src.boundaries = append(p.src.boundaries, h.boundary)
-	p.src.records = append(p.src.records, r)
+	p.src.keep(&r)
 }
 
 func (p *parser) user(h *header) error {
@@ -365,7 +365,7 @@ func (p *parser) user(h *header) error {
 	r.flags |= m.manner
 	r.signs |= m.signs
 	p.seal(&r, h.meta)
-	p.src.records = append(p.src.records, r)
+	p.src.keep(&r)
 	return nil
 }
 
@@ -392,7 +392,7 @@ func (p *parser) assistant(h *header) error {
 func (p *parser) response(r record, m *message) error {
 	r.kind = recordAssistant
 	r.from, r.to = m.from, m.to
-	r.answer, r.verdict = int32(len(p.src.answers)), m.verdict
+	r.detail, r.verdict = int32(len(p.src.answers)), m.verdict
 	p.seal(&r, false)
 	var err error
 	switch {
@@ -406,7 +406,7 @@ func (p *parser) response(r record, m *message) error {
 	p.src.answers = append(p.src.answers, answer{
 		id: p.src.names.add(m.id), model: p.src.names.add(p.terms.named(m.model)), usage: m.usage, passes: m.passes, stopped: m.stopped && m.usage.OK,
 	})
-	p.src.records = append(p.src.records, r)
+	p.src.keep(&r)
 	return err
 }
 
@@ -434,7 +434,7 @@ func (p *parser) agentLine(h *header) error {
 		r.from, r.to = a.message.from, a.message.to
 		r.flags |= a.message.manner
 		p.seal(&r, false)
-		p.src.records = append(p.src.records, r)
+		p.src.keep(&r)
 	}
 	return nil
 }

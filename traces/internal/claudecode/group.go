@@ -186,6 +186,9 @@ func linkIDs(src *source) links {
 			continue
 		}
 		of[r.uuid] = r.session
+		for _, uuid := range src.joined[r.joinedFrom:r.joinedTo] {
+			of[uuid] = r.session
+		}
 		for _, parent := range [...]prompt.Digest{r.parent, r.logical} {
 			if up, ok := of[parent]; ok && !parent.IsZero() {
 				if a, b := l.find(up), l.find(r.session); a != b {

@@ -53,12 +53,13 @@ type record struct {
 	entry    int32
 	skill    int32
 	plugin   int32
-	answer   int32 // index into the source's answers
-	boundary int32 // index into the source's boundaries
-	kind     recordKind
-	flags    recordFlags
-	verdict  traces.Verdict
-	signs    traces.Signs
+	detail   int32 // of a response, index into the source's answers; of a boundary, into its boundaries
+	// Lines that are read as one with this one: their ids, in the source's joined.
+	joinedFrom, joinedTo int32
+	kind                 recordKind
+	flags                recordFlags
+	verdict              traces.Verdict
+	signs                traces.Signs
 }
 
 func (r *record) has(f recordFlags) bool { return r.flags&f != 0 }
@@ -102,6 +103,9 @@ type source struct {
 	pieces     []piece
 	answers    []answer
 	boundaries []boundary
+	joined     []prompt.Digest // ids of lines that are read as one with a record
+	latest     prompt.Digest   // id of the last line that is in a record
+	row        int             // records at the end that follow each other and say the same of their session
 	tasks      []assembly.Task
 	names      names
 	state      state                        // of the client, by the latest lines
@@ -150,6 +154,54 @@ func (n *names) at(i int32) string {
 		return ""
 	}
 	return n.list[i]
+}
+
+// keep adds a record, or reads it as one with the last one, where more of its kind stand in a row than a log can have; see
+// assembly.Unanswered.
+func (s *source) keep(r *record) {
+	if !s.follows(r) {
+		s.row = 0
+	} else if s.row++; s.row >= assembly.Unanswered && s.join(r) {
+		s.latest = r.uuid
+		return
+	}
+	s.latest = r.uuid
+	s.records = append(s.records, *r)
+}
+
+// follows reports whether a record goes on from the last one and says the same of its session.
+func (s *source) follows(r *record) bool {
+	if k := r.kind; len(s.records) == 0 || k != recordPass && k != recordUser && k != recordAttachment || r.parent != s.latest && !r.parent.IsZero() || r.has(flagSynthetic) {
+		return false
+	}
+	last := &s.records[len(s.records)-1]
+	return r.kind == last.kind && r.logical.IsZero() && r.tool == last.tool && r.flags == last.flags && r.signs == last.signs && r.at >= last.at &&
+		r.session == last.session && r.agent == last.agent && r.version == last.version && r.project == last.project && r.entry == last.entry &&
+		r.skill == last.skill && r.plugin == last.plugin
+}
+
+// join reads a record as one with the last one, if both carry nothing or one piece that can be joined, and reports whether it did.
+func (s *source) join(r *record) bool {
+	last := &s.records[len(s.records)-1]
+	switch {
+	case r.from == r.to:
+	case r.from+1 != r.to || last.to != r.from || last.from == last.to || !assembly.Fold(&s.pieces[last.to-1].Block, &s.pieces[r.from].Block):
+		return false
+	default:
+		s.pieces = s.pieces[:r.from]
+		if s.row == assembly.Unanswered {
+			s.Problems.Add(s.Name, int(r.line), assembly.FoldedNote)
+		}
+	}
+	if !r.uuid.IsZero() {
+		if last.joinedTo == 0 {
+			last.joinedFrom = int32(len(s.joined))
+		}
+		s.joined = append(s.joined, r.uuid)
+		last.joinedTo = int32(len(s.joined))
+	}
+	last.at, last.content = r.at, last.content.Extend(r.content)
+	return true
 }
 
 // scan reads one file into records.

@@ -224,7 +224,7 @@ func (f *filler) round(i int32, c *assembly.Call) {
 
 // boundary starts an event before the next round.
 func (f *filler) boundary(n *node, later []int32) {
-	bd := &n.src.boundaries[n.record.boundary]
+	bd := &n.src.boundaries[n.detail]
 	ev := assembly.Event{Source: n.src.File, Cleared: bd.cleared}
 	ev.Kind = traces.EventMicrocompact
 	if n.kind == recordCompact {

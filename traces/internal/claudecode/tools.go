@@ -333,5 +333,5 @@ func (p *parser) addAttachment(h *header) {
 		p.src.announce(what, len(text))
 	}
 	p.seal(&r, kind == prompt.KindAttachment)
-	p.src.records = append(p.src.records, r)
+	p.src.keep(&r)
 }

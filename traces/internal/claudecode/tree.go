@@ -78,7 +78,7 @@ func (b *builder) grow(t *tree, e entry, st *stream) {
 			b.session.Quality.Synthetic++
 		}
 		up := b.parentOf(t, e)
-		t.set(e.uuid, up)
+		t.set(e, up)
 		if up >= 0 {
 			t.nodes[up].behind |= e.signs
 		} else {
@@ -93,7 +93,7 @@ func (b *builder) grow(t *tree, e entry, st *stream) {
 	}
 	if e.at != 0 && e.from < e.to {
 		if i, ok := t.copies[key]; ok {
-			t.set(e.uuid, i)
+			t.set(e, i)
 			return
 		}
 	}
@@ -112,7 +112,7 @@ func (t *tree) another(e entry) bool {
 
 // growCall adds a line of a response to its call, or starts the call.
 func (b *builder) growCall(t *tree, e entry, st *stream, key copyKey) {
-	a := &e.src.answers[e.answer]
+	a := &e.src.answers[e.detail]
 	id := e.src.names.at(a.id)
 	known := t.calls[id]
 	for _, i := range slices.Backward(known) {
@@ -120,7 +120,7 @@ func (b *builder) growCall(t *tree, e entry, st *stream, key copyKey) {
 		if !assembly.SameInput(&c.Usage, &a.usage) {
 			continue
 		}
-		t.set(e.uuid, i)
+		t.set(e, i)
 		if _, copied := t.copies[key]; !copied || e.at == 0 {
 			c.join(e)
 			t.copies[key] = i
@@ -129,7 +129,7 @@ func (b *builder) growCall(t *tree, e entry, st *stream, key copyKey) {
 	}
 	for _, o := range b.claimed[id] {
 		if o.by != st && assembly.SameInput(&o.usage, &a.usage) {
-			t.set(e.uuid, t.last())
+			t.set(e, t.last())
 			return
 		}
 	}
@@ -151,16 +151,22 @@ func (b *builder) growCall(t *tree, e entry, st *stream, key copyKey) {
 func (t *tree) add(n node, key copyKey) int32 {
 	i := int32(len(t.nodes))
 	t.nodes = append(t.nodes, n)
-	t.set(n.uuid, i)
+	t.set(n.entry, i)
 	if n.at != 0 {
 		t.copies[key] = i
 	}
 	return i
 }
 
-func (t *tree) set(uuid prompt.Digest, i int32) {
-	if !uuid.IsZero() {
-		t.place[uuid] = i
+// set gives a line its node, and those that are read as one with it.
+func (t *tree) set(e entry, i int32) {
+	if !e.uuid.IsZero() {
+		t.place[e.uuid] = i
+	}
+	for _, uuid := range e.src.joined[e.joinedFrom:e.joinedTo] {
+		if _, known := t.place[uuid]; !known {
+			t.place[uuid] = i
+		}
 	}
 }
 
@@ -220,7 +226,7 @@ func blocksOf(e entry) []assembly.Block {
 var lifetimesFrom = [3]int{2, 0, 64}
 
 func newCall(id string, e entry) *call {
-	a := &e.src.answers[e.answer]
+	a := &e.src.answers[e.detail]
 	release := e.src.names.at(e.version)
 	if a.usage.Assumed && len(a.passes.ahead) == 0 && version.AtLeast(release, lifetimesFrom[:]...) {
 		a.usage.Doubt = true
@@ -241,7 +247,7 @@ func (c *call) join(e entry) {
 			c.Blocks = append(c.Blocks, b)
 		}
 	}
-	a := &e.src.answers[e.answer]
+	a := &e.src.answers[e.detail]
 	bad := c.Bad || a.usage.Bad
 	if !c.OK || len(a.passes.ahead) > len(c.passes) {
 		c.Usage, c.passes = a.usage, a.passes.ahead

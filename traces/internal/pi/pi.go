@@ -196,7 +196,7 @@ func (f *file) parse(ln assembly.Line) error {
 		f.Problems.Add(f.Name, ln.Number, "parent %s is not in the file; the line before is taken for it", l.Parent)
 	}
 	i := f.Add(parent, steps)
-	f.said = append(f.said, l.says())
+	f.said = append(f.said[:i], l.says())
 	if l.ID != "" {
 		f.index.Set(l.ID, i)
 	}
