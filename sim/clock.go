@@ -167,18 +167,3 @@ func (l *Loop) ring(t *thread, i int, at int64) {
 		l.breach(t, h.layer, "wants to be called again at the same time")
 	}
 }
-
-// release ends a call that a timer made in a gap; input that has come meanwhile
-// has waited for it.
-func (l *Loop) release(t *thread) {
-	t.held = false
-	for i := range t.hooks.timers {
-		if l.err == nil {
-			t.setTimer(i)
-		}
-	}
-	if t.late {
-		t.replay.book.Waited(waitOf(t.called), l.clock.now-t.heldAt)
-		l.input(t)
-	}
-}

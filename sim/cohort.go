@@ -116,9 +116,9 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 	l.caches.Reset()
 	l.written.Reset()
 	l.flights.reset()
-	l.verdict, l.sides, l.host.thread = verdict{}, 0, nil
+	l.verdict, l.host.thread = verdict{}, nil
 	l.turn.TakeBackground()
-	l.backgrounds.end()
+	l.sides.Reset()
 	l.users = l.users[:0]
 	for len(l.pool) < len(sessions) {
 		l.pool = append(l.pool, &replay{})

@@ -43,9 +43,9 @@ func TestDeletionsFollowTheContext(t *testing.T) {
 	}
 	check := func(what string, tokens int64, want ...[2]int32) {
 		t.Helper()
-		got := inForce(th.deleted.resolve(&th.Context))
-		if !slices.Equal(got, want) || th.deleted.tokens != tokens {
-			t.Errorf("%s: %v of %d tokens, want %v of %d", what, got, th.deleted.tokens, want, tokens)
+		got := inForce(th.Deleted.Resolve(&th.Context))
+		if !slices.Equal(got, want) || th.Deleted.Tokens() != tokens {
+			t.Errorf("%s: %v of %d tokens, want %v of %d", what, got, th.Deleted.Tokens(), want, tokens)
 		}
 	}
 	check("four of five", 1300, [2]int32{0, 100}, [2]int32{2, 300}, [2]int32{3, 400}, [2]int32{4, 500})
@@ -74,9 +74,9 @@ func TestDeletionsOfEqualEntries(t *testing.T) {
 	th := &thread{Course: course.Course{Context: *c}}
 	h := &host{thread: th}
 	h.Delete(1)
-	th.deleted.resolve(&th.Context)
+	th.Deleted.Resolve(&th.Context)
 	th.Context.Replace(0, 1, nil, prompt.CauseEdit)
-	if got := inForce(th.deleted.resolve(&th.Context)); !slices.Equal(got, [][2]int32{{0, 100}}) || !h.IsDeleted(1) {
+	if got := inForce(th.Deleted.Resolve(&th.Context)); !slices.Equal(got, [][2]int32{{0, 100}}) || !h.IsDeleted(1) {
 		t.Errorf("%v, want the entry in its new place", got)
 	}
 }

@@ -64,7 +64,7 @@ func (n *detection) sent(t *thread, c *call, f *flight, i int32) {
 		d.Source = account.OwnSource(t.Trace.Kind) // whose baseline a summary call has
 	}
 	d.At, d.Context, d.Compacted, d.Cleared = t.replay.now(f.Start), f.Context, false, false
-	if c.layer >= 0 {
+	if c.beside != nil {
 		d.State, d.Same = t.stateOf(c), 0
 		return
 	}
@@ -89,7 +89,7 @@ func (n *detection) ended(t *thread, f *flight, now int64) {
 	d, s := &n.calls[f.told-1], t.replay
 	d.End, d.Read, d.Deleted = s.now(now), f.Outcome.Usage.Read, f.Outcome.Deleted
 	if f.Source == results.SourceCompact {
-		d.Deleted = t.serverDeleted // to the server it is another conversation, whose count begins anew
+		d.Deleted = t.Gone // to the server it is another conversation, whose count begins anew
 	}
 	v := s.detector.See(d)
 	b := &s.detector.said

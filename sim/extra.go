@@ -45,7 +45,7 @@ func (l *Loop) extend(t *thread) bool {
 	}
 	t.TTL = t.head.Renew(t.Current())
 	l.fly(t, &call{
-		layer: -1, extra: x, entries: t.Context.Seal(), deletions: t.deleted.resolve(&t.Context),
+		extra: x, entries: t.Context.Seal(), deletions: t.Deleted.Resolve(&t.Context),
 		marks: client.Marks{TTL: t.TTL}, tail: t.Current().Tail, change: t.Context.Sent(), model: t.model(),
 		answer: prompt.Answer{Output: x.Output},
 	})
@@ -56,9 +56,9 @@ func (l *Loop) extend(t *thread) bool {
 func (l *Loop) extended(t *thread, f *flight) {
 	t.tally.Respond(f.Outcome.Usage, f.Context, int64(f.answer.Output))
 	t.fetch.Bring(f.extra)
-	t.usage, t.serverDeleted = f.Outcome.Usage, f.Outcome.Deleted
+	t.Usage, t.Gone = f.Outcome.Usage, f.Outcome.Deleted
 	t.LastEnd, t.Started = l.clock.now, true
-	t.rounds++
+	t.Since++
 	t.replay.book.Waited(results.WaitOther, l.clock.now-f.Start)
 	t.retried, t.barred = false, 0
 	t.fetch.Look()

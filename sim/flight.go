@@ -9,35 +9,29 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // call is what a request is made from.
 type call struct {
-	layer      int    // whose it is, -1 for the conversation's own
-	background int32  // 1 + index of the background call it belongs to, 0 for none
-	event      uint64 // stable id of a layer's call
-	side       uint32 // the server's name for the conversation of a layer's call
-	last       bool   // no request of that conversation follows
-	entries    []prompt.Entry
-	deletions  []prompt.Deletion
-	marks      client.Marks
-	tail       int32
-	change     prompt.Change
-	answer     prompt.Answer
-	own        bool // of a layer: it sends what the conversation itself would send
-	known      bool // the answer is not the summariser's
-	text       bool // of a layer: it sends a part of the messages as one text, which begins and ends anywhere
-	extra      fetch.Extra
-	model      int32
+	beside    *side.Call // of a layer; nil for the conversation's own
+	place     int32      // of beside
+	entries   []prompt.Entry
+	deletions []prompt.Deletion
+	marks     client.Marks
+	tail      int32
+	change    prompt.Change
+	answer    prompt.Answer
+	extra     fetch.Extra
+	model     int32
 }
 
 // kind says whose the call is.
 func (c *call) kind() account.Kind {
 	switch {
-	case c.background > 0:
+	case c.beside != nil && c.beside.Beside:
 		return account.Background
-	case c.layer >= 0:
+	case c.beside != nil:
 		return account.Beside
 	case c.extra != (fetch.Extra{}):
 		return account.Extra
@@ -45,46 +39,90 @@ func (c *call) kind() account.Kind {
 	return account.Recorded
 }
 
+// layer returns the index of the layer whose call it is, -1 for none.
+func (c *call) layer() int32 {
+	if c.beside == nil {
+		return -1
+	}
+	return c.beside.Layer
+}
+
+// source returns the source of the call, of a conversation of some kind.
+func (c *call) source(of traces.ThreadKind) results.Source {
+	switch {
+	case c.beside != nil:
+		return results.SourceOf(c.beside.Source)
+	case c.extra != (fetch.Extra{}):
+		return results.SourceReread
+	}
+	return account.OwnSource(of)
+}
+
 // flight is one call between its request and the end of its response.
 type flight struct {
 	account.Call
-	thread     int32 // index into the loop's threads
-	layer      int32 // the layer whose intent it is, -1 for the conversation's own call
-	background int32 // as in call
-	ticket     int32
-	answer     prompt.Answer
-	refused    bool        // the server gave no answer; ticket and outcome mean nothing
-	extra      fetch.Extra // what a round that no recording has brings
-	told       int32       // 1 + index of what the break detector is told about the call, 0 for nothing
+	thread  int32 // index into the loop's threads
+	layer   int32 // the layer whose intent it is, -1 for the conversation's own call
+	place   int32 // of a layer's call among those beside conversations
+	ticket  int32
+	answer  prompt.Answer
+	refused bool        // the server gave no answer; ticket and outcome mean nothing
+	extra   fetch.Extra // what a round that no recording has brings
+	told    int32       // 1 + index of what the break detector is told about the call, 0 for nothing
+}
+
+// wire has what is on its way to servers.
+type wire struct {
+	flights flights
+	request prompt.Request
+	markers []prompt.Marker
+}
+
+// mark completes what is asked of the markers in a request of entries to a model, and returns the markers that the session's client sets.
+func (w *wire) mark(t *thread, entries []prompt.Entry, m *client.Marks, model string) []prompt.Marker {
+	m.Head = t.head.Marks(entries)
+	w.markers = t.replay.client.Mark(w.markers[:0], entries, *m)
+	if t.replay.heads.Assembly.Variables.Uncached(model) {
+		w.markers = w.markers[:0]
+	}
+	return w.markers
+}
+
+// depart schedules the first token of a flight, ns from now, and its end. A first token that comes at once is an event: other
+// requests that are due now must not find what this one writes.
+func (w *wire) depart(t *thread, i int32, first, total int64) {
+	clock, f := &t.replay.loop.clock, &w.flights.list[i]
+	switch {
+	case f.refused:
+	case first == 0:
+		clock.schedule(clock.now, eventFirst, i)
+	default:
+		t.replay.server.FirstToken(clock.now+first, f.ticket)
+	}
+	clock.schedule(clock.now+max(first, total), eventEnd, i)
 }
 
 // fly sends a request and schedules its end.
 func (l *Loop) fly(t *thread, c *call) {
 	s := t.replay
 	m := s.book.Models.Of(c.model)
-	c.marks.Head = t.head.Marks(c.entries)
-	l.markers = s.client.Mark(l.markers[:0], c.entries, c.marks)
-	if t.replay.heads.Assembly.Variables.Uncached(m.Name) {
-		l.markers = l.markers[:0]
-	}
 	q := &l.request
 	*q = prompt.Request{}
 	q.Thread, q.Owner, q.Model, q.MinTokens = uint32(t.id), s.heads.Owner, m.ID, m.MinCache
-	q.Entries, q.Markers, q.Deletions, q.Change, q.Tail = c.entries, l.markers, c.deletions, c.change, c.tail
-	if q.Last = c.last; t.replay.hidden.Automatic {
+	q.Entries, q.Markers, q.Deletions = c.entries, l.mark(t, c.entries, &c.marks, m.Name), c.deletions
+	if q.Change, q.Tail = c.change, c.tail; s.hidden.Automatic {
 		q.Serving = t.hidden.Serving(c.model, m.Name)
 	}
-	event := draws.Event(t.Index, t.Round, 0, 0)
-	if c.extra != (fetch.Extra{}) {
+	event, lossRate := draws.Event(t.Index, t.Round, 0, 0), 0.0
+	switch c.kind() {
+	case account.Extra:
 		event = draws.Event(t.Index, t.Round, 0, 1)
-	}
-	if c.layer >= 0 {
-		event = c.event
-		q.Thread = c.side // a conversation of its own: it leaves no prefix to miss
+	case account.Beside, account.Background:
+		event = c.beside.Event + uint64(c.beside.Turn)<<56
+		q.Thread, q.Last = c.beside.Name, c.beside.Last() // a conversation of its own: it leaves no prefix to miss
 	}
 	q.Draw = s.draws.Uint64(draws.Eviction, event)
-	lossRate := 0.0
-	if c.layer < 0 {
+	if c.beside == nil {
 		r := t.Current()
 		t.hidden.Describe(q, m.Name, r.Usage.Uncached-int64(r.Tail))
 		t.hidden.ReadHeld(q)
@@ -109,27 +147,28 @@ func (l *Loop) fly(t *thread, c *call) {
 	if l.config.Verify {
 		l.verify(t, c, out)
 	}
-	if c.layer >= 0 {
+	if c.beside != nil {
 		t.hidden.LeaveOut(c.entries, &out.Usage)
 	}
 	first, total := t.timed(&l.config.Latency, c, &out.Usage)
-	f.thread, f.layer, f.background, f.ticket, f.Model = t.id, int32(c.layer), c.background, out.Ticket, c.model
-	f.Start, f.Source, f.Context, f.answer = l.clock.now, t.source(c, l.backgrounds), out.Effective, c.answer
-	f.Kind, f.First, f.Own, f.extra = c.kind(), c.layer < 0 && !t.Started, c.own, c.extra
+	f.thread, f.layer, f.place, f.ticket, f.Model = t.id, c.layer(), c.place, out.Ticket, c.model
+	f.Start, f.Source, f.Context, f.answer = l.clock.now, c.source(t.Trace.Kind), out.Effective, c.answer
+	f.Kind, f.extra = c.kind(), c.extra
+	if c.beside == nil {
+		f.First, f.Rules = !t.Started, t.hidden.Applied()
+	} else {
+		f.Own = c.beside.OwnPrefix()
+	}
 	if f.First {
 		t.hidden.Resume(out)
-	}
-	if c.layer < 0 {
-		f.Rules = t.hidden.Applied()
 	}
 	if l.config.Breaks {
 		l.breaks.sent(t, c, f, i)
 	}
 	s.book.Sent(&t.balance, q, &f.Call)
-	t.tellServed(l.clock.now, c.layer, q, &f.Outcome)
+	t.tellServed(l.clock.now, int(f.layer), q, &f.Outcome)
 	s.meter(q, &f.Outcome)
-	l.tellFirst(i, first)
-	l.clock.schedule(l.clock.now+max(first, total), eventEnd, i)
+	l.depart(t, i, first, total)
 }
 
 // meter tells the meter, if there is one, of the request that was served.
@@ -137,17 +176,6 @@ func (s *replay) meter(q *prompt.Request, out *prompt.Outcome) {
 	if s.loop.config.Meter != nil {
 		s.loop.config.Meter.Began(&s.book.Row, q, out)
 	}
-}
-
-// tellFirst tells the server when the first token of a flight comes, ns from now. One that comes at once is an event:
-// what is due at this time already does not find what the request writes.
-func (l *Loop) tellFirst(i int32, first int64) {
-	if first == 0 {
-		l.clock.schedule(l.clock.now, eventFirst, i)
-		return
-	}
-	f := &l.flights.list[i]
-	l.threads[f.thread].replay.server.FirstToken(l.clock.now+first, f.ticket)
 }
 
 // flights are calls under way. Places of calls that have ended are used again.
@@ -198,7 +226,7 @@ func (l *Loop) land(i int32) {
 	case account.Extra:
 		l.extended(t, &f)
 	case account.Background:
-		l.landBackground(t, &f)
+		l.landBeside(t, &f)
 	case account.Beside:
 		if !t.held {
 			t.replay.book.Waited(waitOf(t.called), l.clock.now-f.Start)
@@ -217,8 +245,8 @@ func (l *Loop) reply(t *thread, f *flight) {
 	t.tally.Think(s.session.Blocks[r.Input.From:r.Input.To], s.session.Blocks[r.Reply.From:r.Reply.To])
 	t.tally.Respond(f.Outcome.Usage, f.Context, r.Logged)
 	t.LastEnd, t.Started, t.idle = l.clock.now, true, true
-	t.usage, t.serverDeleted = f.Outcome.Usage, f.Outcome.Deleted
-	t.rounds++
+	t.Usage, t.Gone = f.Outcome.Usage, f.Outcome.Deleted
+	t.Since++
 	s.user.Ends[s.seat] = s.session.Start + s.now(l.clock.now)
 	t.noteLevels(false)
 	t.hidden.Learn(r, f.Outcome.Miss)
@@ -255,13 +283,9 @@ func (l *Loop) hide(t *thread, f *flight) {
 		return
 	}
 	m := t.replay.book.Models.Of(f.Model)
-	l.markers = t.replay.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.TTL, Head: t.head.Marks(entries)})
-	if t.replay.heads.Assembly.Variables.Uncached(m.Name) {
-		l.markers = l.markers[:0]
-	}
 	l.request = prompt.Request{
 		Thread: uint32(t.id) | hidden.Layer<<24, Owner: t.replay.heads.Owner, Model: m.ID, MinTokens: m.MinCache,
-		Entries: entries, Markers: l.markers, Deletions: t.deleted.resolve(&t.Context), Change: prompt.NoChange,
+		Entries: entries, Markers: l.mark(t, entries, &client.Marks{TTL: t.TTL}, m.Name), Deletions: t.Deleted.Resolve(&t.Context), Change: prompt.NoChange,
 		Draw: t.replay.draws.Uint64(draws.Eviction, draws.Event(t.Index, t.Round, hidden.Layer, 0)),
 	}
 	t.hidden.Describe(&l.request, m.Name, -1)
@@ -274,96 +298,5 @@ func (l *Loop) hide(t *thread, f *flight) {
 		Call:   account.Call{Kind: account.Hidden, Source: results.SourceOther, Model: f.Model, Start: l.clock.now, Outcome: out, Context: out.Effective},
 		thread: t.id, layer: -1, ticket: out.Ticket, answer: prompt.Answer{First: hidden.First, Total: hidden.Total},
 	})
-	l.tellFirst(i, hidden.First)
-	l.clock.schedule(l.clock.now+hidden.Total, eventEnd, i)
-}
-
-// launch makes the call a layer asked for.
-func (l *Loop) launch(t *thread, layer int) {
-	in, asked := l.turn.Intent()
-	if !asked {
-		l.resume(t, layer) // a hook that waits for nothing
-		return
-	}
-	if t.hooks.result[layer] == nil {
-		l.breach(t, layer, "asks for a call and has no IntentResult")
-		return
-	}
-	s := t.replay
-	if in.Compacts { // the conversation goes on, and compacts, after the call
-		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailDeadlock}, Source: in.Source})
-		return
-	}
-	model := t.callModel(&in)
-	span := t.Context.Seal()[t.Context.Len()-1].Chain
-	side.Build(&l.side, t.replay.session.Blocks, &t.Context, &t.head, &in)
-	entries := l.side.Seal()
-	if excess := int64(l.side.Tokens()) - s.book.Models.Of(model).Window; excess > 0 && in.Known == nil {
-		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}})
-		return
-	}
-	if in.Known == nil {
-		s.asked++
-		in.Number = s.asked
-	}
-	marks := client.Marks{TTL: t.head.Lifetime(&in), SecondToLast: in.SkipCacheWrite, None: in.Unmarked}
-	answer := l.summarize(t, &l.side, &in, t.event(layer, in.Ordinal), span, marks)
-	if l.err != nil {
-		return
-	}
-	t.called = in.Source
-	if answer.Refused() {
-		l.refuse(t, layer, answer)
-		return
-	}
-	l.sides++
-	c := call{
-		layer: layer, event: t.event(layer, in.Ordinal), side: 1<<31 | l.sides, last: true, entries: entries, change: prompt.NoChange, answer: answer, known: in.Known != nil, own: ownPrefix(&in), model: model,
-		marks: marks, text: in.AsText(),
-	}
-	if !in.Own && in.Model == "" {
-		l.sideDeleted.copyFrom(&t.deleted) // the deletions in what the call sends as the conversation does
-		c.deletions = l.sideDeleted.resolve(&l.side)
-	}
-	l.fly(t, &c)
-}
-
-// answer calls a layer's IntentResult and goes on as it says.
-func (l *Loop) answer(t *thread, layer int, r *prompt.Result) {
-	l.refresh(t)
-	out := t.hooks.result[layer].IntentResult(&l.turn, r)
-	l.noteOutcome(t, layer, "intent_result", out)
-	l.settle(t, layer)
-	if out.Verdict == strategies.Pending {
-		l.launch(t, layer)
-		return
-	}
-	t.conclude(layer, out)
-	l.resume(t, layer)
-}
-
-// resume goes on after a layer that waited for a call: with the next
-// layer, with the request that was refused, or with the gap it was made in.
-func (l *Loop) resume(t *thread, layer int) {
-	if t.held {
-		l.release(t)
-		return
-	}
-	if t.retried {
-		l.send(t)
-		return
-	}
-	for i := range t.hooks.before {
-		if t.hooks.before[i].layer == layer {
-			l.ask(t, i+1)
-			return
-		}
-	}
-	l.send(t)
-}
-
-// ownPrefix reports whether a layer's call sends what the conversation itself would send,
-// so that its read shows what the conversation would have read.
-func ownPrefix(in *prompt.Intent) bool {
-	return !in.Own && in.Model == "" && in.Whole() && !in.Rekey
+	l.depart(t, i, hidden.First, hidden.Total)
 }

@@ -44,7 +44,7 @@ func (l *Loop) partWays(t *thread, hook int) {
 // copyFrom makes l an independent copy of a run under way, keeping l's storage.
 func (l *Loop) copyFrom(o *Loop) {
 	l.config, l.assembly, l.models, l.ctx, l.forks = o.config, o.assembly, o.models, o.ctx, o.forks
-	l.sides, l.verdict, l.host.thread = o.sides, o.verdict, nil
+	l.verdict, l.host.thread = o.verdict, nil
 	heap := append(l.clock.heap[:0], o.clock.heap...)
 	l.clock = o.clock
 	l.clock.heap = heap
@@ -68,7 +68,7 @@ func (l *Loop) copyFrom(o *Loop) {
 		l.threads[i].copyFrom(&o.threads[i], l)
 	}
 	l.turn.TakeBackground()
-	l.backgrounds.copyFrom(o.backgrounds, func(thread int32) *prompt.Arena { return &l.threads[thread].replay.arena })
+	l.sides.CopyFrom(&o.sides, func(thread int32) *prompt.Arena { return &l.threads[thread].replay.arena })
 }
 
 // copyFrom makes s the copy of a session under way, for a loop that has users and servers already.
@@ -93,7 +93,7 @@ func (s *replay) copyFrom(o *replay, l *Loop) {
 
 // copyFrom makes t the copy of a thread, for a loop that has its session already.
 func (t *thread) copyFrom(o *thread, l *Loop) {
-	context, layers, hooks, deleted, fetch := t.Context, t.layers, t.hooks, t.deleted, t.fetch
+	context, layers, hooks, deleted, fetch := t.Context, t.layers, t.hooks, t.Deleted, t.fetch
 	hidden, inbox, mailbox, wakes, carried := t.hidden, t.inbox, t.mailbox, t.wakes, t.carried
 	*t = *o // scores are shared: nobody changes them
 	t.replay = l.replays[o.replay.index]
@@ -103,11 +103,10 @@ func (t *thread) copyFrom(o *thread, l *Loop) {
 		layers = append(layers, layer.(copier).Copy())
 	}
 	hooks.bind(layers, o.hooks.bars)
-	deleted.copyFrom(&o.deleted)
-	deleted.edits = o.deleted.edits
+	deleted.CopyFrom(&o.Deleted)
 	carried.CopyFrom(&o.carried)
 	fetch.CopyFrom(&o.fetch, &t.replay.fetch, &t.Course, &t.tally)
-	t.Context, t.layers, t.hooks, t.deleted, t.fetch = context, layers, hooks, deleted, fetch
+	t.Context, t.layers, t.hooks, t.Deleted, t.fetch = context, layers, hooks, deleted, fetch
 	t.inbox, t.mailbox = append(inbox[:0], o.inbox...), append(mailbox[:0], o.mailbox...)
 	t.wakes, t.carried = append(wakes[:0], o.wakes...), carried
 	t.tally.Bind(&t.replay.counter)

@@ -16,10 +16,10 @@ func (t *thread) timed(m *costmodel.Latency, c *call, u *prompt.Usage) (first, t
 	switch {
 	case c.extra != (fetch.Extra{}):
 		return c.modelled(m, u)
-	case c.layer < 0:
+	case c.beside == nil:
 		return t.shifted(m, first, total, u)
 	case c.answer.Measured != nil: // by the clock of whoever made the call
-	case !c.known:
+	case c.beside.Known == nil:
 		input := m.Prompt(u.Input(), u.Read)
 		return first + input, total + input
 	case total == 0:

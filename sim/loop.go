@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/caches"
+	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -21,31 +22,26 @@ import (
 type Loop struct {
 	desk
 	verdict
-	config      Config
-	assembly    *Assembly // of sessions whose person has none
-	clock       clock
-	replays     []*replay // the sessions of the cohort
-	pool        []*replay
-	threads     []thread // of all sessions, session by session
-	flights     flights
-	breaks      detection
-	backgrounds backgrounds
-	caches      caches.Set
-	models      account.Numbers
-	users       users
-	request     prompt.Request
-	markers     []prompt.Marker
-	side        prompt.Context // context of a layer's own call
-	sideDeleted deletions      // that it declares
-	rows        []results.Row
-	alone       [1]*traces.Session
-	group       []*traces.Session // the cohort under way
-	ctx         context.Context   // ends a simulation and what it waits for; nil for never
-	composer    Composer          // the summariser, when it wants to see calls
-	sides       uint32            // calls that layers made
-	forks       *forks            // what goes on where strategies part; nil for a run that cannot be copied
-	related     map[int]related   // by generation, of the cells of a group
-	written     verify.Cohort     // by requests of the cohort; with Verify
+	config   Config
+	assembly *Assembly // of sessions whose person has none
+	clock    clock
+	replays  []*replay // the sessions of the cohort
+	pool     []*replay
+	threads  []thread // of all sessions, session by session
+	wire
+	breaks   detection
+	sides    side.Calls
+	caches   caches.Set
+	models   account.Numbers
+	users    users
+	rows     []results.Row
+	alone    [1]*traces.Session
+	group    []*traces.Session // the cohort under way
+	ctx      context.Context   // ends a simulation and what it waits for; nil for never
+	composer Composer          // the summariser, when it wants to see calls
+	forks    *forks            // what goes on where strategies part; nil for a run that cannot be copied
+	related  map[int]related   // by generation, of the cells of a group
+	written  verify.Cohort     // by requests of the cohort; with Verify
 }
 
 // NewLoop returns a loop for one configuration.
@@ -179,14 +175,14 @@ func (t *thread) branch(parent *thread) {
 		t.layers[i] = layer.Clone()
 	}
 	t.hooks.bind(t.layers, t.strategy.Bars())
-	t.tally, t.rounds = parent.tally, parent.rounds
+	t.tally, t.Since = parent.tally, parent.Since
 	t.TTL, t.Chain = parent.TTL, parent.Chain
 	t.hidden.Inherit(&parent.hidden)
 	t.head.Inherit(&parent.head)
 	t.balance.Inherit(&parent.balance)
 	t.fetch.Inherit(&parent.fetch)
-	t.deleted.copyFrom(&parent.deleted)
-	t.usage, t.serverDeleted, t.LastEnd, t.idle = parent.usage, parent.serverDeleted, parent.LastEnd, parent.idle
+	t.Deleted.Inherit(&parent.Deleted)
+	t.Usage, t.Gone, t.LastEnd, t.idle = parent.Usage, parent.Gone, parent.LastEnd, parent.idle
 	t.carried.CopyFrom(&parent.carried)
 }
 
@@ -265,7 +261,7 @@ func (l *Loop) ask(t *thread, from int) {
 			l.launch(t, h.layer)
 			return
 		case strategies.Waiting:
-			l.await(t, i, h.layer)
+			t.await(i, h.layer)
 			return
 		}
 		t.conclude(h.layer, out)
@@ -279,7 +275,7 @@ func (l *Loop) ask(t *thread, from int) {
 func (l *Loop) noteOutcome(t *thread, layer int, hook string, out strategies.Outcome) {
 	t.tellAnswer(l.clock.now, layer, hook, out)
 	t.replay.book.Answered(layer, t.layers[layer].Name(), out)
-	l.startBackgrounds(t, layer)
+	l.launchBeside(t, layer)
 }
 
 // noteFinal takes the answer of a hook that cannot wait for a call.
@@ -333,7 +329,7 @@ func (l *Loop) send(t *thread) {
 	t.TTL = t.head.Renew(r)
 	t.noteLevels(true)
 	l.fly(t, &call{
-		layer: -1, entries: t.Context.Seal(), deletions: t.deleted.resolve(&t.Context),
+		entries: t.Context.Seal(), deletions: t.Deleted.Resolve(&t.Context),
 		marks: client.Marks{TTL: t.TTL}, tail: r.Tail, change: t.Context.Sent(), model: t.model(),
 		answer: prompt.Answer{Output: int32(r.Usage.Output) - t.fetch.LeftTokens(), First: r.First, Total: r.Stream},
 	})
@@ -344,9 +340,9 @@ func (l *Loop) send(t *thread) {
 // cache is warm.
 func (t *thread) requestTokens(now int64) int64 {
 	n := int64(t.Context.Tokens())
-	if len(t.deleted.list) > 0 && t.usage.Input() > 0 && now-t.LastEnd <= profile.Life(t.TTL) {
-		t.deleted.resolve(&t.Context)
-		n -= t.deleted.tokens
+	if t.Deleted.Any() && t.Usage.Input() > 0 && now-t.LastEnd <= profile.Life(t.TTL) {
+		t.Deleted.Resolve(&t.Context)
+		n -= t.Deleted.Tokens()
 	}
 	return n
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -102,8 +103,8 @@ func TestCallsOnTheConversationsPrefix(t *testing.T) {
 		"without images":   {prompt.Intent{Strip: 1}, false},
 		"other parameters": {prompt.Intent{Rekey: true}, false},
 	} {
-		if got := ownPrefix(&tc.in); got != tc.want {
-			t.Errorf("%s: %v", name, got)
+		if c := (side.Call{Asked: side.Asked{Intent: tc.in}}); c.OwnPrefix() != tc.want {
+			t.Errorf("%s: %v", name, c.OwnPrefix())
 		}
 	}
 }

@@ -46,8 +46,8 @@ func TestDeletionsLightenWarmRequests(t *testing.T) {
 		{"before a response", 0, prompt.Usage{}, 8800},
 	} {
 		l, th := new(Loop), &thread{Course: course.Course{Context: *contextOf(prompt.KindPrompt, 8000, 500, 300)}}
-		th.deleted.add(&th.Context, 1)
-		l.clock.now, th.LastEnd, th.usage = 1000*second, 1000*second-tc.gap, tc.usage
+		th.Deleted.Delete(&th.Context, 1)
+		l.clock.now, th.LastEnd, th.Usage = 1000*second, 1000*second-tc.gap, tc.usage
 		if got := th.requestTokens(l.clock.now); got != tc.want {
 			t.Errorf("%s: %d tokens, want %d", tc.what, got, tc.want)
 		}

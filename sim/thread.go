@@ -8,7 +8,6 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/internal/verify"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -24,8 +23,7 @@ type thread struct {
 	retried  bool   // the request was sent again after a refusal
 	barred   uint64 // layers that are not asked before this request, a bit each
 
-	tally  client.Tally
-	rounds int64 // requests since the start or the last compaction
+	tally client.Tally
 
 	hidden   hidden.Thread
 	head     head.Head
@@ -36,15 +34,12 @@ type thread struct {
 
 	balance account.Thread
 
-	usage         prompt.Usage // of the last response
-	serverDeleted int64        // tokens the server has deleted so far
-	deleted       deletions
-	inbox         []int32 // messages from other threads, tokens
-	mailbox       []int32 // those that wait for a prompt
-	running       int32   // sub-agents at work
-	unread        int32   // sub-agents that have ended in the background, and were not reported
-	heard         int32   // rounds whose input has come
-	called        string  // source of the layer's call that the thread waits for
+	inbox   []int32 // messages from other threads, tokens
+	mailbox []int32 // those that wait for a prompt
+	running int32   // sub-agents at work
+	unread  int32   // sub-agents that have ended in the background, and were not reported
+	heard   int32   // rounds whose input has come
+	called  string  // source of the layer's call that the thread waits for
 
 	carried strategies.Carried // beside the messages
 
@@ -65,15 +60,15 @@ type thread struct {
 // reset makes t the state of a thread that has not begun, keeping storage.
 func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 	*t = thread{
-		Course: course.Course{Session: s.session, Trace: &s.session.Threads[i], Index: i, Context: t.Context, Scores: t.Scores},
+		Course: course.Course{Session: s.session, Trace: &s.session.Threads[i], Index: i, Context: t.Context, Scores: t.Scores, Deleted: t.Deleted},
 		replay: s, id: s.base + i, layers: layers, strategy: s.strategy,
-		hooks: t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], mailbox: t.mailbox[:0], wakes: t.wakes[:0],
+		hooks: t.hooks, child: -1, inbox: t.inbox[:0], mailbox: t.mailbox[:0], wakes: t.wakes[:0],
 		fetch: t.fetch, hidden: t.hidden,
 	}
 	t.fetch.Begin(&s.fetch, &t.Course, &t.tally)
 	t.tally.Bind(&s.counter)
 	t.Prepare(s.counter.Estimate)
-	t.deleted.reset()
+	t.Deleted.Reset()
 	t.hidden.Reset()
 	t.hidden.Bind(&s.hidden, &t.Course)
 	t.Context.Reset(s.session.Blocks, &s.arena)

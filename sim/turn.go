@@ -3,8 +3,6 @@ package sim
 import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/internal/account"
-	"github.com/compactsim/compactsim/sim/internal/fetch"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -29,7 +27,7 @@ func (d *desk) refresh(t *thread) {
 	u.Round, u.Trigger = t.Round, recent.Trigger
 	u.Running, u.Forked = t.running+t.unread, t.Forked
 	u.Gap, u.Now, u.Idle = t.idle, s.now(l.clock.now), l.clock.now-t.LastEnd
-	u.TTL, u.Life, u.Usage, u.Deleted = t.TTL, profile.Life(t.TTL), t.usage, t.serverDeleted
+	u.TTL, u.Life, u.Usage, u.Deleted = t.TTL, profile.Life(t.TTL), t.Usage, t.Gone
 	u.InputAt = min(t.InputAt, t.Context.Len())
 	u.Events = t.Due()
 	if len(s.book.Models.List) > 0 {
@@ -47,7 +45,7 @@ func (d *desk) refresh(t *thread) {
 	u.Reading.Values[strategies.MeasureClientTokens] = t.tally.Tokens(u.Model)
 	u.Reading.Values[strategies.MeasureTokens] = int64(t.Context.Tokens())
 	u.Reading.Values[strategies.MeasureIdle] = u.Idle
-	u.Reading.Values[strategies.MeasureRounds] = t.rounds
+	u.Reading.Values[strategies.MeasureRounds] = t.Since
 	t.watch(u, &l.clock)
 }
 
@@ -73,7 +71,7 @@ func (l *Loop) settle(t *thread, layer int) {
 		return
 	}
 	b := l.turn.Boundary()
-	b.Standing = t.deleted.tokens - b.Deleted
+	b.Standing = t.Deleted.Tokens() - b.Deleted
 	if l.config.Observer != nil {
 		l.config.Observer.Changed(t.point(l.clock.now), t.layers[layer].Name(), b)
 	}
@@ -88,33 +86,20 @@ func (l *Loop) settle(t *thread, layer int) {
 		return
 	}
 	t.Chain++
-	t.replay.book.Compacted(&t.balance, &t.Course, &b, l.clock.now, t.deleted.tokens)
-	t.rounds, t.wait.behind = 0, 0
-	t.deleted.reset()
+	t.replay.book.Compacted(&t.balance, &t.Course, &b, l.clock.now, t.Deleted.Tokens())
+	t.Since, t.wait.behind = 0, 0
+	t.Deleted.Reset()
 	t.head.Render()
 	t.tally.Recount(&t.Context)
 	window := t.replay.book.Models.Of(t.model()).Window
 	for _, h := range t.hooks.compact {
 		h.do.AfterCompaction(&l.turn)
-		l.startBackgrounds(t, h.layer)
+		l.launchBeside(t, h.layer)
 	}
 	t.InputAt = l.turn.InputAt
 	if b.Kind == strategies.BoundaryCompact && !b.Replayed && b.After > window {
 		t.replay.book.Row.Figures[results.FailedCompactions]++ // what must stay does not fit: no success
 	}
-}
-
-// source returns the source of a call.
-func (t *thread) source(c *call, beside backgrounds) results.Source {
-	switch {
-	case c.extra != (fetch.Extra{}):
-		return results.SourceReread
-	case c.background > 0:
-		return results.SourceOf(beside[c.background-1].intent.Source)
-	case c.layer >= 0:
-		return results.SourceOf(t.called)
-	}
-	return account.OwnSource(t.Trace.Kind)
 }
 
 // host serves the layers of the thread whose turn it is.

@@ -50,7 +50,7 @@ func (v *verdict) under(strategy string) error {
 func (l *Loop) verify(t *thread, c *call, out *prompt.Outcome) {
 	report := l.reporter(t)
 	l.written.Request(&t.Course, t.replay.server, l.served(t, out), report)
-	if !c.text {
+	if c.beside == nil || !c.beside.AsText() {
 		t.verified.Messages(&t.Course, &t.replay.verify, l.request.Entries, report)
 	}
 }

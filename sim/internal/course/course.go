@@ -20,7 +20,11 @@ type Course struct {
 	Forked  bool  // it began with its parent's context
 	Chain   int   // compactions in a row
 	TTL     prompt.TTL
-	LastEnd int64 // end of the last response, ns; the conversation's start before the first
+	LastEnd int64        // end of the last response, ns; the conversation's start before the first
+	Usage   prompt.Usage // of the last response
+	Since   int64        // responses since the start or the last compaction
+	Deleted Deletions    // by the client, from what the server has cached
+	Gone    int64        // tokens that the server has deleted so far
 }
 
 // Current returns the round under way.
