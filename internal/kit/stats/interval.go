@@ -284,14 +284,14 @@ func exchanged(differences []float64) (chance, deviation float64) {
 	// Newton's method comes to the saddle point from below, as the first derivative is concave.
 	at := 0.0
 	for range 60 {
-		first, second, _ := cumulants(sizes, at)
+		first, second := slopes(sizes, at)
 		step := (sum - first) / second
 		if at += step; step <= 1e-9*at {
 			break
 		}
 	}
-	_, second, zeroth := cumulants(sizes, at)
-	w, u := math.Sqrt(max(0, 2*(at*sum-zeroth))), at*math.Sqrt(second)
+	_, second := slopes(sizes, at)
+	w, u := math.Sqrt(max(0, 2*(at*sum-cumulant(sizes, at)))), at*math.Sqrt(second)
 	if w < 1e-3 || u == 0 {
 		return 1, deviation
 	}
@@ -299,14 +299,21 @@ func exchanged(differences []float64) (chance, deviation float64) {
 	return min(1, max(least, 2*tail)), deviation
 }
 
-// cumulants returns the derivatives of the cumulants of a sum with random signs, and these themselves.
-func cumulants(sizes []float64, at float64) (first, second, zeroth float64) {
+// cumulant returns the cumulant generating function of a sum with random signs.
+func cumulant(sizes []float64, at float64) (sum float64) {
+	for _, x := range sizes {
+		sum += at*x + math.Log1p(math.Exp(-2*at*x)) - math.Ln2
+	}
+	return sum
+}
+
+// slopes returns the first two derivatives of cumulant.
+func slopes(sizes []float64, at float64) (first, second float64) {
 	for _, x := range sizes {
 		e := math.Exp(-2 * at * x)
 		slope := (1 - e) / (1 + e) // the hyperbolic tangent
 		first += x * slope
 		second += x * x * (1 - slope*slope)
-		zeroth += at*x + math.Log1p(e) - math.Ln2
 	}
-	return first, second, zeroth
+	return first, second
 }
