@@ -40,24 +40,29 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 			}
 		}
 	}
-	return l.play()
+	return l.play(func() {})
 }
 
-// play runs all events on the clock and returns the rows. A panic is an error of the session whose
+// play does something to begin with, runs all events on the clock and returns the rows. It ends early where the run stands for no
+// strategy any more. A panic is an error of the session whose
 // thread was under way, as sessions of a batch are no concern of each other.
-func (l *Loop) play() (rows []results.Row, err error) {
+func (l *Loop) play(begin func()) (rows []results.Row, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = l.panicked(r)
 		}
 	}()
 	l.rows = slices.Grow(l.rows[:0], len(l.replays))
+	begin()
 	for n := 1; l.err == nil; n++ {
 		e, ok := l.clock.next()
 		if !ok {
 			break
 		}
 		l.happen(e)
+		if l.turn.Kin != nil && len(l.turn.Kin.Alike) == 0 && l.err == nil {
+			return nil, nil
+		}
 		if n%untilAsked == 0 && l.ctx != nil && l.ctx.Err() != nil {
 			return nil, l.ctx.Err()
 		}
@@ -199,7 +204,11 @@ func begin(sessions []*traces.Session) int64 {
 // prepare brings the thread at a place of a session to its initial state.
 func (t *thread) prepare(s *replay, i int32) {
 	layers := t.layers
-	if layers == nil || t.strategy != s.strategy {
+	switch kin := s.loop.turn.Kin; {
+	case kin != nil && kin.Watches():
+		layers = nil // until one of them has something to do
+		t.hooks.bind(nil, nil)
+	case layers == nil || t.strategy != s.strategy:
 		layers = s.strategy.Layers()
 		t.hooks.bind(layers, s.strategy.Bars())
 	}

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -10,6 +12,53 @@ type forks struct {
 	spare []*Loop
 	// ended is given each loop that was forked when it has come to its end, with its error.
 	ended func(*Loop, error)
+	kept  map[int]*layerSets // of strategies that rested, by index
+}
+
+// layerSets are layers of a strategy for as many threads as have needed any.
+type layerSets struct {
+	bars []uint64
+	sets [][]strategies.Layer
+}
+
+// fresh returns the layers of a strategy for a number of threads, as they are at the beginning of a thread. They are valid until the next call for
+// the strategy.
+func (f *forks) fresh(k int, s *strategies.Strategy, threads int) *layerSets {
+	kept := f.kept[k]
+	if kept == nil {
+		if f.kept == nil {
+			f.kept = map[int]*layerSets{}
+		}
+		kept = &layerSets{bars: s.Bars()}
+		f.kept[k] = kept
+	}
+	for _, set := range kept.sets[:min(threads, len(kept.sets))] {
+		for _, layer := range set {
+			layer.Reset()
+		}
+	}
+	for len(kept.sets) < threads {
+		kept.sets = append(kept.sets, s.Layers())
+	}
+	return kept
+}
+
+// take returns a loop for a copy of l.
+func (f *forks) take(l *Loop) (c *Loop) {
+	if n := len(f.spare); n > 0 {
+		c, f.spare = f.spare[n-1], f.spare[:n-1]
+		return c
+	}
+	c = NewLoop(l.config)
+	c.turn.Kin = &strategies.Kin{All: l.turn.Kin.All, Mixed: l.turn.Kin.Mixed}
+	return c
+}
+
+// finish plays a copy of a run to its end, beginning with what begin does.
+func (f *forks) finish(c *Loop, begin func()) {
+	_, err := c.play(begin)
+	f.ended(c, err)
+	f.spare = append(f.spare, c)
 }
 
 // copier is a layer whose copy can go on from the same state.
@@ -23,22 +72,56 @@ func (l *Loop) partWays(t *thread, hook int) {
 		return
 	}
 	l.turn.Kin.Leave(others)
-	var f *Loop
-	if n := len(l.forks.spare); n > 0 {
-		f, l.forks.spare = l.forks.spare[n-1], l.forks.spare[:n-1]
-	} else {
-		f = NewLoop(l.config)
-		f.turn.Kin = &strategies.Kin{All: l.turn.Kin.All}
-	}
+	f := l.forks.take(l)
 	f.copyFrom(l)
 	f.turn.Kin.Stand(others)
 	for i := range f.threads {
 		f.turn.Kin.Adopt(f.threads[i].layers)
 	}
-	f.ask(&f.threads[t.id], hook)
-	_, err := f.play()
-	l.forks.ended(f, err)
-	l.forks.spare = append(l.forks.spare, f)
+	l.forks.finish(f, func() { f.ask(&f.threads[t.id], hook) })
+}
+
+// rouse simulates the run, which has no layers, to its end under each strategy that has something to do before the request of a
+// thread. It reports whether the run stands for any other strategy.
+func (t *thread) rouse() bool {
+	l := t.replay.loop
+	kin := l.turn.Kin
+	l.refresh(t)
+	refused := t.requestTokens(l.clock.now)+int64(t.Current().Tail) > t.replay.book.Models.Of(t.model()).Window
+	full := func(int) bool { return false }
+	if t.mayBlock() {
+		full = t.replay.gauge.Full(t.Index, t.view(), (*shown)(t))
+	}
+	due := kin.Due(&l.turn, refused, full)
+	if len(due) > 0 && !l.caches.Copyable() {
+		kin.Part(func(i int) bool { return !slices.Contains(due, i) })
+	} else if len(due) > 0 {
+		kin.Leave(due)
+		for _, k := range due {
+			l.forks.wake(l, k, t.id)
+		}
+	}
+	return len(kin.Alike) > 0
+}
+
+// wake simulates a run to its end under a strategy that rested until the request of a thread.
+func (f *forks) wake(l *Loop, k int, thread int32) {
+	c, s := f.take(l), l.turn.Kin.All[k]
+	c.copyFrom(l)
+	c.turn.Kin.Stand([]int{k})
+	c.config.Strategy = s
+	layers := f.fresh(k, s, len(c.threads))
+	for _, r := range c.replays {
+		r.strategy = s
+		l.turn.Kin.Unfit(k, r.session, r.Refuse)
+	}
+	for i := range c.threads {
+		t := &c.threads[i]
+		t.strategy, t.layers = s, layers.sets[i]
+		t.hooks.bind(t.layers, layers.bars)
+		t.replay.book.Layers(len(t.layers))
+	}
+	f.finish(c, func() { c.ask(&c.threads[thread], 0) })
 }
 
 // copyFrom makes l an independent copy of a run under way, keeping l's storage.

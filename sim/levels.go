@@ -65,6 +65,13 @@ func (t *shown) Thresholds(f func(layer string, tokens int64, r *strategies.Read
 	}
 }
 
+// Turn returns the turn of the thread.
+func (t *shown) Turn() *strategies.Turn {
+	l := t.replay.loop
+	l.refresh((*thread)(t))
+	return &l.turn
+}
+
 // view returns how full the window of a thread is now.
 func (t *thread) view() *gauge.View {
 	model := t.model()
@@ -87,20 +94,29 @@ var byHand = []traces.Event{{Kind: traces.EventCompact, Manual: true}}
 // 174,676 tokens, before a result that would pass 177,000).
 const byProgram = "sdk"
 
+// alone reports whether nobody is there to ask for a compaction.
+func (s *replay) alone() bool {
+	return s.gauge.Levels.Block == BlockCompact && strings.HasPrefix(s.session.Entry, byProgram)
+}
+
+// mayBlock reports whether the client looks at the blocking level before the request of a thread.
+func (t *thread) mayBlock() bool {
+	l, g := t.replay.loop, &t.replay.gauge
+	if !g.Levels.Block.Stops() || g.Blocked(t.Index) || t.Agent() || !t.replay.alone() && t.Current().Trigger != traces.TriggerPrompt {
+		return false
+	}
+	l.refresh(t)
+	return !l.turn.Waits
+}
+
 // block stops a prompt at the blocking level if the client does: a compaction by hand
 // comes first, or the session ends. It reports whether it did; the prompt goes on after
 // the compaction, whatever became of that.
 func (l *Loop) block(t *thread) bool {
-	g := &t.replay.gauge
-	b := g.Levels.Block
-	alone := b == BlockCompact && strings.HasPrefix(t.replay.session.Entry, byProgram)
-	if !b.Stops() || g.Blocked(t.Index) || t.Agent() || !alone && t.Current().Trigger != traces.TriggerPrompt {
+	if !t.mayBlock() || !t.replay.gauge.Stops(t.Index, t.view(), (*shown)(t)) {
 		return false
 	}
-	if l.refresh(t); l.turn.Waits || !g.Stops(t.Index, t.view(), (*shown)(t)) {
-		return false
-	}
-	if b == BlockEnd || alone {
+	if t.replay.gauge.Levels.Block == BlockEnd || t.replay.alone() {
 		l.cutOff(t)
 		return true
 	}

@@ -244,6 +244,9 @@ func (t *thread) reports(r *traces.Round) bool {
 // ask calls the layers' BeforeRequest hooks from one on and sends the request
 // when none is waiting for a call.
 func (l *Loop) ask(t *thread, from int) {
+	if kin := l.turn.Kin; kin != nil && kin.Watches() && !t.rouse() {
+		return
+	}
 	for i := from; i < len(t.hooks.before); i++ {
 		h := t.hooks.before[i]
 		if t.barred>>h.layer&1 != 0 && !t.Manual() {
@@ -308,6 +311,9 @@ func (l *Loop) send(t *thread) {
 	}
 	r, s := t.Current(), t.replay
 	if excess := t.requestTokens(l.clock.now) + int64(r.Tail) - s.book.Models.Of(t.model()).Window; excess > 0 {
+		if kin := l.turn.Kin; kin != nil && kin.Watches() {
+			kin.Part(func(i int) bool { return !kin.Answers(i) }) // larger than when they were asked
+		}
 		if !t.retried {
 			s.book.Row.Figures[results.Overflows]++
 		}

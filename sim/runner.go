@@ -109,7 +109,7 @@ type batch struct {
 	Runner
 	all      []*traces.Session
 	cells    []Config
-	groups   [][]int
+	groups   []group
 	sessions []*traces.Session // as all, but only the sessions of the part that is simulated
 	cohorts  [][]int           // of the part
 	rows     [][]results.Row   // by cell, without Keep
@@ -170,17 +170,17 @@ func (b *batch) work(ctx context.Context) error {
 			break
 		}
 		g, cohort := job/len(b.cohorts), b.cohorts[job%len(b.cohorts)]
-		group := b.groups[g]
+		of := b.groups[g]
 		if at != g {
-			loop, at = b.newGroupLoop(ctx, group), g
+			loop, at = b.newGroupLoop(ctx, of), g
 		}
 		run := b.runAlone
-		if len(group) > 1 {
+		if len(of.cells) > 1 {
 			run = func(ctx context.Context, l *Loop, _ int, cohort []int) error {
-				return b.runGroup(ctx, l, group, cohort)
+				return b.runGroup(ctx, l, of, cohort)
 			}
 		}
-		if err := run(ctx, loop, group[0], cohort); err != nil {
+		if err := run(ctx, loop, of.cells[0], cohort); err != nil {
 			return err
 		}
 	}

@@ -15,9 +15,17 @@ import (
 // under one cell, and its layers ask at each decision how the strategies of all other cells would
 // have decided (strategies.Kin). Cells that would have decided differently are simulated later;
 // the rest get the same rows, except for their names and for what a client shows of its own limit.
+//
+// Strategies that have nothing else in common but rest until a trigger fires are one simulation until then, which has no layers.
+
+// group are cells, by index, that one simulation may stand for.
+type group struct {
+	cells []int
+	rests bool // their strategies are of several kinds, and rest
+}
 
 // kindred groups cells, by index, of which one simulation may stand for several, in the order of the first of each.
-func (r Runner) kindred(cells []Config) [][]int {
+func (r Runner) kindred(cells []Config) []group {
 	type kind struct {
 		around   any
 		layers   string               // what strategies have in common
@@ -25,7 +33,7 @@ func (r Runner) kindred(cells []Config) [][]int {
 		strategy *strategies.Strategy // of one that has nothing in common with others
 	}
 	at := map[kind]int{}
-	var groups [][]int
+	var groups []group
 	for i := range cells {
 		c := &cells[i]
 		k := kind{around: c.Around}
@@ -39,19 +47,49 @@ func (r Runner) kindred(cells []Config) [][]int {
 		}
 		g, ok := at[k]
 		if !ok || k == (kind{around: c.Around}) {
-			g, groups = len(groups), append(groups, nil)
+			g, groups = len(groups), append(groups, group{})
 			at[k] = g
 		}
-		groups[g] = append(groups[g], i)
+		groups[g].cells = append(groups[g].cells, i)
 	}
-	return groups
+	return joinResting(cells, groups)
+}
+
+// joinResting joins groups of one cell whose strategies rest at first, in the place of the first of them.
+func joinResting(cells []Config, groups []group) (joined []group) {
+	type kind struct {
+		around any
+		client string
+		life   promptcache.Lifetimes
+		ends   bool
+	}
+	at := map[kind]int{}
+	for _, g := range groups {
+		c := &cells[g.cells[0]]
+		client := ""
+		if len(g.cells) == 1 && c.Around != nil && c.Record == nil && c.Observer == nil && c.Meter == nil {
+			client = c.Strategy.Resting()
+		}
+		if client == "" {
+			joined = append(joined, g)
+			continue
+		}
+		k := kind{c.Around, client, c.Lifetimes, c.Overflow.ends(c.Strategy)}
+		if i, ok := at[k]; ok {
+			joined[i].cells, joined[i].rests = append(joined[i].cells, g.cells...), true
+			continue
+		}
+		at[k] = len(joined)
+		joined = append(joined, g)
+	}
+	return joined
 }
 
 // newGroupLoop returns a loop that simulates cells of one group.
-func (b *batch) newGroupLoop(ctx context.Context, group []int) *Loop {
-	l := NewLoop(b.cells[group[0]])
+func (b *batch) newGroupLoop(ctx context.Context, of group) *Loop {
+	l := NewLoop(b.cells[of.cells[0]])
 	l.ctx = ctx
-	if len(group) > 1 {
+	if len(of.cells) > 1 {
 		l.related = map[int]related{}
 	}
 	return l
@@ -65,8 +103,8 @@ type related struct {
 
 // relate finds the strategies of a group for the cohort of a loop. It returns false when its sessions are not of one
 // generation.
-func (b *batch) relate(l *Loop, group []int) bool {
-	first, at := b.cells[group[0]].Strategy, -1
+func (b *batch) relate(l *Loop, of group) bool {
+	first, at := b.cells[of.cells[0]].Strategy, -1
 	for _, s := range l.group {
 		i := slices.Index(first.Members(), first.For(s.Agent, s.Version(), s.Variant))
 		if at >= 0 && i != at {
@@ -76,11 +114,14 @@ func (b *batch) relate(l *Loop, group []int) bool {
 	}
 	r, ok := l.related[at]
 	if !ok {
-		r.kin = &strategies.Kin{}
-		for _, cell := range group {
+		r.kin = &strategies.Kin{Mixed: of.rests}
+		for _, cell := range of.cells {
 			r.kin.All = append(r.kin.All, b.cells[cell].Strategy.Members()[at])
 		}
-		if !slices.ContainsFunc(r.kin.All[0].Layers(), func(l strategies.Layer) bool { _, ok := l.(copier); return !ok }) {
+		if of.rests {
+			r.kin.Watch()
+		}
+		if of.rests || !slices.ContainsFunc(r.kin.All[0].Layers(), func(l strategies.Layer) bool { _, ok := l.(copier); return !ok }) {
 			r.forks = &forks{}
 		}
 		l.related[at] = r
@@ -90,12 +131,13 @@ func (b *batch) relate(l *Loop, group []int) bool {
 }
 
 // runGroup simulates a cohort under the cells of a group and hands out their rows.
-func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) error {
+func (b *batch) runGroup(ctx context.Context, l *Loop, of group, cohort []int) error {
+	group := of.cells
 	l.group = l.group[:0]
 	for _, i := range cohort {
 		l.group = append(l.group, b.sessions[i])
 	}
-	if !b.relate(l, group) {
+	if !b.relate(l, of) {
 		return b.runEach(ctx, group, cohort)
 	}
 	var rest []int // strategies of which there are no rows yet
@@ -103,14 +145,14 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 	ended := func(f *Loop, err error) {
 		if err == nil {
 			f.turn.Kin.Part(func(k int) bool { return f.caches.StandFor(b.cells[group[k]].Lifetimes) })
-			rest = append(rest, f.turn.Kin.Parted...)
+			if of.rests {
+				err = b.runEach(ctx, pick(group, f.turn.Kin.Parted), cohort)
+			} else {
+				rest = append(rest, f.turn.Kin.Parted...)
+			}
 			b.keepKin(f, group, cohort)
 		} else if errors.Is(err, ErrInvariant) {
-			var left []int
-			for _, k := range slices.Concat(f.turn.Kin.Alike, f.turn.Kin.Parted) {
-				left = append(left, group[k])
-			}
-			err = b.runEach(ctx, left, cohort)
+			err = b.runEach(ctx, pick(group, slices.Concat(f.turn.Kin.Alike, f.turn.Kin.Parted)), cohort)
 		}
 		if failed == nil && err != nil {
 			failed = err
@@ -132,6 +174,14 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 		}
 	}
 	return failed
+}
+
+// pick returns elements of a list.
+func pick(list, indices []int) (some []int) {
+	for _, i := range indices {
+		some = append(some, list[i])
+	}
+	return some
 }
 
 // stand makes a loop run under the longest lifetimes of the cells in rest, for the cells that live
@@ -174,8 +224,8 @@ func (b *batch) keepKin(l *Loop, group, cohort []int) {
 
 // runEach simulates a cohort under cells one by one.
 func (b *batch) runEach(ctx context.Context, cells, cohort []int) error {
-	for i, cell := range cells {
-		if err := b.runAlone(ctx, b.newGroupLoop(ctx, cells[i:i+1]), cell, cohort); err != nil {
+	for _, cell := range cells {
+		if err := b.runAlone(ctx, b.newGroupLoop(ctx, group{cells: []int{cell}}), cell, cohort); err != nil {
 			return err
 		}
 	}
@@ -186,5 +236,13 @@ func (b *batch) runEach(ctx context.Context, cells, cohort []int) error {
 func (s *replay) rowUnder(k int, row *results.Row) {
 	*row = s.book.Row
 	row.Reasons, row.Firings = maps.Clone(row.Reasons), maps.Clone(row.Firings)
+	if kin := s.loop.turn.Kin; kin.Watches() {
+		kin.Unfit(k, s.session, func(layer, reason string) {
+			if row.Reasons == nil {
+				row.Reasons = map[string]int{}
+			}
+			row.Reasons[layer+": "+reason]++
+		})
+	}
 	s.gauge.Under(k, row)
 }

@@ -10,16 +10,18 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 )
 
-// Kin are the strategies that one simulation stands for. They are of one Kind: they differ only in
+// Kin are the strategies that one simulation stands for. They are of one Kind, unless they are Mixed: they differ only in
 // lifetimes, and in parameters that their layers read through Turn.Check and polls alone.
 type Kin struct {
 	All    []*Strategy
 	Runs   int   // index of the one that is simulated
 	Alike  []int // indices of the strategies that have acted alike so far; the last one runs
 	Parted []int // indices of the strategies that would have acted differently at some point
+	Mixed  bool  // they are of several kinds: one run stands for more than one of them only while they rest (Watch)
 
-	polled []polled // by layer
-	same   bool     // All are one strategy, in other surroundings
+	polled   []polled    // by layer
+	same     bool        // All are one strategy, in other surroundings
+	watching [][]watched // their layers, by strategy, where they rest
 }
 
 // polled are the parameters of a layer, by strategy, and the levels of its trigger, in the
@@ -91,7 +93,7 @@ func (t *Traits) polls(path string) bool {
 func (k *Kin) Stand(alike []int) {
 	k.Alike, k.Parted = append(k.Alike[:0], alike...), nil
 	k.Runs = alike[len(alike)-1]
-	if k.polled == nil {
+	if k.polled == nil && !k.Mixed {
 		k.same = !slices.ContainsFunc(k.All, func(s *Strategy) bool { return s != k.All[0] })
 		for i, c := range k.All[0].active() {
 			a := polled{layer: c.def.Name, levels: make([]int64, len(k.All))}
@@ -116,7 +118,7 @@ func (k *Kin) OwnTrigger() *Trigger {
 }
 
 // agree reports whether no strategy can answer differently.
-func (k *Kin) agree() bool { return len(k.Alike) == 1 || k.same }
+func (k *Kin) agree() bool { return len(k.Alike) <= 1 || k.same || k.Mixed }
 
 // forget discards the levels, so that they are looked up again.
 func (k *Kin) forget() {
@@ -187,6 +189,14 @@ func (k *Kin) Differ(layer string, r *Reading) (others []int) {
 // Leave drops others from the strategies that the simulation stands for.
 func (k *Kin) Leave(others []int) {
 	k.Alike = slices.DeleteFunc(k.Alike, func(i int) bool { return slices.Contains(others, i) })
+	k.changed()
+}
+
+// changed takes in that the simulation stands for fewer strategies. Of those that rest any may be the one that runs.
+func (k *Kin) changed() {
+	if k.Watches() && len(k.Alike) > 0 {
+		k.Runs = k.Alike[len(k.Alike)-1]
+	}
 	k.forget()
 }
 
@@ -251,7 +261,7 @@ func (k *Kin) Part(agrees func(i int) bool) {
 		return true
 	})
 	if len(k.Parted) > n {
-		k.forget()
+		k.changed()
 	}
 }
 

@@ -14,6 +14,8 @@ type Thread interface {
 	// Thresholds calls f with the name of every layer that compacts by itself, the size at which it does, tokens, and
 	// the limits of the model.
 	Thresholds(f func(layer string, tokens int64, r *strategies.Reading))
+	// Turn returns the turn of the conversation.
+	Turn() *strategies.Turn
 }
 
 // View is how full a window is. Sizes are tokens.
@@ -102,6 +104,14 @@ func (s *Session) Stops(thread int32, v *View, t Thread) bool {
 	return true
 }
 
+// Full returns which strategies that the run stands for have clients that do not take the prompt of a conversation's round.
+func (s *Session) Full(thread int32, v *View, t Thread) func(strategy int) bool {
+	_, seen := s.see(thread, v, t)
+	return func(strategy int) bool {
+		return s.Levels.At(s.limits[int(seen.limits)+strategy], v.Window, v.MaxOutput, v.Used).Has(results.LevelBlocking)
+	}
+}
+
 // limit returns the limit of a conversation's client.
 func (s *Session) limit(g *gauge, v *View, t Thread) int64 {
 	switch {
@@ -114,6 +124,10 @@ func (s *Session) limit(g *gauge, v *View, t Thread) int64 {
 	g.of, g.limit, g.limits = v.Model+1, v.Window, int32(len(s.limits))
 	if s.Kin != nil {
 		s.limits = append(s.limits, slices.Repeat([]int64{g.limit}, len(s.Kin.All))...)
+	}
+	if s.Kin != nil && s.Kin.Watches() {
+		s.Kin.Thresholds(s.limits[g.limits:], t.Turn())
+		return s.limits[int(g.limits)+s.Kin.Runs]
 	}
 	t.Thresholds(func(layer string, tokens int64, r *strategies.Reading) {
 		if s.Kin != nil {
