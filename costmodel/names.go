@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	near "github.com/compactsim/compactsim/internal/kit/nearest"
 )
@@ -49,16 +48,13 @@ var (
 	dashed = regexp.MustCompile(`^(gpt-|gemini-|deepseek-v)([0-9])-([0-9])(-.*)?$`)
 )
 
-// spellings has what spell returns, by name: simulations look the same few names up for every session and strategy.
-var spellings sync.Map
-
 // spelled is spell for names that are looked up again and again. What it returns is shared.
-func spelled(name string) *spelling {
-	if s, ok := spellings.Load(name); ok {
+func (t *Table) spelled(name string) *spelling {
+	if s, ok := t.spellings.Load(name); ok {
 		return s.(*spelling)
 	}
 	s := spell(name)
-	spellings.Store(name, &s)
+	t.spellings.Store(name, &s)
 	return &s
 }
 

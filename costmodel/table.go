@@ -27,6 +27,8 @@ type Table struct {
 	models  map[string]*Model // by lower-case canonical name
 	aliases map[string]string // other names of the same model → key in models
 	priceAs map[string]string // names billed as another model → key in models; before all else
+	// spellings has what spell returns, by name: simulations look the same few names up for every session and strategy.
+	spellings sync.Map
 }
 
 var defaultTable = sync.OnceValues(func() (*Table, error) {
@@ -100,7 +102,7 @@ func (t *Table) Names() []string {
 // Before the first listed date of a model its first prices hold, for want of
 // others: see [Price.Early].
 func (t *Table) Lookup(model string, at time.Time) (Price, error) {
-	s := spelled(model)
+	s := t.spelled(model)
 	m, terms := t.resolve(s)
 	if m == nil {
 		return Price{}, t.unknown(model, s)
