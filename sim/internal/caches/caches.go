@@ -71,22 +71,29 @@ func (s *Set) Copyable() bool {
 	})
 }
 
-// CopyFrom makes s an independent copy of caches that can be copied, keeping the storage of its own.
+// CopyFrom makes s an independent copy of caches that can be copied, keeping the storage of its own. Servers that o lacks are empty.
 func (s *Set) CopyFrom(o *Set) {
 	s.Lifetimes = o.Lifetimes
 	for i := range o.list {
-		if i == len(s.list) {
-			s.list = append(s.list, server{Server: s.New(o.list[i].cache)})
-		}
-		to, from := &s.list[i], &o.list[i]
-		to.agent, to.provider, to.cache = from.agent, from.provider, from.cache
+		from := &o.list[i]
+		to := s.Of(from.agent, from.provider, from.cache)
 		switch v := from.Server.(type) {
 		case *promptcache.Anthropic:
-			to.Server.(*promptcache.Anthropic).CopyFrom(v)
+			to.(*promptcache.Anthropic).CopyFrom(v)
 		case *promptcache.OpenAI:
-			to.Server.(*promptcache.OpenAI).CopyFrom(v)
+			to.(*promptcache.OpenAI).CopyFrom(v)
 		}
 	}
+	for i := range s.list {
+		if v := &s.list[i]; !slices.ContainsFunc(o.list, v.same) {
+			v.Reset()
+		}
+	}
+}
+
+// same reports whether two servers are of one agent's sessions at one provider.
+func (v *server) same(o server) bool {
+	return v.agent == o.agent && v.cache == o.cache && v.provider == o.provider
 }
 
 // StandFor reports whether a run would have been the same under shorter lifetimes.
