@@ -271,16 +271,21 @@ func (l *Losses) pool() *pool {
 
 // dueOf returns what a session would lose by the shares, and what it lost in proportion.
 func (l *Losses) dueOf(s *Shown) due {
-	var losses, tokens float64
-	for i, n := range [...][2]int64{{s.Early, s.EarlyTokens}, {s.Later, s.LaterTokens}} {
-		share, lost := l.mean(&Case{Automatic: !s.Marked, Prompt: s.Marked && i == 0, Ordinal: EarlyCalls + i})
-		losses, tokens = losses+share*float64(n[0]), tokens+lost*float64(n[1])
-	}
+	losses, tokens := l.expected(s)
 	if tokens <= 0 {
 		return due{}
 	}
 	losses /= 1 + losses/sessionLosses
 	return due{losses, losses * float64(s.Missing) / tokens, 1}
+}
+
+// expected returns how many calls of a session would lose something by the shares, and how many tokens.
+func (l *Losses) expected(s *Shown) (losses, tokens float64) {
+	for i, n := range [...][2]int64{{s.Early, s.EarlyTokens}, {s.Later, s.LaterTokens}} {
+		share, lost := l.mean(&Case{Automatic: !s.Marked, Prompt: s.Marked && i == 0, Ordinal: EarlyCalls + i})
+		losses, tokens = losses+share*float64(n[0]), tokens+lost*float64(n[1])
+	}
+	return losses, tokens
 }
 
 // TimesLost returns what a session loses in proportion to the shares, as other sessions show it: the sessions of its agent and
@@ -303,6 +308,20 @@ func (p *Profile) TimesLost(s *Shown) Pooled {
 		}
 	}
 	return pooled
+}
+
+// SessionShape is the shape of the gamma distribution of what a session loses in proportion to others of its agent: of 0.25, 0.35 and
+// 0.5 the largest whose bands hold OpenCode's recorded sessions, 8 of 8; with 0.5 they hold 6.
+const SessionShape = 0.35
+
+// Since returns what a session loses in proportion to the shares when its own calls so far count beside times, what other sessions
+// show: the mean of the gamma distribution of its proportion, given its losses.
+func (l *Losses) Since(times float64, own *Shown) float64 {
+	losses, tokens := l.expected(own)
+	if tokens <= 0 || times <= 0 {
+		return times
+	}
+	return (SessionShape + losses*float64(own.Missing)/tokens) / (SessionShape/times + losses)
 }
 
 // FirstShare returns the share of a session's first call that it reads, as the other sessions of the agent with the model read

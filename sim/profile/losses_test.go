@@ -102,6 +102,22 @@ func TestTimesLost(t *testing.T) {
 	}
 }
 
+// By hand: of three losses of 1,000 tokens that a session was due it missed fifteen, (0.35 + 15)/(0.35 + 3), or none, 0.35/3.35; where others
+// lose half as much, it counts for less against them, 15.35/(0.7 + 3). Before its first call, and where others lose nothing, nothing changes.
+func TestOwnCallsTellLosses(t *testing.T) {
+	p := shownProfile()
+	for _, tc := range []struct {
+		times      float64
+		n, missing int64
+		want       float64
+	}{{1, 3, 15_000, 15.35 / 3.35}, {1, 3, 0, 0.35 / 3.35}, {0.5, 3, 15_000, 15.35 / 3.7}, {2, 0, 0, 2}, {0, 3, 15_000, 0}} {
+		own := laterCalls("a", "x", "1", tc.n, tc.missing)
+		if got := p.Losses.Since(tc.times, &own); math.Abs(got-tc.want) > 1e-9 {
+			t.Errorf("%+v: %g times, want %g", tc, got, tc.want)
+		}
+	}
+}
+
 // The calls that the shares of caches with markers were fitted on stand for Claude Code at Anthropic: one session of
 // another agent there, which loses eight times as much, hardly raises what a third agent is expected to lose.
 // By hand: the shares were fitted on 20 losses, the session counts for 0.75 of 1. All and Anthropic have

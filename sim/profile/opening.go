@@ -1,8 +1,6 @@
 package profile
 
 import (
-	"slices"
-
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/servers"
@@ -90,7 +88,7 @@ func ShownBy(s *traces.Session) Shown {
 			if rd := &t.Rounds[r]; r == 1 || rd.Model != t.Rounds[r-1].Model {
 				way = servers.ServingOf(servers.CallerOf(s, rd), s.Models[rd.Model])
 			}
-			o.See(seenOf(t, r, o.Marked, way))
+			o.SeeCall(t, r, way)
 			if ratio, ok := way.RatioOf(t.Rounds[r].Usage.Read); ok {
 				way.Ratio = ratio
 			}
@@ -99,13 +97,17 @@ func ShownBy(s *traces.Session) Shown {
 	return o
 }
 
+// SeeCall counts a round of a thread; way is how an automatic cache serves it.
+func (s *Shown) SeeCall(t *traces.Thread, round int, way prompt.Serving) {
+	s.See(seenOf(t, round, s.Marked, way))
+}
+
 // seenOf returns what a call was due to read and did not, tokens, and whether it is one of
 // those that lose more often; due is 0 for a call that says nothing about losses. way is how an automatic cache serves it.
 func seenOf(t *traces.Thread, r int, marked bool, way prompt.Serving) (due, short int64, early bool) {
 	before, rd := &t.Rounds[r-1], &t.Rounds[r]
 	asked := marked && rd.Trigger == traces.TriggerPrompt
-	acted := slices.ContainsFunc(t.Events, func(e traces.Event) bool { return int(e.Round) == r })
-	if before.Model != rd.Model || acted || !rd.Counted() || !asked && rd.Trigger != traces.TriggerToolResult {
+	if _, untouched := t.Stayed(int32(r)); before.Model != rd.Model || !untouched || !rd.Counted() || !asked && rd.Trigger != traces.TriggerToolResult {
 		return 0, 0, false
 	}
 	due, early = before.Usage.Input(), r <= EarlyCalls

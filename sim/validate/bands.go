@@ -82,11 +82,6 @@ func (o *Options) drawn(s *traces.Session) ([]float64, error) {
 	return samples, nil
 }
 
-// sessionShape is the shape of the gamma distribution of what a session loses in proportion to
-// others of its agent: of 0.25, 0.35 and 0.5 the largest whose bands
-// hold OpenCode's recorded sessions, 8 of 8; with 0.5 they hold 6.
-const sessionShape = 0.35
-
 // mostLost is the share of its prefixes, beside one call's, that no session loses more than: of 201 recorded
 // ones with ten calls or more none lost more than 0.16 of the tokens that it was due.
 const mostLost = 0.25
@@ -145,7 +140,7 @@ func (o *Options) spread(s *traces.Session) ([]float64, error) {
 // lossFactor draws what a session loses in proportion to the mean of n other sessions of its
 // agent: the mean is as uncertain as n such sessions leave it.
 func lossFactor(n int, all, own draws.Source) float64 {
-	return times(sessionShape, own) / times(sessionShape*float64(n), all)
+	return times(profile.SessionShape, own) / times(profile.SessionShape*float64(n), all)
 }
 
 // times draws a factor from a gamma distribution of mean 1.

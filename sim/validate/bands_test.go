@@ -60,11 +60,11 @@ func TestBandsHoldTheirShare(t *testing.T) {
 	}
 }
 
-// Sessions are generated that lose by a gamma distribution of sessionShape. Bands made of the mean
+// Sessions are generated that lose by a gamma distribution of profile.SessionShape. Bands made of the mean
 // of n sessions, however few, hold nine tenths of other sessions.
 func TestLossBandsHoldTheirShare(t *testing.T) {
 	source := rand.New(rand.NewPCG(7, 8))
-	loses := func() float64 { return times(sessionShape, draws.Source{Seed: source.Uint64()}) }
+	loses := func() float64 { return times(profile.SessionShape, draws.Source{Seed: source.Uint64()}) }
 	for _, n := range []int{1, 2, 8} {
 		var drawn []float64
 		for i := range 2000 {

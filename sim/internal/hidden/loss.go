@@ -43,7 +43,8 @@ func (s *Session) ownTimes(p *profile.Profile) float64 {
 	return s.own
 }
 
-// lossTimes returns what calls of the session lose in proportion to the shares of the profile, which are Claude Code's own.
+// lossTimes returns what calls of the session lose in proportion to the shares of the profile, which are Claude Code's own, as other
+// sessions and the session's calls so far show it.
 func (s *Session) lossTimes(p *profile.Profile, r *traces.Round, model string) float64 {
 	if agents.ClaudeCode(s.session) {
 		return 1
@@ -52,7 +53,22 @@ func (s *Session) lossTimes(p *profile.Profile, r *traces.Round, model string) f
 		at := s.gatherShown(r, model)
 		s.scaled, s.scale = of, p.TimesLost(&at).Times
 	}
-	return s.scale
+	return p.Losses.Since(s.scale, &s.shown)
+}
+
+// learnLost counts a call that has ended among those that show what the session loses.
+func (s *Session) learnLost(t *Thread, r *traces.Round) {
+	if t.Round == 0 || s.Fitted == nil || s.Blind || s.Named != nil || s.Abroad || agents.ClaudeCode(s.session) {
+		return
+	}
+	way := prompt.Serving{}
+	if s.Automatic {
+		way = servers.ServingOf(servers.CallerOf(s.session, r), s.session.Models[r.Model])
+		if u := t.automatic.of(r.Model); u != nil && u.ratio > 0 && way.Ratio > 0 {
+			way.Ratio = u.ratio
+		}
+	}
+	s.shown.SeeCall(t.Trace, int(t.Round), way)
 }
 
 // scaled is what a session's losses depend on.

@@ -185,6 +185,7 @@ func (t *Thread) expects(ordinal uint8, share float64) bool {
 
 // Learn takes from a call that has ended what it shows about the thread.
 func (t *Thread) Learn(r *traces.Round, miss prompt.MissClass) {
+	t.of.learnLost(t, r)
 	p := t.of.Profile
 	if p == nil {
 		return

@@ -1,0 +1,50 @@
+package hidden
+
+import (
+	"math"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/internal/course"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/servers"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// A session that loses its reads is expected to lose more of them, by its calls that have ended: not where the bill tells nothing, not on a
+// server that was named, and not before its second call. By hand: three calls are due 0.3 losses and 3,000 tokens, and missed 60,000 or none.
+func TestExpectsWhatTheSessionLost(t *testing.T) {
+	rows := []profile.GapShare{{Seconds: 3600, Kept: 0.5, Estimate: profile.Estimate{Value: 0.1, N: 100}}}
+	fitted := &profile.Profile{Losses: profile.Losses{Automatic: profile.Places{ToolResult: rows}}}
+	call := func(read int64) traces.Round {
+		return traces.Round{Trigger: traces.TriggerToolResult, Usage: prompt.Usage{Read: read, Uncached: 20_000 - read}}
+	}
+	for _, tc := range []struct {
+		model Model
+		reads []int64
+		want  float64
+	}{
+		{Model{Fitted: fitted}, []int64{0}, 1},
+		{Model{Fitted: fitted}, []int64{0, 0, 0, 0}, 6.35 / 0.65},
+		{Model{Fitted: fitted}, []int64{0, 19_900, 19_900, 19_900}, 0.35 / 0.65},
+		{Model{Fitted: fitted, Blind: true}, []int64{0, 0, 0, 0}, 1},
+		{Model{Fitted: fitted, Named: new(servers.Server)}, []int64{0, 0, 0, 0}, 1},
+	} {
+		session := &traces.Session{Agent: traces.AgentPi, Models: []string{"gpt-5.5"}}
+		trace := &traces.Thread{}
+		for _, read := range tc.reads {
+			trace.Rounds = append(trace.Rounds, call(read))
+		}
+		s := new(Session)
+		s.Begin(tc.model, session, true)
+		th := &Thread{}
+		th.Bind(s, &course.Course{Session: session, Trace: trace})
+		for i := range trace.Rounds {
+			th.Round = int32(i)
+			s.learnLost(th, &trace.Rounds[i])
+		}
+		if got := s.lossTimes(fitted, &trace.Rounds[0], "gpt-5.5"); math.Abs(got-tc.want) > 1e-9 {
+			t.Errorf("%+v: %g times, want %g", tc.reads, got, tc.want)
+		}
+	}
+}
