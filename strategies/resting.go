@@ -118,10 +118,15 @@ func (l *compact) rest() func(*Turn) bool {
 
 func (l *clearing) rest() func(*Turn) bool {
 	p := &l.params
-	if p.When.At == atEnd || p.Trigger.Measure >= measureGain {
+	if p.When.At == atEnd || p.Trigger.Measure >= measureGain || p.Persist == persistRun {
 		return nil
 	}
 	return func(t *Turn) bool {
+		if p.Persist == persistNever { // whatever took it out
+			hidden := tokensCleared(t.Context)
+			t.Reading.hide(hidden)
+			defer t.Reading.hide(-hidden)
+		}
 		return isAgent(t.Kind) && !p.Subagents || !p.When.fires(t, clearName, &p.Trigger, false)
 	}
 }

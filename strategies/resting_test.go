@@ -3,6 +3,8 @@ package strategies
 import (
 	"slices"
 	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // Strategies rest that do nothing and remember nothing until a trigger fires. A layer that pays rent, looks at every result, works
@@ -57,5 +59,28 @@ func TestWhoIsDue(t *testing.T) {
 		t.Errorf("strategy %d runs", kin.Runs)
 	} else if kin.Thresholds(limits, &turn); !slices.Equal(limits, []int64{100_000, 200_000, 150_000}) {
 		t.Errorf("limits are %v", limits)
+	}
+}
+
+// A client that clears a copy for each request measures its history whole: of 130,000 tokens that the recording's own client cleared
+// by 60,000 a layer that clears at 100,000 is due. One whose last copy stays must see every end of a loop, and does not rest.
+func TestDueByTheWholeHistory(t *testing.T) {
+	blocks := []prompt.Block{{Kind: prompt.KindPrompt, Tokens: 30_000}, {Kind: prompt.KindToolResult, Tokens: 100_000}}
+	context, arena := new(prompt.Context), new(prompt.Arena)
+	context.Reset(blocks, arena)
+	context.AppendRange(0, 2)
+	context.SetForm(1, prompt.FormCleared, 40_000, prompt.CauseEdit)
+	for persist, want := range map[string][]int{"never": {0}, "always": nil} {
+		kin := &Kin{Mixed: true, All: strategiesOf(t, "  - clear: {trigger: {measure: tokens, fixed: 100000}, persist: "+persist+"}\n")}
+		kin.Watch()
+		kin.Stand([]int{0})
+		turn := Turn{Kin: kin, Context: context, Reading: Reading{Window: 200_000}}
+		turn.Reading.Values[MeasureTokens] = int64(context.Tokens())
+		if got := kin.Due(&turn, false, func(int) bool { return false }); !slices.Equal(got, want) {
+			t.Errorf("with persist %s due are %v, want %v", persist, got, want)
+		}
+	}
+	if s := strategiesOf(t, "  - clear: {trigger: {measure: tokens, fixed: 100000}, persist: run}\n")[0]; s.Resting() != "" {
+		t.Error("a layer whose last copy stays rests")
 	}
 }
