@@ -21,10 +21,6 @@ const (
 var walls = map[string]struct{ methods, fields int }{
 	"reports/check.File":                {44, 0},
 	"scenarios.Plan":                    {48, 0},
-	"sim.Config":                        {0, 30},
-	"sim.Loop":                          {41, 0},
-	"sim.replay":                        {0, 35},
-	"sim.thread":                        {0, 32},
 	"sim/calls.Call":                    {0, 28},
 	"sim/client.Env":                    {0, 31},
 	"sim/needs.Judge":                   {0, 27},

@@ -130,15 +130,13 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Window:     s.Client.Window,
 		Assembly:   &s.Client.Assembly,
 		Events:     s.Events,
-		Verify:     s.Verify || p.Verify,
 		Lifetimes:  promptcache.Lifetimes{s.Server.Lifetime5m, s.Server.Lifetime1h},
 		HintAt:     s.Server.HintAt,
 		Latency:    s.Latency,
 		Levels:     s.Levels,
 		Overflow:   s.Overflow,
 		Agent:      s.Agent,
-		Breaks:     s.Breaks,
-		Rules:      &s.Detector,
+		Watch:      sim.Watch{Verify: s.Verify || p.Verify, Breaks: s.Breaks, Rules: &s.Detector},
 	}
 	if s.Needs && p.library != nil {
 		c.Needs = p.library.Of

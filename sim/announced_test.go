@@ -67,7 +67,7 @@ func TestAnnouncedIsDrawn(t *testing.T) {
 	sum, low := 0.0, 0
 	const n = 400
 	for i := range n {
-		s := replay{session: &traces.Session{}, hidden: hidden.Session{Profile: p}, named: true, version: "2.1.219"}
+		s := replay{session: &traces.Session{}, hidden: hidden.Session{Profile: p}, shows: shows{named: true}, version: "2.1.219"}
 		s.draws.Session, s.draws.Seed = uint64(i), l.config.Seed
 		a := s.announces()
 		if a != s.announces() {

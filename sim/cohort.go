@@ -175,7 +175,7 @@ func (s *replay) assign(l *Loop, i int, session *traces.Session) error {
 		return fmt.Errorf("session %s: organisation %d, user %d: want 1 or more, and 0 or more", session.ID, p.Owner, p.User)
 	}
 	l.users.through(p.User)
-	s.heads.Owner, s.organisation, s.client, s.release, s.heads.Assembly = p.Owner, p.Organisation, p.Client, p.Version, p.Assembly
+	s.person, s.client, s.heads.Owner, s.heads.Assembly = p, p.Client, p.Owner, p.Assembly
 	s.heads.User, s.seat = p.User, l.users[p.User].seat()
 	if of := l.config.Strategy.For(session.Agent, session.Version(), session.Variant); of != s.strategy {
 		s.strategy, s.ends = of, l.config.Overflow.ends(of)

@@ -77,7 +77,6 @@ type Config struct {
 	// Owner; nil: one user has them all.
 	Person func(index int, s *traces.Session) Person
 	Window int64 // context window, tokens; 0: as the session's client
-	Verify bool  // check the invariants at every call
 	// Lifetimes are the lifetimes of entries in Server's caches, by class; 0 keeps a cache's own.
 	Lifetimes promptcache.Lifetimes
 	// HintAt is the size, tokens, from which the server refuses a request once with the
@@ -97,10 +96,6 @@ type Config struct {
 	Needs func(*traces.Session) *needs.Index
 	// Agent says how the agent departs from what it did in the recording; zero: not at all.
 	Agent Agent
-	// Breaks watches every call with the break detector of a client. Rules are the detector's; nil for
-	// the client's.
-	Breaks bool
-	Rules  *breaks.Rules
 	// Profile adds to the plain cache model what recordings show of the client and of
 	// other conversations; nil for the plain model.
 	Profile *profile.Profile
@@ -110,6 +105,16 @@ type Config struct {
 	// Draw decides what the profile leaves open by draws; without it the more
 	// likely case is taken.
 	Draw bool
+	Watch
+}
+
+// Watch is what looks at the calls of a simulation. It changes none.
+type Watch struct {
+	Verify bool // check the invariants at every call
+	// Breaks watches every call with the break detector of a client. Rules are the detector's; nil for
+	// the client's.
+	Breaks bool
+	Rules  *breaks.Rules
 	// Record, when not nil, gets every call in order of completion. The
 	// record is only valid during the call.
 	Record func(*results.CallRecord)

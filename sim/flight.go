@@ -291,7 +291,7 @@ func (l *Loop) hide(t *thread, f *flight) {
 	t.hidden.Describe(&l.request, m.Name, -1)
 	out := t.replay.server.Begin(l.clock.now, &l.request)
 	if l.config.Verify {
-		l.written.Read(&t.Course, l.served(t, &out), l.reporter(t))
+		l.written.Read(&t.Course, t.served(&out), l.reporter(t))
 	}
 	t.replay.meter(&l.request, &out)
 	i := l.flights.add(flight{

@@ -205,7 +205,7 @@ func (l *Loop) input(t *thread) {
 		t.tally.Add(&b)
 	}
 	t.hidden.Heed()
-	t.retried, t.hinted, t.barred = false, false, 0
+	t.asking = asking{}
 	t.replay.gauge.Open(t.Index)
 	t.fetch.Open()
 	l.ask(t, 0)

@@ -26,41 +26,50 @@ import (
 // replay is a session of the cohort while it is simulated. It keeps its storage
 // between sessions, so that a steady run allocates nothing.
 type replay struct {
-	session      *traces.Session
-	version      string // of its client
-	release      string // of the client it is replayed under; "" for the same
-	index        int32  // in the cohort
-	strategy     *strategies.Strategy
-	ends         bool // a request refused for good ends the session
-	gauge        gauge.Session
-	user         *user
-	seat         int32        // among the sessions of the user
-	heads        head.Session // what the heads of its threads share
-	loop         *Loop
-	origin       int64  // when the session begins, ns on the cohort's clock
-	organisation string // its name in the row
-	base         int32  // index of its first thread among the loop's threads
-	server       Server
-	client       Client
-	counter      client.Counter // the client's
-	named        bool           // it is Claude Code, of which is known that names of tools count
-	draws        draws.Source
-	hidden       hidden.Session   // what no line shows
-	written      bool             // what is not read is billed as written, by a cache that works by itself
-	found        ownThreshold     // at which the recording's client compacts main conversations
-	told         traces.Announced // what the client announces
-	listing      int32            // the listing of all skills when the conversation opens, tokens
-	dense        float64          // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
-	arena        prompt.Arena
-	children     []int32 // threads by parent and parent round
-	book         account.Book
-	asked        int32      // calls the summariser was asked about
-	wrote        ownSummary // what the recording's client was given
-	open         int32      // threads that have begun and not ended
-	cut          bool       // a conversation of the session ended early
-	detector     watch
-	fetch        fetch.Session
-	verify       verify.Session
+	place
+	shows
+	person   Person // who has it
+	session  *traces.Session
+	version  string // of its client
+	strategy *strategies.Strategy
+	ends     bool // a request refused for good ends the session
+	gauge    gauge.Session
+	heads    head.Session // what the heads of its threads share
+	loop     *Loop
+	server   Server
+	client   Client
+	counter  client.Counter // the client's
+	draws    draws.Source
+	hidden   hidden.Session // what no line shows
+	written  bool           // what is not read is billed as written, by a cache that works by itself
+	arena    prompt.Arena
+	book     account.Book
+	asked    int32 // calls the summariser was asked about
+	open     int32 // threads that have begun and not ended
+	cut      bool  // a conversation of the session ended early
+	detector watch
+	fetch    fetch.Session
+	verify   verify.Session
+}
+
+// place is where a session stands in its cohort.
+type place struct {
+	index    int32
+	base     int32   // index of its first thread among the loop's threads
+	children []int32 // threads by parent and parent round
+	origin   int64   // when it begins, ns on the cohort's clock
+	user     *user
+	seat     int32 // among the sessions of the user
+}
+
+// shows is what a recording shows of its client.
+type shows struct {
+	named   bool             // it is Claude Code, of which is known that names of tools count
+	found   ownThreshold     // at which it compacts main conversations
+	told    traces.Announced // what it announces
+	listing int32            // the listing of all skills when the conversation opens, tokens
+	dense   float64          // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
+	wrote   ownSummary       // what it was given
 }
 
 // reset makes s the state of a session at its beginning.
@@ -112,7 +121,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		s.denser(s.fetch.PerByte / resultsPerByte)
 	}
 	s.book.Record = l.config.Record
-	s.book.Begin(session, origin, results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.organisation,
+	s.book.Begin(session, origin, results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.person.Organisation,
 		Figures: results.Figures{results.Sessions: 1}})
 	s.book.Row.Loop = s.fetch.Loop()
 	s.book.Models.Numbers, s.book.Models.Prices, s.book.Models.At = l.models, l.config.Prices, l.config.PricesAt
@@ -124,7 +133,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	for i := range s.book.Models.List {
 		m := &s.book.Models.List[i]
 		m.Window, m.MaxOutput = s.window(m.Name), s.heads.Assembly.Variables.Output(m.MaxOutput)
-		m.Waits = s.named && !s.found.fires && !s.heads.Assembly.Variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.release, s.version), m.Name)
+		m.Waits = s.named && !s.found.fires && !s.heads.Assembly.Variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.person.Version, s.version), m.Name)
 	}
 	s.findSettings(l)
 }
@@ -135,7 +144,7 @@ func (s *replay) announces() traces.Announced {
 	if s.hidden.Profile == nil || !s.named {
 		return s.session.Announced
 	}
-	by := s.hidden.Profile.AnnouncedBy(cmp.Or(s.release, s.version))
+	by := s.hidden.Profile.AnnouncedBy(cmp.Or(s.person.Version, s.version))
 	switch {
 	case by == nil:
 		return traces.Announced{}

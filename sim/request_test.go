@@ -16,6 +16,7 @@ func TestMarkersInOrder(t *testing.T) {
 		"": {0, 2}, "marker 1 at position 1 is out of order": {1, 1}, "marker 1 at position 0 is out of order": {1, 0}, "marker 0 at position 3 is out of order": {3},
 	} {
 		l, th := new(Loop), &thread{Course: course.Course{Session: new(traces.Session), Trace: new(traces.Thread), Context: *contextOf(prompt.KindPrompt, 8000, 500, 300)}, replay: new(replay)}
+		th.replay.loop = l
 		th.hidden.Bind(&th.replay.hidden, &th.Course)
 		l.request.Entries = th.Context.Seal()
 		l.request.Markers = nil

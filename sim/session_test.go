@@ -124,7 +124,7 @@ func testConfig(t testing.TB, strategy string) Config {
 		Summarizer: summarizer.Default(),
 		Prices:     prices,
 		Seed:       1,
-		Verify:     true,
+		Watch:      Watch{Verify: true},
 	}
 }
 

@@ -19,42 +19,53 @@ type thread struct {
 	layers   []strategies.Layer
 	strategy *strategies.Strategy // that the layers are of
 	hooks    hooks
-	child    int32  // first child not yet started, index into loop.children
-	retried  bool   // the request was sent again after a refusal
-	barred   uint64 // layers that are not asked before this request, a bit each
-
-	tally client.Tally
-
+	family
+	mail
+	gap
+	asking
+	tally    client.Tally
 	hidden   hidden.Thread
 	head     head.Head
 	told     told
 	verified verify.Thread // with Verify
+	balance  account.Thread
+	carried  strategies.Carried // beside the messages
+	fetch    fetch.Thread
+	wait     wait
+	called   string // source of the layer's call that the thread waits for
+	overflow bool   // a request was answered beyond the window
+	ended    bool   // after its last response
+}
 
-	overflow bool
+// family is what a thread knows of the threads that it starts.
+type family struct {
+	child   int32 // first child not yet started, index into replay.children
+	running int32 // sub-agents at work
+	unread  int32 // sub-agents that have ended in the background, and were not reported
+	heard   int32 // rounds whose input has come
+}
 
-	balance account.Thread
+// mail are messages from other threads, tokens.
+type mail struct {
+	inbox   []int32 // for the next input
+	mailbox []int32 // for the next prompt
+}
 
-	inbox   []int32 // messages from other threads, tokens
-	mailbox []int32 // those that wait for a prompt
-	running int32   // sub-agents at work
-	unread  int32   // sub-agents that have ended in the background, and were not reported
-	heard   int32   // rounds whose input has come
-	called  string  // source of the layer's call that the thread waits for
-
-	carried strategies.Carried // beside the messages
-
-	fetch fetch.Thread
-
-	ended  bool // after its last response
-	idle   bool // between a response and the next input
-	hinted bool // the server has hinted at this request
-
+// gap is the time between a response and the next input, and what timers do in it.
+type gap struct {
+	idle   bool    // it lasts
 	held   bool    // a timer's call is under way; input waits for it
 	late   bool    // input has come meanwhile
-	heldAt int64   // when it came
+	heldAt int64   // when it came, ns on the cohort's clock
 	wakes  []int64 // by timer: when it rings, 0 for never
+}
 
-	wait wait
+// asking is what layers and the server have said of the request that is prepared. The zero value is a request that nobody
+// was asked about.
+type asking struct {
+	retried bool   // it was sent again after a refusal
+	hinted  bool   // the server has hinted at it
+	barred  uint64 // layers that are not asked before it, a bit each
 }
 
 // reset makes t the state of a thread that has not begun, keeping storage.
@@ -62,7 +73,7 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 	*t = thread{
 		Course: course.Course{Session: s.session, Trace: &s.session.Threads[i], Index: i, Context: t.Context, Scores: t.Scores, Deleted: t.Deleted},
 		replay: s, id: s.base + i, layers: layers, strategy: s.strategy,
-		hooks: t.hooks, child: -1, inbox: t.inbox[:0], mailbox: t.mailbox[:0], wakes: t.wakes[:0],
+		hooks: t.hooks, family: family{child: -1}, mail: mail{t.inbox[:0], t.mailbox[:0]}, gap: gap{wakes: t.wakes[:0]},
 		fetch: t.fetch, hidden: t.hidden,
 	}
 	t.fetch.Begin(&s.fetch, &t.Course, &t.tally)

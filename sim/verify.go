@@ -49,13 +49,13 @@ func (v *verdict) under(strategy string) error {
 // verify checks a request and what the server answered.
 func (l *Loop) verify(t *thread, c *call, out *prompt.Outcome) {
 	report := l.reporter(t)
-	l.written.Request(&t.Course, t.replay.server, l.served(t, out), report)
+	l.written.Request(&t.Course, t.replay.server, t.served(out), report)
 	if c.beside == nil || !c.beside.AsText() {
 		t.verified.Messages(&t.Course, &t.replay.verify, l.request.Entries, report)
 	}
 }
 
 // served returns the request at hand for a check.
-func (l *Loop) served(t *thread, out *prompt.Outcome) *verify.Served {
-	return &verify.Served{Request: &l.request, Outcome: out, Automatic: t.replay.hidden.Automatic, Held: t.hidden.KnowsHeld()}
+func (t *thread) served(out *prompt.Outcome) *verify.Served {
+	return &verify.Served{Request: &t.replay.loop.request, Outcome: out, Automatic: t.replay.hidden.Automatic, Held: t.hidden.KnowsHeld()}
 }

@@ -34,12 +34,12 @@ func watched(t *testing.T, strategy string, sessions []*traces.Session) *confusi
 	loop := sim.NewLoop(sim.Config{
 		Strategy: s, Summarizer: summarizer.Default(), Prices: auditPrices(t), Seed: 1,
 		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
-		Record: func(r *results.CallRecord) {
+		Watch: sim.Watch{Record: func(r *results.CallRecord) {
 			call := records.Call(r)
 			if v := d.See(&call); r.Round >= 0 {
 				c.Add(v.Reason, r.Miss)
 			}
-		},
+		}},
 	})
 	for _, s := range sessions {
 		d.Reset()

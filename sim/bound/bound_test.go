@@ -76,7 +76,7 @@ func surroundings(t testing.TB) sim.Config {
 	return sim.Config{
 		Server:     func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 		Summarizer: &summarizer.Stub{Sizing: summarizer.Fixed, Median: 3000, FirstToken: time.Second, OutputRate: 100},
-		Prices:     prices, Seed: 1, Verify: true,
+		Prices:     prices, Seed: 1, Watch: sim.Watch{Verify: true},
 	}
 }
 

@@ -56,7 +56,7 @@ func explainedUnder(
 	}
 	c := sim.Config{
 		Strategy: s, Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
-		Summarizer: summarizer.Default(), Prices: prices, Seed: 1, Breaks: true, Events: events, Profile: p,
+		Summarizer: summarizer.Default(), Prices: prices, Seed: 1, Watch: sim.Watch{Breaks: true}, Events: events, Profile: p,
 	}
 	all := map[*studies.Explanation]results.Row{}
 	for _, session := range corpus.Sessions {

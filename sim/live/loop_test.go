@@ -50,7 +50,7 @@ func simulate(
 		t.Fatal(err)
 	}
 	c := sim.Config{
-		Strategy: s, Summarizer: l, Prices: prices, Seed: 1, Verify: true,
+		Strategy: s, Summarizer: l, Prices: prices, Seed: 1, Watch: sim.Watch{Verify: true},
 		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 	}
 	for _, f := range change {

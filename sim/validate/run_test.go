@@ -39,7 +39,7 @@ func cell(t testing.TB) sim.Config {
 		t.Fatal(err)
 	}
 	return sim.Config{
-		Strategy: recorded, Summarizer: summarizer.Default(), Prices: prices, Verify: true,
+		Strategy: recorded, Summarizer: summarizer.Default(), Prices: prices, Watch: sim.Watch{Verify: true},
 		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 	}
 }
