@@ -32,12 +32,8 @@ func clientOf(s *traces.Session, cache traces.Cache) Client {
 	case cache == traces.CacheAutomatic:
 		return &client.Codex{Size: agent.Size}
 	}
-	markers := int(s.Markers)
-	if markers == 0 || agents.Automatic(s) {
-		markers = max(1, agent.Markers)
-	}
-	c := client.Marking(markers, agent.Size)
-	c.MarksSummary = readsSummaries(s)
+	c := client.Marking(max(1, agent.Markers), agent.Size)
+	c.MarksSummary, c.AsRecorded = readsSummaries(s), true
 	return c
 }
 

@@ -80,7 +80,7 @@ type wire struct {
 
 // mark completes what is asked of the markers in a request of entries to a model, and returns the markers that the session's client sets.
 func (w *wire) mark(t *thread, entries []prompt.Entry, m *client.Marks, model string) []prompt.Marker {
-	m.Head = t.head.Marks(entries)
+	t.head.Place(m, entries)
 	w.markers = t.replay.client.Mark(w.markers[:0], entries, *m)
 	if t.replay.heads.Assembly.Variables.Uncached(model) {
 		w.markers = w.markers[:0]

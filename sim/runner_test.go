@@ -76,11 +76,13 @@ func TestEndOfTheContextWithTheRun(t *testing.T) {
 // A row whose sources add up to other tokens or dollars than its classes is an error.
 func TestRowMustAddUp(t *testing.T) {
 	for name, change := range map[string]func(*results.Row){
-		"":                 func(*results.Row) {},
-		"a millionth":      func(r *results.Row) { r.CostBy(0)[0] += 1e-7 },
-		"a cent":           func(r *results.Row) { r.CostBy(0)[0] += 0.01 },
-		"a cent less":      func(r *results.Row) { r.CostBy(0)[0] -= 0.01 },
-		"a token":          func(r *results.Row) { r.Figures[results.TokensBySource+results.ID(results.ClassRead)]++ },
+		"":            func(*results.Row) {},
+		"a millionth": func(r *results.Row) { r.CostBy(0)[0] += 1e-7 },
+		"a cent":      func(r *results.Row) { r.CostBy(0)[0] += 0.01 },
+		"a cent less": func(r *results.Row) { r.CostBy(0)[0] -= 0.01 },
+		"a token": func(r *results.Row) {
+			r.Figures[results.CostByClass-results.ID(results.NumSources)*results.NumClasses+results.ID(results.ClassRead)]++
+		},
 		"a call":           func(r *results.Row) { r.Figures[results.CallsBySource+results.ID(0)]++ },
 		"a call left out ": func(r *results.Row) { r.Figures[results.UnsimulatedCalls]++ },
 	} {

@@ -52,9 +52,8 @@ type Session struct {
 	LoggedUSD float64
 	// Announced is what the client told the model ahead of its first response, tokens.
 	Announced Announced
-	// Markers is how many messages of a request carried a cache marker, at most, where
-	// the recording shows requests; -1 where it shows that none did, 0 where it shows nothing.
-	Markers int8
+	// Placements are the different placements of cache breakpoints that requests carry, where the recording shows requests.
+	Placements []Breakpoints
 	// Index is what Options.Listener made of the texts; nil without one.
 	Index any
 
@@ -241,6 +240,8 @@ type Round struct {
 	// Skill and Plugin are the names in Session.Tools under which the client says that the call was made, and Gateway is the
 	// name of whom it asked for the model: the provider, or who passes calls on to it. 0 for none.
 	Skill, Plugin, Gateway uint16
+	// Placement is 1 + the index of the request's breakpoints in Session.Placements, 0 where the recording does not show them.
+	Placement uint16
 }
 
 // Counted reports whether the log has the input of the call by itself.

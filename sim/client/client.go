@@ -23,6 +23,8 @@ type ClaudeCode struct {
 	MessageMarkers int
 	// MarksSummary says that the first summary has a marker too, where a request may carry one more.
 	MarksSummary bool
+	// AsRecorded says that it marks what the recorded requests mark, where the recording shows that.
+	AsRecorded bool
 	// SystemScope is who shares the marked system prompt.
 	SystemScope prompt.Scope
 	// Count is how it counts tokens.
@@ -130,13 +132,23 @@ type Marks struct {
 	// Head are the markers before the messages, in order of position; none for one
 	// after the last entry there.
 	Head []prompt.Marker
+	// Recorded are the breakpoints of the recorded request, nil where the client's own rule holds; Lifetimes says that their
+	// lifetimes count, and not TTL.
+	Recorded  *traces.Breakpoints
+	Lifetimes bool
 }
 
 // Mark appends the markers of a request over entries to dst, in order of
 // position: those before the messages, then those on messages. If there are
 // more than a request may carry, the first ones are left out: assumed.
 func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) []prompt.Marker {
-	if c.MessageMarkers < 0 || m.None {
+	if m.None {
+		return dst
+	}
+	if c.AsRecorded && m.Recorded != nil {
+		return m.recorded(dst, entries)
+	}
+	if c.MessageMarkers < 0 {
 		return dst
 	}
 	messages := 0

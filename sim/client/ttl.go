@@ -88,6 +88,15 @@ func (a *Assembly) Lifetime(v *Variables, k Ask, latch *Latch) prompt.TTL {
 	return class(latch.eligible && t.allows(k))
 }
 
+// AsksAsRecorded reports whether requests of a conversation, or of a sub-agent, ask for the lifetimes that the recorded ones asked for.
+func (a *Assembly) AsksAsRecorded(v *Variables, agent bool) bool {
+	set := v.main
+	if agent {
+		set = v.agents
+	}
+	return a.TTL.Choice == choiceRecorded && !v.force5m && !v.enable1h && set == ""
+}
+
 func class(long bool) prompt.TTL {
 	if long {
 		return prompt.TTL1h

@@ -88,10 +88,10 @@ const (
 	// Figures by source, class, part or level: their number is to be added.
 	CallsBySource
 	Tokens         = CallsBySource + ID(NumSources) // by class
-	TokensBySource = Tokens + NumClasses            // by source, and by class
-	CostByClass    = TokensBySource + ID(NumSources)*NumClasses
-	CostBySource   = CostByClass + NumClasses                  // by source, and by class
-	MissesByClass  = CostBySource + ID(NumSources)*NumClasses  // of miss
+	tokensBySource = Tokens + NumClasses            // by source, and by class
+	CostByClass    = tokensBySource + ID(NumSources)*NumClasses
+	costBySource   = CostByClass + NumClasses                  // by source, and by class
+	MissesByClass  = costBySource + ID(NumSources)*NumClasses  // of miss
 	SharedTokens   = MissesByClass + ID(prompt.NumMissClasses) // read and written, by who shares them
 	Waits          = SharedTokens + 2*numSharings
 	SecondsAt      = Waits + numWaits
@@ -117,9 +117,9 @@ var rowFields = []field{
 	count(Calls, NameCalls, atCalls, UnitCalls, Lower, "requests answered by a model, summary calls included"),
 	split("calls_by_source", figures(jsonlines.Whole, CallsBySource, sourceNames[:])),
 	tokens("tokens", Tokens).as(tokenMetrics()...),
-	split("tokens_by_source", each(sourceNames[:], TokensBySource, NumClasses, tokens)),
+	split("tokens_by_source", each(sourceNames[:], tokensBySource, NumClasses, tokens)),
 	costs("cost_usd_by_class", CostByClass).as(classCosts()...),
-	split("cost_usd_by_source", each(sourceNames[:], CostBySource, NumClasses, costs)).as(sourceCosts()...),
+	split("cost_usd_by_source", each(sourceNames[:], costBySource, NumClasses, costs)).as(sourceCosts()...),
 	bare(NameStorage, jsonlines.Amount, StorageUSD).as(figure(StorageUSD, NameStorage, atStorage, UnitUSD, Lower,
 		"price of keeping cache entries, for providers that charge by time")),
 	bare(NameSearch, jsonlines.Amount, SearchUSD).or().as(figure(SearchUSD, NameSearch, atStorage, UnitUSD, Lower,

@@ -112,14 +112,14 @@ func sample(strategy, session string) *Row {
 	}
 	for s := range Source(NumSources) { // tokens 91 uncached, 559 read, 105 output; calls 189
 		r.Figures[CallsBySource+ID(s)] = float64(7 + s)
-		tokens := r.Figures[TokensBySource+NumClasses*ID(s):]
+		tokens := r.Figures[tokensBySource+NumClasses*ID(s):]
 		tokens[ClassUncached], tokens[ClassRead], tokens[ClassOutput] = float64(s), 50-float64(s), 1+float64(s)
 		for c := range NumClasses {
 			r.CostBy(s)[c] = math.Ldexp(1, int(s)-c) // exact in binary, as are its sums
 			r.CostByClass()[c] += r.CostBy(s)[c]
 		}
 	}
-	copy(r.Figures[TokensBySource:], []float64{9, 141, 110, 60, 30})
+	copy(r.Figures[tokensBySource:], []float64{9, 141, 110, 60, 30})
 	var said confusion.Matrix
 	for i := range said { // calls 1, 2, 3… by reason, 11 classes each, then what was named and the calls beside
 		said[i] = uint32(1 + i)

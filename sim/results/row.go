@@ -221,14 +221,14 @@ func (r *Row) Usage() prompt.Usage { return usageOf(r.Figures[Tokens:]) }
 
 // UsageBy returns the tokens of the calls of a source.
 func (r *Row) UsageBy(s Source) prompt.Usage {
-	return usageOf(r.Figures[TokensBySource+NumClasses*ID(s):])
+	return usageOf(r.Figures[tokensBySource+NumClasses*ID(s):])
 }
 
 // CostByClass returns the place of what calls cost, storage and searches aside.
 func (r *Row) CostByClass() *Cost { return (*Cost)(r.Figures[CostByClass:]) }
 
 // CostBy returns the place of what the calls of a source cost.
-func (r *Row) CostBy(s Source) *Cost { return (*Cost)(r.Figures[CostBySource+NumClasses*ID(s):]) }
+func (r *Row) CostBy(s Source) *Cost { return (*Cost)(r.Figures[costBySource+NumClasses*ID(s):]) }
 
 // MissesOf returns the misses of a class.
 func (r *Row) MissesOf(m prompt.MissClass) int { return r.N(MissesByClass + ID(m)) }
@@ -246,7 +246,7 @@ func (r *Row) Bill(s Source, u *prompt.Usage, cost *Cost) {
 	f[CallsBySource+ID(s)]++
 	tokens := [NumClasses]float64{float64(u.Uncached), float64(u.Read), float64(u.Write5m), float64(u.Write1h),
 		float64(u.WriteOther), float64(u.Output)}
-	all, by := (*[NumClasses]float64)(f[Tokens:]), (*[NumClasses]float64)(f[TokensBySource+NumClasses*ID(s):])
+	all, by := (*[NumClasses]float64)(f[Tokens:]), (*[NumClasses]float64)(f[tokensBySource+NumClasses*ID(s):])
 	usd, usdBy := r.CostByClass(), r.CostBy(s)
 	for c := range NumClasses {
 		all[c] += tokens[c]

@@ -56,6 +56,7 @@ func FromCalls(opts traces.Options, list ...Conversation) (*traces.Corpus, error
 		var requests []*assembly.Request
 		for i := range c.Calls {
 			r := c.Calls[i].request(mk)
+			r.Breakpoints = c.breakpoints()
 			r.Source, r.Line, r.Prompted = f, int32(i+1), i == 0
 			if f.Lines++; !r.Usage.OK {
 				return nil, fmt.Errorf("conversation %s: call %d has no usable input tokens", c.ID, i+1)
@@ -66,10 +67,24 @@ func FromCalls(opts traces.Options, list ...Conversation) (*traces.Corpus, error
 			return nil, fmt.Errorf("conversation %s has no calls", c.ID)
 		}
 		s := assembly.Draft(&opts, traces.AgentRequests, c.ID, requests)
-		s.Project, s.Markers = c.Project, c.Markers
+		s.Project = c.Project
 		drafts = append(drafts, s)
 	}
 	return assembly.Assemble(&opts, drafts)
+}
+
+// breakpoints returns where requests are marked: behind tools and system prompt, and behind the last message or the last two.
+func (c *Conversation) breakpoints() *traces.Breakpoints {
+	var b traces.Breakpoints
+	if c.Markers < 0 {
+		return &b
+	}
+	b.Add(traces.Breakpoint{Level: prompt.LevelSystem, Share: 1})
+	if c.Markers > 1 {
+		b.Add(traces.Breakpoint{Level: prompt.LevelMessages, Message: 1})
+	}
+	b.Add(traces.Breakpoint{Level: prompt.LevelMessages})
+	return &b
 }
 
 // request returns a call as the assembly takes it.

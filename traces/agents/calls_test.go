@@ -29,7 +29,7 @@ func TestFromCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := c.Sessions[0]
-	if len(c.Sessions) != 2 || s.ID != "s" || len(s.Threads) != 2 || len(s.Threads[0].Rounds) != 2 || s.Threads[1].ID != "helper" || s.Markers != 2 {
+	if len(c.Sessions) != 2 || s.ID != "s" || len(s.Threads) != 2 || len(s.Threads[0].Rounds) != 2 || s.Threads[1].ID != "helper" || s.Placements[0].Messages() != 2 {
 		t.Fatalf("%d sessions, the first %+v", len(c.Sessions), s)
 	}
 	if r := &s.Threads[0].Rounds[1]; r.Wait != 8e9 || r.Trigger != traces.TriggerPrompt || r.Verdict != traces.VerdictSame {

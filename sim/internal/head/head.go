@@ -63,9 +63,10 @@ type state struct {
 	model    int32  // 1 + the model that an event switched to
 	notices  int32  // tokens of notices due with the next input
 	recorded prompt.TTL
-	flags    uint32 // changes of what the static section depends on
-	rendered uint32 // how many sections the prompt held as it was last rendered
-	flagging uint64 // events flag_change since then, a bit each
+	placed   *traces.Breakpoints // of the recorded request under way, or the last one that shows them
+	flags    uint32              // changes of what the static section depends on
+	rendered uint32              // how many sections the prompt held as it was last rendered
+	flagging uint64              // events flag_change since then, a bit each
 	project  pending
 	memory   pending
 	shown    int32 // tokens of the memory index in the prompt
@@ -272,17 +273,18 @@ func find(c *prompt.Context, id int32) int {
 	return -1
 }
 
-// Marks returns the markers before the messages of a request over entries: none when
-// these do not begin with the thread's head, or the client's own rule applies.
-func (h *Head) Marks(entries []prompt.Entry) []prompt.Marker {
+// Place completes how the markers of a request over entries are placed: ahead of the messages, unless the entries do not begin with the
+// thread's head or the client's own rule applies, and as the recording has it.
+func (h *Head) Place(m *client.Marks, entries []prompt.Entry) {
+	m.Head, m.Recorded = nil, h.placed
+	m.Lifetimes = m.TTL == h.recorded && h.of.Assembly.AsksAsRecorded(&h.of.Assembly.Variables, h.agent)
 	if h.marked == 0 {
-		return nil
+		return
 	}
 	last := int(h.markers[h.marked-1].Position)
-	if last >= len(entries) || entries[last].Kind.Level() == prompt.LevelMessages || entries[last].Tokens != h.context.At(last).Tokens {
-		return nil
+	if last < len(entries) && entries[last].Kind.Level() != prompt.LevelMessages && entries[last].Tokens == h.context.At(last).Tokens {
+		m.Head = h.markers[:h.marked]
 	}
-	return h.markers[:h.marked]
 }
 
 // Swap puts a block of another size and content in the place of an entry and
@@ -318,6 +320,11 @@ func (h *Head) Renew(r *traces.Round) prompt.TTL {
 		h.recorded = prompt.TTL1h
 	case r.Usage.Write5m > 0:
 		h.recorded = prompt.TTL5m
+	}
+	if p := h.of.session.Breakpoints(r); p != nil {
+		if h.placed = p; p.N > 0 {
+			h.recorded = p.At[p.N-1].TTL
+		}
 	}
 	return h.of.Assembly.Lifetime(&h.of.Assembly.Variables, h.asking("", prompt.LifetimeClient), &h.of.latch)
 }

@@ -55,7 +55,6 @@ type Session struct {
 	Window     int64
 	Announced  traces.Announced
 	Variant    string // as in traces.Session
-	Markers    int8   // as traces.Session has it
 	Files      []*File
 	Owned      []*File // files whose lines and problems are counted here; see Own
 	Start, End int64
@@ -122,13 +121,15 @@ type Call struct {
 	Gateway            string // whom the client asked for the model, where it logs that
 	Place
 	Usage
-	Parted   int32 // as traces.Round has it
-	Verdict  traces.Verdict
-	Skill    string // under which the client says that the call was made
-	Plugin   string
-	Advice   []Advice
-	Fallback bool // another model refused the request first
-	Final    bool // the logged output is the final count
+	Parted  int32 // as traces.Round has it
+	Verdict traces.Verdict
+	// Breakpoints are what the request has of them, nil where the log does not show them.
+	Breakpoints *traces.Breakpoints
+	Skill       string // under which the client says that the call was made
+	Plugin      string
+	Advice      []Advice
+	Fallback    bool // another model refused the request first
+	Final       bool // the logged output is the final count
 	// Summaries are the passes in which the server summarized the context before it
 	// answered. Usage leaves them out.
 	Summaries   []Usage

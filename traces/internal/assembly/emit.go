@@ -27,7 +27,7 @@ type emitter struct {
 // emit makes the session.
 func (s *Session) emit() *traces.Session {
 	out := &traces.Session{
-		ID: s.ID, Agent: s.Agent, Versions: s.Versions, Variant: s.Variant, Project: s.Project, Entry: s.Entry, Window: s.Window, Announced: s.Announced, Markers: s.Markers,
+		ID: s.ID, Agent: s.Agent, Versions: s.Versions, Variant: s.Variant, Project: s.Project, Entry: s.Entry, Window: s.Window, Announced: s.Announced,
 		Tools: []string{""}, Start: s.Start, End: s.End, LoggedUSD: s.LoggedUSD, Summed: s.Summed,
 	}
 	e := &emitter{
@@ -280,6 +280,7 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 	case rd.Prompted:
 		out.Trigger = traces.TriggerPrompt
 	}
+	out.Placement = e.placement(rd.Breakpoints)
 	e.flags(rd, &out)
 	for _, a := range rd.Advice {
 		e.out.Advice = append(e.out.Advice, traces.AdviceCall{Thread: t.index, Round: int32(r), Model: cmp.Or(a.Model, unnamed), Usage: a.Usage})
@@ -300,6 +301,19 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 		e.untimed++
 	}
 	return out
+}
+
+// placement returns 1 + the place of breakpoints in the session's list, 0 for none that are shown.
+func (e *emitter) placement(b *traces.Breakpoints) uint16 {
+	if b == nil {
+		return 0
+	}
+	i := slices.Index(e.out.Placements, *b)
+	if i < 0 && len(e.out.Placements) < math.MaxUint16-1 {
+		i = len(e.out.Placements)
+		e.out.Placements = append(e.out.Placements, *b)
+	}
+	return uint16(i + 1)
 }
 
 func (e *emitter) flags(rd *Round, out *traces.Round) {

@@ -51,7 +51,7 @@ func (f *File) Message(raw []byte) *Message {
 		m = &Message{Digest: prompt.DigestBytes(raw)}
 		f.Maker.Skip("message")
 	}
-	if m.Marked = bytes.Contains(raw, []byte(`"cache_control"`)); m.System {
+	if m.System {
 		m.JSON = bytes.Clone(raw)
 	}
 	if len(m.Blocks) > 0 {
@@ -124,7 +124,7 @@ func Sessions(opts *traces.Options, agent string, all []*Request) (list []*Sessi
 // Draft returns the session of some requests.
 func Draft(opts *traces.Options, agent, id string, list []*Request) *Session {
 	s := &Session{Format: &Format{Agent: agent, Rates: opts.Rates, Exact: true}, ID: id, Problems: Problems{Limit: opts.MaxProblems}}
-	shown, markers, cached := false, 0, false
+	shown := false
 	for _, r := range list {
 		s.Start, s.End = Earlier(s.Start, r.Start), max(s.End, r.End)
 		if !slices.Contains(s.Files, r.Source) {
@@ -134,15 +134,12 @@ func Draft(opts *traces.Options, agent, id string, list []*Request) *Session {
 			s.Versions = append(s.Versions, r.Version)
 		}
 		s.LoggedUSD, s.Project = s.LoggedUSD+r.USD, cmp.Or(s.Project, r.Project)
-		shown, markers = shown || r.Messages != nil, max(markers, min(r.Markers, prompt.MaxMarkers))
-		cached = cached || r.Usage.Input() > r.Usage.Uncached && CacheByModel(r.Model) != traces.CacheAutomatic
+		shown = shown || r.Messages != nil
 		if r.Whole && r.Messages != nil {
 			s.Head = sized
 		}
 	}
-	if s.Head != nil && (markers > 0 || !cached) { // a gateway sets markers that the logged requests lack
-		s.Markers = int8(cmp.Or(markers, -1))
-	}
+	believe(list)
 	if !shown {
 		s.Problems.Add(list[0].Source.Name, 0, "session %s shows no messages: its context has sizes and no content", id)
 	}
@@ -152,7 +149,7 @@ func Draft(opts *traces.Options, agent, id string, list []*Request) *Session {
 
 // sized gives tools and system prompt their share of the first call of a thread by their
 // bytes, or the least that a call read from the cache if it is about as much: the first one does where others have left
-// them, and one behind a compaction.
+// them, and one behind a compaction. Up to a breakpoint they are as large as the bill says.
 func sized(t *Thread) []Block {
 	first := &t.Calls[0]
 	sizes, static := make([]*int32, len(t.Ahead)), int64(0)
@@ -163,6 +160,22 @@ func sized(t *Thread) []Block {
 		sizes[i] = &b.Tokens
 	}
 	static /= bytesPerToken
+	n, marked := markedHead(t)
+	if first.OK {
+		marked = min(marked, first.Input())
+	}
+	if marked > 0 {
+		Share(min(marked, MaxTokens), sizes[:n])
+		if sizes = sizes[n:]; len(sizes) == 0 {
+			return t.Ahead
+		}
+		static = Tokens(t.Ahead[n:])
+		if first.OK {
+			static = min(static, first.Input()-marked)
+		}
+		Share(static, sizes)
+		return t.Ahead
+	}
 	if read := leastRead(t.Calls); read > static*7/8 && read < static*9/8 {
 		static = read
 	} else if said := Tokens(first.Before); first.OK && static+said > 0 {

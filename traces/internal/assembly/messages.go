@@ -15,7 +15,7 @@ type Message struct {
 	Digest    prompt.Digest // of its JSON
 	Assistant bool
 	System    bool   // part of the system prompt
-	Marked    bool   // it carries a cache marker
+	Marks     []Mark // cache markers in it
 	JSON      []byte // of one of the system
 	Blocks    []Block
 }
@@ -62,6 +62,7 @@ type part struct {
 	Arguments jsontext.Value `json:"arguments|args|input"`
 	Output    jsontext.Value `json:"response|result|output"`
 	IsError   bool           `json:"is_error"`
+	Cache     jsontext.Value `json:"cache_control|cachePoint"`
 
 	Mime   string         `json:"mime_type"`
 	Image  jsontext.Value `json:"image_url"`
@@ -97,13 +98,14 @@ func (m Maker) Message(raw []byte) (*Message, error) {
 	case s.ReplyID != "" || s.Role == "tool" && s.Content.Kind() == '"':
 		out.Blocks = append(out.Blocks, m.Result(CallID(s.ReplyID), TextOf(s.Content), false, false))
 	default:
-		out.Blocks = m.parts(out.Blocks, s.Content, text)
-		out.Blocks = m.parts(out.Blocks, s.Parts, text)
+		out.parts(m, s.Content, text)
+		out.parts(m, s.Parts, text)
 	}
 	for i := range s.Uses {
 		u := &s.Uses[i]
 		out.Blocks = append(out.Blocks, m.Use(CallID(u.ID), u.Function.Name, Arguments(u.Function.Arguments)))
 	}
+	out.mark(&s.part)
 	return out, nil
 }
 
@@ -117,12 +119,12 @@ func (p *part) use() bool {
 }
 
 // parts appends the blocks of a content: a string, or a list of parts. text is the kind of its texts.
-func (m Maker) parts(list []Block, v jsontext.Value, text prompt.Kind) []Block {
+func (out *Message) parts(m Maker, v jsontext.Value, text prompt.Kind) {
 	switch v.Kind() {
 	case '"':
 		var s string
 		if Decode(v, &s) == nil && s != "" {
-			list = append(list, m.Text(text, s))
+			out.Blocks = append(out.Blocks, m.Text(text, s))
 		}
 	case '[':
 		var parts []jsontext.Value
@@ -132,15 +134,28 @@ func (m Maker) parts(list []Block, v jsontext.Value, text prompt.Kind) []Block {
 		for _, raw := range parts {
 			var p part
 			if raw.Kind() == '"' {
-				list = m.parts(list, raw, text)
+				out.parts(m, raw, text)
 			} else if Decode(raw, &p) != nil {
 				m.Skip("parts")
 			} else {
-				list = m.part(list, &p, text)
+				out.Blocks = m.part(out.Blocks, &p, text)
+				out.mark(&p)
 			}
 		}
 	}
-	return list
+}
+
+// mark adds the marker of a part, or of one in the content of a result, whose blocks are the last ones of the message.
+func (out *Message) mark(p *part) {
+	ttl, ok := Marker(p.Cache)
+	if !ok && (p.ReplyID != "" || p.Type == "tool_result") {
+		for _, m := range MarksIn(p.Content) {
+			ttl, ok = m.TTL, true
+		}
+	}
+	if ok && len(out.Blocks) > 0 {
+		out.Marks = append(out.Marks, Mark{len(out.Blocks), ttl})
+	}
 }
 
 // part appends the blocks of a part.

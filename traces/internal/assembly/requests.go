@@ -39,17 +39,33 @@ type Request struct {
 	Compacted bool // the log says that a compaction preceded it
 	Open      bool // the log lacks the final count of its output
 	Whole     bool // the log shows messages, and a head, as they were sent: what they changed is known
-	Markers   int  // of a whole one: messages that carry a cache marker
+	// Breakpoints are what a whole request has of them, nil where the log does not show them.
+	Breakpoints *traces.Breakpoints
 }
 
-// Show adds tools or a system prompt to what precedes the messages.
-func (r *Request) Show(k prompt.Kind, text []byte) {
+// Show adds tools or a system prompt to what precedes the messages, in one piece, or in the pieces between breakpoints.
+func (r *Request) Show(k prompt.Kind, text []byte, pieces ...[]byte) {
 	if len(text) == 0 {
 		return
 	}
+	r.Head = r.Head.Extend(prompt.DigestBytes(text))
+	if len(pieces) == 0 {
+		r.Ahead = append(r.Ahead, ahead(k, text))
+	}
+	for _, p := range pieces {
+		if len(p) > leastPiece {
+			r.Ahead = append(r.Ahead, ahead(k, p))
+		}
+	}
+}
+
+// leastPiece is the longest piece that holds no more than brackets, bytes.
+const leastPiece = 4
+
+func ahead(k prompt.Kind, text []byte) Block {
 	b := Derived(k, prompt.DigestBytes(text), 0)
 	b.Bytes = int32(min(len(text), MaxTokens))
-	r.Ahead, r.Head = append(r.Ahead, Block{Block: b}), r.Head.Extend(b.Digest)
+	return Block{Block: b}
 }
 
 // Adopt takes from another report of the same call what this one lacks: lifetimes of writes, content,
@@ -428,6 +444,9 @@ func (p *placed) steps() []Step {
 	}
 	add(input)
 	add(Step{Kind: StepReply, At: p.End, First: p.First, ID: p.ID, Blocks: slices.Clone(p.Reply)})
-	add(Step{Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Summaries: p.Summaries, Final: p.Usage.OK && !p.Open, Verdict: p.verdict, Parted: p.parted})
+	add(Step{
+		Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Summaries: p.Summaries, Final: p.Usage.OK && !p.Open,
+		Verdict: p.verdict, Parted: p.parted, Breakpoints: p.Breakpoints,
+	})
 	return steps
 }

@@ -42,9 +42,11 @@ type Step struct {
 	// Verdict is what the log says, or shows, of a call's prefix.
 	Verdict traces.Verdict
 	Parted  int32 // as traces.Round has it
-	Manual  bool  // a compaction that a person asked for
-	Calls   int32 // that Usage adds up, where a summary took several; 0 is one
-	Tokens  int32 // of the context before a compaction, as the client counted them
+	// Breakpoints are what the request of a counted call has of them, nil where the log does not show them.
+	Breakpoints *traces.Breakpoints
+	Manual      bool  // a compaction that a person asked for
+	Calls       int32 // that Usage adds up, where a summary took several; 0 is one
+	Tokens      int32 // of the context before a compaction, as the client counted them
 	// Cleared are the calls of tools whose results were cleared.
 	Cleared []prompt.Digest
 	// Dropped are the digests of blocks of any kind that were cleared.
@@ -189,7 +191,7 @@ func (t *Rounds) startNext() {
 func (t *Rounds) count(s *Step) {
 	r := t.open
 	r.Usage, r.Final, r.Model, r.Version, r.Project, r.Source = s.Usage, s.Final, s.Model, t.Version, t.Project, s.Source
-	r.Gateway, r.Verdict, r.Parted, r.Summaries = s.Gateway, s.Verdict, s.Parted, s.Summaries
+	r.Gateway, r.Verdict, r.Parted, r.Summaries, r.Breakpoints = s.Gateway, s.Verdict, s.Parted, s.Summaries, s.Breakpoints
 	if r.Line == 0 {
 		r.Line = s.Line
 	}

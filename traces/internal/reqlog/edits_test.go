@@ -169,10 +169,10 @@ func TestSummariesInTheLog(t *testing.T) {
 	}
 }
 
-// Usage of a cache without a marker in the requests: a gateway sets them, so that the session is marked as its agent usually is.
+// Usage of a cache without a marker in the requests: a gateway sets them. Where all calls hold as much, it marks what precedes the messages.
 // Answers of one length have one count of tokens: no contradiction.
 func TestMarkedByGateway(t *testing.T) {
-	for cached, want := range map[int]int8{0: -1, 900: 0} {
+	for cached, want := range map[int]int8{0: 0, 900: 1} {
 		var lines []string
 		var talk []message
 		for n := range 12 {
@@ -190,8 +190,8 @@ func TestMarkedByGateway(t *testing.T) {
 			talk = append(talk, turn("assistant", n))
 		}
 		s := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": strings.Join(lines, "\n") + "\n"}).Sessions[0]
-		if s.Markers != want || s.Quality.Uncounted != 0 || len(s.Problems) > 0 {
-			t.Errorf("%d read: %d markers, want %d; %d calls in doubt: %v", cached, s.Markers, want, s.Quality.Uncounted, s.Problems)
+		if len(s.Placements) != 1 || s.Placements[0].N != want || s.Placements[0].Messages() != 0 || s.Quality.Uncounted != 0 || len(s.Problems) > 0 {
+			t.Errorf("%d read: breakpoints %v, want %d; %d calls in doubt: %v", cached, s.Placements, want, s.Quality.Uncounted, s.Problems)
 		}
 	}
 }

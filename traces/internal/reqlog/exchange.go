@@ -165,6 +165,7 @@ func (f *file) ask(c *call, body []byte) {
 		return
 	}
 	var system, tools []byte
+	var placed assembly.Placed
 	s := jsonscan.New(body)
 	for name := range s.Members {
 		switch string(name) {
@@ -181,9 +182,8 @@ func (f *file) ask(c *call, body []byte) {
 			c.Session = cmp.Or(c.Session, sessionOf(s.Raw()))
 		case "prompt_cache_key":
 			c.Session = cmp.Or(c.Session, string(s.Str()))
-		case "cache_control": // of all that is sent, on its last block
-			c.Markers++
-			s.Skip()
+		case "cache_control":
+			placed.TTL, placed.Whole = assembly.Marker(s.Raw())
 		default:
 			s.Skip()
 		}
@@ -192,13 +192,29 @@ func (f *file) ask(c *call, body []byte) {
 		f.cut++
 	}
 	for i, v := range [...][]byte{tools, system} {
-		if len(v) > 0 && v[0] != 'n' {
-			v = f.unmarked(v)
-			if i == 1 {
-				c.System = f.kept(v)
-			}
-			c.Show([...]prompt.Kind{prompt.KindTools, prompt.KindSystem}[i], v)
+		if len(v) == 0 || v[0] == 'n' {
+			continue
 		}
+		marks, bare := assembly.MarksIn(v), f.unmarked(v)
+		placed.Head([...]prompt.Level{prompt.LevelTools, prompt.LevelSystem}[i], marks, len(bytes.TrimRight(v, "] \t\r\n")))
+		if i == 1 {
+			c.System = f.kept(bare)
+		}
+		var pieces [][]byte // between marks
+		for k := range marks {
+			from := 0
+			if k > 0 {
+				from = marks[k-1].Behind
+			}
+			pieces = append(pieces, f.unmarked(v[from:marks[k].Behind]))
+		}
+		if len(marks) > 0 {
+			pieces = append(pieces, f.unmarked(v[marks[len(marks)-1].Behind:]))
+		}
+		c.Show([...]prompt.Kind{prompt.KindTools, prompt.KindSystem}[i], bare, pieces...)
+	}
+	if c.asked {
+		c.Breakpoints = placed.Place(c.Messages)
 	}
 }
 
@@ -237,11 +253,6 @@ func (f *file) kept(system []byte) []byte {
 func (c *call) list(list []*assembly.Message) (system []byte) {
 	for len(list) > 0 && list[0].System {
 		system, list = append(system, list[0].JSON...), list[1:]
-	}
-	for _, m := range list {
-		if m.Marked {
-			c.Markers++
-		}
 	}
 	c.Messages = list
 	return system

@@ -138,8 +138,8 @@ func TestForms(t *testing.T) {
 	}
 	want := c.Sessions[0]
 	rounds := want.Threads[0].Rounds
-	if len(want.Threads) != 1 || len(rounds) != 2 || want.Markers != 1 || len(want.Problems) != 0 {
-		t.Fatalf("%d threads, %d calls, %d markers, %v", len(want.Threads), len(rounds), want.Markers, want.Problems)
+	if len(want.Threads) != 1 || len(rounds) != 2 || want.Placements[0].Messages() != 1 || len(want.Problems) != 0 {
+		t.Fatalf("%d threads, %d calls, %d markers, %v", len(want.Threads), len(rounds), want.Placements[0].Messages(), want.Problems)
 	}
 	if u := (prompt.Usage{Uncached: 3, Read: 12_000, Write1h: 90, Output: 7}); rounds[1].Usage != u || rounds[1].Verdict != traces.VerdictSame {
 		t.Errorf("%+v", rounds[1])
@@ -225,8 +225,8 @@ func TestOpenAI(t *testing.T) {
 		if want := (prompt.Usage{Uncached: 40, Read: 60, Output: 7}); r.Usage != want || r.ID != "c1" || s.Models[r.Model] != "gpt-5.5" {
 			t.Errorf("%s: %+v of %s", name, r, s.Models[r.Model])
 		}
-		if got := agenttest.Kinds(s, r.Reply); !slices.Equal(got, []string{"text", "tool_use"}) || s.Markers != -1 {
-			t.Errorf("%s: the reply is %v, %d markers", name, got, s.Markers)
+		if got := agenttest.Kinds(s, r.Reply); !slices.Equal(got, []string{"text", "tool_use"}) || len(s.Placements) != 0 {
+			t.Errorf("%s: the reply is %v, %d markers", name, got, len(s.Placements))
 		}
 		if head := s.Blocks[s.Threads[0].Prefix.From]; head.Kind != prompt.KindSystem {
 			t.Errorf("%s: the head is %v", name, head.Kind)
