@@ -19,7 +19,7 @@ type ModelError struct {
 	LossUSD float64 `json:"expected_loss_usd,omitzero"`
 	// Sessions is the number of sessions in which the two were compared. Low and High are
 	// the 95 % interval of Expected over other sessions like these. A handful of sessions, or
-	// one that makes up most of the bill, have what sessions differ by elsewhere too; 0 for one where that is not known.
+	// a handful that make up most of the bill, have what sessions differ by elsewhere too; 0 for one where that is not known.
 	Sessions int     `json:"sessions,omitzero"`
 	Low      float64 `json:"low,omitzero"`
 	High     float64 `json:"high,omitzero"`
@@ -134,7 +134,8 @@ func (e *ModelError) measure(billed, model, expected []float64) {
 	}
 	if e.Sessions > 1 || e.Sessions == 1 && prior > 0 {
 		by := ModelError{}
-		if 10*slices.Max(billed) > 9*e.BilledUSD || prior > 0 && n < priorSessions { // they say little of what sessions differ by
+		// A few sessions, or many of which a few make up the bill, say little of what sessions differ by.
+		if few := e.BilledUSD * e.BilledUSD / bills; 10*slices.Max(billed) > 9*e.BilledUSD || prior > 0 && few < priorSessions {
 			by.Spread = e.Spread
 		}
 		d := by.Interval(expected, billed)

@@ -122,6 +122,28 @@ func TestFewSessionsTakeTheSpreadKnownBeforehand(t *testing.T) {
 	}
 }
 
+// Of eight sessions two make up the bill, which are a fiftieth too cheap alike: as (Σ bill)² / Σ bill² is 2.1 they count as a
+// handful, and what sessions differ by elsewhere is in the interval.
+func TestFewSessionsMakeUpTheBill(t *testing.T) {
+	billed, recorded := Cell{Cell: "billed", Strategy: "billed"}, Cell{Cell: "recorded", Strategy: "recorded"}
+	for i := range 8 {
+		usd, id := 0.1, fmt.Sprintf("%03d", i)
+		if i < 2 {
+			usd = 10
+		}
+		billed.Rows.Keep(costing("billed", id, usd))
+		recorded.Rows.Keep(costing("recorded", id, usd-0.02*math.Floor(usd)))
+	}
+	billed.sum()
+	recorded.sum()
+	if e := ErrorOf(&billed, &recorded, 0.4); e.Low > -0.2 || e.High < 0.2 {
+		t.Errorf("%s: want 0 well inside", e)
+	}
+	if e := ErrorOf(&billed, &recorded, 0); e.High > 0 {
+		t.Errorf("%s: nothing is known of other sessions", e)
+	}
+}
+
 // Equal strategies cannot be told apart, those that differ by a third in every
 // session can.
 func TestChance(t *testing.T) {

@@ -30,7 +30,11 @@ func (t *Thread) LossRate(model string, now int64) float64 {
 		share *= servers.LossesBehind(model, u.nothing)
 	}
 	if asked || t.Agent() || !agents.ClaudeCode(s.session) {
-		return min(1, share*s.lossTimes(p, t.Current(), model))
+		times := s.lossTimes(p, t.Current(), model)
+		if c.Gap <= profile.IdleSeconds*1e9 { // what a long pause loses the session's calls do not show
+			times = p.Losses.Since(times, &s.shown)
+		}
+		return min(1, share*times)
 	}
 	return min(1, share*s.ownTimes(p))
 }
@@ -43,8 +47,7 @@ func (s *Session) ownTimes(p *profile.Profile) float64 {
 	return s.own
 }
 
-// lossTimes returns what calls of the session lose in proportion to the shares of the profile, which are Claude Code's own, as other
-// sessions and the session's calls so far show it.
+// lossTimes returns what calls of the session lose in proportion to the shares of the profile, which are Claude Code's own.
 func (s *Session) lossTimes(p *profile.Profile, r *traces.Round, model string) float64 {
 	if agents.ClaudeCode(s.session) {
 		return 1
@@ -53,7 +56,7 @@ func (s *Session) lossTimes(p *profile.Profile, r *traces.Round, model string) f
 		at := s.gatherShown(r, model)
 		s.scaled, s.scale = of, p.TimesLost(&at).Times
 	}
-	return p.Losses.Since(s.scale, &s.shown)
+	return s.scale
 }
 
 // learnLost counts a call that has ended among those that show what the session loses.

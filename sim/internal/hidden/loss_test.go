@@ -38,13 +38,16 @@ func TestExpectsWhatTheSessionLost(t *testing.T) {
 		s := new(Session)
 		s.Begin(tc.model, session, true)
 		th := &Thread{}
-		th.Bind(s, &course.Course{Session: session, Trace: trace})
+		th.Bind(s, &course.Course{Session: session, Trace: trace, Scores: make([]course.Score, len(trace.Rounds)), Started: true})
 		for i := range trace.Rounds {
 			th.Round = int32(i)
 			s.learnLost(th, &trace.Rounds[i])
 		}
-		if got := s.lossTimes(fitted, &trace.Rounds[0], "gpt-5.5"); math.Abs(got-tc.want) > 1e-9 {
+		if got := 10 * th.LossRate("gpt-5.5", 60*second); math.Abs(got-tc.want) > 1e-9 {
 			t.Errorf("%+v: %g times, want %g", tc.reads, got, tc.want)
+		}
+		if got := 10 * th.LossRate("gpt-5.5", 11*minute); math.Abs(got-1) > 1e-9 {
+			t.Errorf("%+v: %g times after a long pause, of which the calls tell nothing; want 1", tc.reads, got)
 		}
 	}
 }
