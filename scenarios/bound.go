@@ -66,10 +66,10 @@ func (p *Plan) bound(
 	if !d.Scenario.Bound {
 		return nil
 	}
-	families, of := p.families(d)
+	families, of := d.families(p.Registry)
 	main := mainFamily(families)
 	for _, f := range families {
-		if err := p.solve(ctx, f, sessions, f == main); err != nil {
+		if err := f.solve(ctx, p, sessions, f == main); err != nil {
 			return err
 		}
 	}
@@ -98,12 +98,12 @@ func (p *Plan) bound(
 
 // families returns the families of the cells of a design, and the family of
 // each cell.
-func (p *Plan) families(d *Design) (families []*family, of []*family) {
+func (d *Design) families(registry *strategies.Registry) (families []*family, of []*family) {
 	for i := range d.Cells {
 		cell := &d.Cells[i]
 		params, ok := cell.Strategy.Params(strategies.CompactName).(strategies.CompactParams)
 		if !ok {
-			layer, _ := p.Registry.Definition(strategies.CompactName)
+			layer, _ := registry.Definition(strategies.CompactName)
 			params = *layer.Params().(*strategies.CompactParams)
 		}
 		params = params.Unscheduled()
@@ -133,7 +133,7 @@ func mainFamily(families []*family) *family {
 }
 
 // solve finds the bounds of a family and, if front is set, the points of its front.
-func (p *Plan) solve(ctx context.Context, f *family, sessions []*traces.Session, front bool) error {
+func (f *family) solve(ctx context.Context, p *Plan, sessions []*traces.Session, front bool) error {
 	f.bounds = make([]bounds, len(sessions))
 	c, err := p.config(f.cell)
 	if err != nil {

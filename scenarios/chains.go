@@ -61,7 +61,7 @@ func (p *Plan) Follow(
 		few := *d
 		few.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool { return !slices.Contains(names, c.Name) })
 		kept = newFollower(&few, sessions)
-		if err := p.again(ctx, kept, sessions); err != nil {
+		if err := kept.again(ctx, p, sessions); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -71,7 +71,7 @@ func (p *Plan) Follow(
 }
 
 // again simulates the cells of a follower.
-func (p *Plan) again(ctx context.Context, f *follower, sessions []*traces.Session) error {
+func (f *follower) again(ctx context.Context, p *Plan, sessions []*traces.Session) error {
 	followed := *p
 	followed.record = f.record
 	configs, err := followed.configs(f.design)

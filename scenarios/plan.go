@@ -88,7 +88,7 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &results.Run{Provenance: origin, Workload: p.workload(d, sessions), Cells: seen.billed}
+	run := &results.Run{Provenance: origin, Workload: d.workload(p.Prices, sessions), Cells: seen.billed}
 	if err := p.bound(ctx, d, sessions, cells, run); err != nil && ctx.Err() == nil {
 		return nil, err
 	} else if err != nil && stopped == nil {
@@ -217,7 +217,7 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 		run.Notes = append(run.Notes, inSample(run)...)
 		run.Notes = append(run.Notes, tried(d, sessions, run)...)
 	}
-	run.Notes = append(run.Notes, p.earlyPrices(d, sessions)...)
+	run.Notes = append(run.Notes, d.earlyPrices(p.Prices, sessions)...)
 	if err := p.library.Err(); err != nil {
 		run.Notes = append(run.Notes, results.Note{Text: "what is forgotten is not measured where texts cannot be read: " +
 			err.Error(), Metric: results.NameRecall})

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/calls"
@@ -31,7 +32,7 @@ func (p *Plan) provenance(d *Design, seen *survey) (results.Provenance, error) {
 		Version:        p.Version,
 		Seed:           d.Scenario.Seed,
 		SessionsDigest: fmt.Sprintf("%016x%016x", digest.Hi, digest.Lo),
-		Prices:         p.priceTable(d),
+		Prices:         d.priceTable(p.Prices),
 		PricesDigest:   prices,
 		Switches:       d.switches(),
 		Axes:           d.labels(),
@@ -46,15 +47,15 @@ func (p *Plan) provenance(d *Design, seen *survey) (results.Provenance, error) {
 
 // priceTable names the prices of a design: the name of the file without its
 // folder, or the date of the built-in table.
-func (p *Plan) priceTable(d *Design) string {
+func (d *Design) priceTable(prices *costmodel.Table) string {
 	if file := d.Scenario.Prices.File; file != "" {
 		return filepath.Base(file)
 	}
-	return p.Prices.AsOf().Format(time.DateOnly)
+	return prices.AsOf().Format(time.DateOnly)
 }
 
 // pricesFrom names the dates of the prices of a design and the file they come from.
-func (p *Plan) pricesFrom(d *Design) string {
+func (d *Design) pricesFrom(prices *costmodel.Table) string {
 	text := "call date"
 	if dates := d.priceDates(); len(dates) > 1 {
 		text = fmt.Sprintf("%d dates", len(dates))
@@ -62,14 +63,14 @@ func (p *Plan) pricesFrom(d *Design) string {
 		text = at.Format(time.DateOnly)
 	}
 	if d.Scenario.Prices.File != "" {
-		text += " from " + p.priceTable(d) + p.Prices.List()
+		text += " from " + d.priceTable(prices) + prices.List()
 	}
 	return text
 }
 
 // workload describes the sessions for the head of a report.
-func (p *Plan) workload(d *Design, sessions []*traces.Session) results.Workload {
-	w := results.Workload{Sessions: len(sessions), PricesAt: p.pricesFrom(d)}
+func (d *Design) workload(prices *costmodel.Table, sessions []*traces.Session) results.Workload {
+	w := results.Workload{Sessions: len(sessions), PricesAt: d.pricesFrom(prices)}
 	var q traces.Quality
 	var first, last int64
 	calls := map[string]int{}
@@ -87,7 +88,7 @@ func (p *Plan) workload(d *Design, sessions []*traces.Session) results.Workload 
 	}
 	w.Models = byUse(calls)
 	if at, err := d.Scenario.Prices.At.On(); err == nil && at.IsZero() {
-		w.PricesAt += p.Prices.Stale(time.Unix(0, last))
+		w.PricesAt += prices.Stale(time.Unix(0, last))
 	}
 	if first > 0 {
 		w.First = time.Unix(0, first).UTC().Format(time.DateOnly)
@@ -157,9 +158,9 @@ func (d *Design) switches() map[string]string {
 
 // earlyPrices returns remarks on what is billed at prices of another date: sessions from before the first
 // prices of their model or, where prices of a date are asked for, a date before these, and sessions without a date.
-func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note {
+func (d *Design) earlyPrices(prices *costmodel.Table, sessions []*traces.Session) []results.Note {
 	var notes []results.Note
-	if text := calls.UnpricedSearches(p.Prices, sessions); text != "" {
+	if text := calls.UnpricedSearches(prices, sessions); text != "" {
 		notes = append(notes, results.Note{Text: text})
 	}
 	for _, date := range d.priceDates() {
@@ -178,7 +179,7 @@ func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note
 				continue
 			}
 			for _, model := range s.Models {
-				if price, err := p.Prices.Lookup(model, when); err == nil && price.Early(when) {
+				if price, err := prices.Lookup(model, when); err == nil && price.Early(when) {
 					before[model]++
 				}
 			}
@@ -192,7 +193,7 @@ func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note
 		}
 		if undated > 0 {
 			notes = append(notes, results.Note{Text: fmt.Sprintf("%s without a date billed at the prices of %s",
-				document.Count(undated, "session"), p.Prices.AsOf().Format(time.DateOnly))})
+				document.Count(undated, "session"), prices.AsOf().Format(time.DateOnly))})
 		}
 	}
 	return notes

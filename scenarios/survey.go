@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/calls"
@@ -16,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -130,7 +132,7 @@ func (p *Plan) sights(
 				if err != nil {
 					return err
 				}
-				x = p.sight(whole, dates)
+				x = sightOf(whole, p.Registry, p.Prices, dates)
 			}
 			kept.add(s, x)
 			if err := f(from+i, x); err != nil {
@@ -195,18 +197,18 @@ func (k *keptSights) add(s *traces.Session, x *Sight) {
 	}
 }
 
-// sight returns the sight of a session that is in memory.
-func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
+// sightOf returns the sight of a session that is in memory.
+func sightOf(s *traces.Session, registry *strategies.Registry, prices *costmodel.Table, dates []time.Time) *Sight {
 	x := &Sight{Digest: sessionDigest(s)}
-	table := calls.Of(s, p.Prices)
+	table := calls.Of(s, prices)
 	for _, at := range dates {
-		row := sim.Billed(s, p.Prices, at)
+		row := sim.Billed(s, prices, at)
 		table.CountMisses(&row)
 		x.Billed = append(x.Billed, row)
 	}
 	x.Opening.Add(s)
-	x.Windows = windowsOf(s, p.Prices)
-	x.Settings = settingsOf(p.Registry, s, p.Prices)
+	x.Windows = windowsOf(s, prices)
+	x.Settings = settingsOf(registry, s, prices)
 	return x
 }
 

@@ -105,7 +105,7 @@ func (f *File) NewBaseline(in *Input) (*Baseline, error) {
 	b := &Baseline{Schema: baselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls,
 		Unread: in.NumLost, SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest, Prices: in.Prices, Key: in.Key,
 		Rates: maps.Clone(in.Rates), Renamed: in.Renamed, Past: f.past(in)}
-	all := f.newSums()
+	all := newSums(f)
 	for i := range in.Cells {
 		c := &in.Cells[i]
 		for _, g := range f.groupsOf(c, in, all) {
@@ -152,7 +152,7 @@ func (f *File) After(b, was *Baseline) *Baseline {
 // groupsOf returns the groups of a cell that rules name, all sessions first.
 func (f *File) groupsOf(c *Cell, in *Input, known *sums) []group {
 	all := slices.Clone(known.groupsOf(in, ""))
-	for _, by := range f.groupings() {
+	for _, by := range groupings(f.Rules) {
 		if slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.Group == by && r.speaksOf(c.Name, c.Strategy) }) {
 			all = append(all, known.groupsOf(in, by)...)
 		}
@@ -161,9 +161,9 @@ func (f *File) groupsOf(c *Cell, in *Input, known *sums) []group {
 }
 
 // groupings returns by what rules group.
-func (f *File) groupings() (list []string) {
-	for i := range f.Rules {
-		if by := f.Rules[i].Group; by != "" && !slices.Contains(list, by) {
+func groupings(rules []Rule) (list []string) {
+	for i := range rules {
+		if by := rules[i].Group; by != "" && !slices.Contains(list, by) {
 			list = append(list, by)
 		}
 	}

@@ -28,7 +28,7 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 	b, now := was.Baseline, f.past(in)
 	f.tellLost(r, in, b)
 	var cases []*verdict
-	all := f.newSums()
+	all := newSums(f)
 	if b != nil && f.Paired.asked() {
 		all.partners = partnersOf(b.Past, now)
 	}
@@ -121,7 +121,7 @@ func (f *File) cases(r *Rule, in *Input, all *sums, b *Baseline) (cases []*verdi
 				continue
 			}
 			v := newVerdict(r, in, all, s)
-			if f.judgeable(v) {
+			if v.judgeable(f) {
 				v.apart = b != nil && r.Kind.relative() && b.SessionsDigest != in.SessionsDigest && r.Metric.Kind == results.KindRatio
 				if then, ok := all.partners.billedToPredicted(g); ok && v.apart && r.whole.Name == results.NameOverPredicted {
 					v.apart, v.held = false, []float64{then}

@@ -274,7 +274,7 @@ func TestLookAtCost(t *testing.T) {
 // Every metric has a line that says what to look at.
 func TestLookIsNeverEmpty(t *testing.T) {
 	in := plainRun()
-	s := new(File).newSums().of(&in.Cells[0], in.groups("")[0])
+	s := newSums(new(File)).of(&in.Cells[0], in.groups("")[0])
 	for _, name := range metricNames() {
 		r := parsed(t, "  - {metric: "+name+", max: 0.5}\n").Rules[0]
 		if (looker{s, "", nil, results.Metrics(), false, false}).look(r.Metric) == "" {

@@ -205,7 +205,8 @@ type sliceKey struct {
 	group string
 }
 
-func (f *File) newSums() *sums {
+// newSums returns the sums of a file's rules, none so far.
+func newSums(f *File) *sums {
 	m := &sums{slices: map[sliceKey]*slice{}, groups: map[string][]group{}, metrics: results.Metrics(), file: f}
 	for i := range f.Rules {
 		if r := &f.Rules[i]; r.Per != "" && !slices.ContainsFunc(m.metrics, func(o results.Metric) bool { return o.Name == r.Metric.Name }) {
@@ -289,7 +290,7 @@ func (f *File) past(in *Input) []Past {
 	byID := map[string]*Past{}
 	for id := range in.Sessions {
 		s := in.Sessions[id]
-		own := Past{key: id, ID: cmp.Or(s.Name, id), Task: s.Task, Agent: s.Agent, Excess: s.Excess, Facts: s.Facts, Groups: f.groupOf(&s)}
+		own := Past{key: id, ID: cmp.Or(s.Name, id), Task: s.Task, Agent: s.Agent, Excess: s.Excess, Facts: s.Facts, Groups: s.groupsBy(f.Rules)}
 		byID[id] = &own
 	}
 	for i := range in.Cells {
@@ -318,9 +319,9 @@ func (f *File) past(in *Input) []Past {
 	return list
 }
 
-// groupOf returns what rules group a session by.
-func (f *File) groupOf(s *Session) (groups map[string]string) {
-	for _, by := range f.groupings() {
+// groupsBy returns what rules group a session by.
+func (s *Session) groupsBy(rules []Rule) (groups map[string]string) {
+	for _, by := range groupings(rules) {
 		groups = put(groups, by, s.of(by))
 	}
 	return groups

@@ -159,7 +159,7 @@ func (f *File) pairedCase(rule *Rule, in *Input, all *sums, b *Baseline, c *Cell
 	v := newVerdict(rule, in, all, all.of(c, group{"paired", among(ours)}))
 	v.result.Group = document.Count(len(pairs), "paired session")
 	v.held = then
-	if f.judgeable(v) {
+	if v.judgeable(f) {
 		v.prepare(nil)
 	}
 	if billed {

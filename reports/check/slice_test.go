@@ -24,7 +24,7 @@ func TestSharedWorkChangesNoBit(t *testing.T) {
 			"":        func(string, Session) string { return "" },
 		}
 		runtime.GOMAXPROCS(rapid.IntRange(1, 4).Draw(t, "processors"))
-		shared := new(File).newSums()
+		shared := newSums(new(File))
 		for by, of := range member {
 			for _, g := range in.groups(by) {
 				c := &in.Cells[0]

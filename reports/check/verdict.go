@@ -71,7 +71,7 @@ func (v *verdict) leaveOpen(format string, args ...any) {
 }
 
 // judgeable reports whether a metric is of all the work and has its prices, or refuses it.
-func (f *File) judgeable(v *verdict) bool {
+func (v *verdict) judgeable(f *File) bool {
 	if f.lacksPrice(v.slice, v.rule.Metric) {
 		v.refuse("calls have no price")
 		v.result.told, v.unpriced = true, true
