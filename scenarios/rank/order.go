@@ -43,6 +43,7 @@ type ranked struct {
 	rows  []*results.Row // of sessions that it brings to their end
 	cut   []*results.Row // of sessions that it ends early
 	total results.Row
+	has   map[string]bool // the sessions of rows; nil until it is asked for
 }
 
 // view orders the cells of a run on the sessions wanted. It also returns the strategies that could
@@ -131,11 +132,19 @@ func (x *ranked) on(y *ranked) []*results.Row {
 	if slices.EqualFunc(x.rows, y.rows, func(a, b *results.Row) bool { return a.Session == b.Session }) {
 		return x.rows
 	}
-	has := map[string]bool{}
-	for _, row := range y.rows {
-		has[row.Session] = true
+	if y.has == nil {
+		y.has = make(map[string]bool, len(y.rows))
+		for _, row := range y.rows {
+			y.has[row.Session] = true
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(x.rows), func(row *results.Row) bool { return !has[row.Session] })
+	some := make([]*results.Row, 0, len(x.rows))
+	for _, row := range x.rows {
+		if y.has[row.Session] {
+			some = append(some, row)
+		}
+	}
+	return some
 }
 
 // countUnanswered counts the calls that rows leave without an answer.

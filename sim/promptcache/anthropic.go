@@ -1,7 +1,6 @@
 package promptcache
 
 import (
-	"maps"
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -109,11 +108,7 @@ func (a *Anthropic) CopyFrom(o *Anthropic) {
 	}
 	c.flights, c.free = append(a.flights[:0], o.flights...), append(a.free[:0], o.free...)
 	c.threads, c.unused = append(a.threads[:0], o.threads...), append(a.unused[:0], o.unused...)
-	if c.byThread = a.byThread; c.byThread == nil {
-		c.byThread = map[uint32]int32{}
-	}
-	clear(c.byThread)
-	maps.Copy(c.byThread, o.byThread)
+	c.byThread = copyInto(a.byThread, o.byThread)
 	c.gatherings, c.once, c.cuts = cloneGatherings(o.gatherings), gathering{}, nil
 	c.remap, c.relined = a.remap[:0], a.relined[:0]
 	*a = c

@@ -3,7 +3,6 @@ package promptcache
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -164,23 +163,42 @@ func (o *OpenAI) Reset() {
 // Clone returns an independent copy, requests in flight included: their tickets
 // are valid in both.
 func (o *OpenAI) Clone() *OpenAI {
-	c := *o
-	c.table.slots = slices.Clone(o.table.slots)
-	c.entries, c.nodes = slices.Clone(o.entries), slices.Clone(o.nodes)
-	c.runs = slices.Clone(o.runs)
-	for i := range c.runs {
-		c.runs[i].uses = slices.Clone(o.runs[i].uses)
-	}
-	c.flights, c.free = slices.Clone(o.flights), slices.Clone(o.free)
-	c.threads = slices.Clone(o.threads)
-	c.unused = slices.Clone(o.unused)
-	c.remap, c.reruns, c.keeps = nil, nil, nil
-	c.byThread, c.models = maps.Clone(o.byThread), maps.Clone(o.models)
-	return &c
+	c := &OpenAI{}
+	c.CopyFrom(o)
+	return c
 }
 
-// CopyFrom makes o a copy of another cache as Clone does.
-func (o *OpenAI) CopyFrom(from *OpenAI) { *o = *from.Clone() }
+// CopyFrom makes o a copy of another cache as Clone does, keeping o's storage.
+func (o *OpenAI) CopyFrom(from *OpenAI) {
+	c := *from
+	c.table.slots = append(o.table.slots[:0], from.table.slots...)
+	c.entries, c.nodes = append(o.entries[:0], from.entries...), append(o.nodes[:0], from.nodes...)
+	c.runs = o.runs[:cap(o.runs)]
+	for len(c.runs) < len(from.runs) {
+		c.runs = append(c.runs, run{})
+	}
+	c.runs = c.runs[:len(from.runs)]
+	for i := range c.runs {
+		uses := append(c.runs[i].uses[:0], from.runs[i].uses...)
+		c.runs[i] = from.runs[i]
+		c.runs[i].uses = uses
+	}
+	c.flights, c.free = append(o.flights[:0], from.flights...), append(o.free[:0], from.free...)
+	c.threads, c.unused = append(o.threads[:0], from.threads...), append(o.unused[:0], from.unused...)
+	c.remap, c.reruns, c.keeps = o.remap[:0], o.reruns[:0], o.keeps[:0]
+	c.byThread, c.models = copyInto(o.byThread, from.byThread), copyInto(o.models, from.models)
+	*o = c
+}
+
+// copyInto returns a map that has what from has, and the storage of to, which may be nil.
+func copyInto[K comparable, V any](to, from map[K]V) map[K]V {
+	if to == nil {
+		return maps.Clone(from)
+	}
+	clear(to)
+	maps.Copy(to, from)
+	return to
+}
 
 // Begin serves the input of a request that arrives at t, in nanoseconds, and
 // returns how. The ticket of the outcome names the request until End. Markers

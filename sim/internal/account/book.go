@@ -27,11 +27,15 @@ type Book struct {
 	reasons  map[[2]string]int  // failures and refusals by layer and reason
 	paybacks []payback          // one for each compaction, in order
 	record   results.CallRecord // of the call that is told
+	commands *commands          // shared by copies
 }
 
 // Begin opens the book of a session that begins at a time, with what its row says already. Models are the caller's to reset.
 func (b *Book) Begin(s *traces.Session, origin int64, row results.Row) {
 	b.Row, b.session, b.origin = row, s, origin
+	if b.commands == nil || b.commands.session != s {
+		b.commands = &commands{session: s}
+	}
 	clear(b.firings)
 	clear(b.reasons)
 	b.paybacks = b.paybacks[:0]
@@ -186,7 +190,7 @@ func (b *Book) Carry(commands bool) {
 		}
 	}
 	if commands {
-		list := CommandCalls(b.session)
+		list := b.commands.calls()
 		for i := range list {
 			b.carry(&list[i])
 		}

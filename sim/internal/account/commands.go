@@ -73,3 +73,17 @@ func CommandCalls(s *traces.Session) (list []traces.UnshownCall) {
 	}
 	return list
 }
+
+// commands are the calls about commands of a session, which are found once for all copies of a run.
+type commands struct {
+	session *traces.Session
+	found   bool
+	list    []traces.UnshownCall
+}
+
+func (c *commands) calls() []traces.UnshownCall {
+	if !c.found {
+		c.list, c.found = CommandCalls(c.session), true
+	}
+	return c.list
+}
