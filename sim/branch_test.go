@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -83,5 +86,36 @@ func TestBranchInheritsDeletions(t *testing.T) {
 	c.Window = 30_000
 	if row, _ := run(t, c, b.session()); row.N(results.Overflows) != 0 || row.N(results.OverWindow) != 0 {
 		t.Errorf("%d requests pass the window", row.N(results.Overflows))
+	}
+}
+
+// Branches cost what they add: where each tenth round of a conversation has an abandoned branch, twice the rounds take twice the memory,
+// and not four times. Needs are looked for in each.
+func TestBranchesTakeTimesTheirLength(t *testing.T) {
+	allocated := func(rounds int) uint64 {
+		b := newSession("s")
+		b.turns(10, 0, 10)
+		for range rounds/10 - 1 {
+			b.turns(10, 2*minute, 10)
+		}
+		for r := 9; r < rounds-1; r += 10 {
+			b.thread(traces.Thread{ID: fmt.Sprint(r), Kind: traces.ThreadBranch, Parent: 0, ParentRound: int32(r), Delay: 10 * second})
+			b.turns(1, 0, 10)
+		}
+		c := testConfig(t, "none")
+		c.Verify = false
+		c.Needs = func(s *traces.Session) *needs.Index {
+			return needs.NewListener().Index(s, make([]any, len(s.Blocks))).(*needs.Index)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := NewLoop(c).Run(b.session()); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if one, two := allocated(1000), allocated(2000); two > 3*one {
+		t.Errorf("1,000 rounds with branches allocate %d bytes, 2,000 rounds %d", one, two)
 	}
 }

@@ -58,6 +58,7 @@ func (f *forks) take(l *Loop) (c *Loop) {
 func (f *forks) finish(c *Loop, begin func()) {
 	_, err := c.play(begin)
 	f.ended(c, err)
+	c.leave()
 	f.spare = append(f.spare, c)
 }
 
@@ -124,7 +125,16 @@ func (f *forks) wake(l *Loop, k int, thread int32) {
 	f.finish(c, func() { c.ask(&c.threads[thread], 0) })
 }
 
-// copyFrom makes l an independent copy of a run under way, keeping l's storage.
+// leave gives up what a copy of a run shares with other runs, which then change it in place again.
+func (l *Loop) leave() {
+	for i := range l.threads {
+		l.threads[i].Context.Leave()
+	}
+	l.sides.Leave()
+}
+
+// copyFrom makes l an independent copy of a run under way, keeping l's storage: a checkpoint, from which l goes on by
+// play. Both share contexts, and what judges know of them, until one changes them, so both belong to one goroutine.
 func (l *Loop) copyFrom(o *Loop) {
 	l.config, l.assembly, l.models, l.ctx, l.forks = o.config, o.assembly, o.models, o.ctx, o.forks
 	l.verdict, l.host.thread = o.verdict, nil

@@ -133,6 +133,9 @@ func (l *Loop) end(t *thread) {
 	if t.replay.open--; t.replay.open == 0 {
 		t.replay.user.Live[t.replay.seat] = false
 	}
+	if !l.sides.Of(t.id) {
+		t.Context.Release() // for branches
+	}
 }
 
 // spawn schedules the children that start from a round of their parent. A
@@ -170,7 +173,7 @@ func (t *thread) forks(parent *thread) bool {
 
 // branch makes t go on from its parent as the parent is: context, layers, and what the parent knows.
 func (t *thread) branch(parent *thread) {
-	t.Context.CopyFrom(&parent.Context)
+	t.Context.Branch(&parent.Context)
 	for i, layer := range parent.layers {
 		t.layers[i] = layer.Clone()
 	}

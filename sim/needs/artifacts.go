@@ -18,8 +18,8 @@ func (j *Judge) artifacts(to *recall.Needs) {
 		}
 	}
 	commands, failures := j.past.commands, j.past.failures
-	for _, i := range j.present {
-		state, b := j.shown[i].form(), &j.blocks[i]
+	for i := range j.present.blocks {
+		state, b := j.shown.of(i).form(), &j.blocks[i]
 		if state == absent || b.Kind != prompt.KindToolUse && b.Kind != prompt.KindToolResult {
 			continue
 		}

@@ -28,7 +28,8 @@ func compile(s *traces.Session, heard []any) *Index {
 		s: s, texts: heard, table: newTable(heard), failed: map[int32]bool{},
 		threadOf: make([]int32, len(s.Blocks)), roundOf: make([]int32, len(s.Blocks)),
 		changed: make([]int32, len(s.Objects)), shown: make([]int32, len(s.Objects)),
-		held: make([]bool, len(s.Blocks)), results: map[int32]int32{}, same: map[uint64]int32{},
+		held: make([]bool, len(s.Blocks)), results: map[int32]int32{}, edited: map[uint64]int32{},
+		branches: branchesOf(s), kept: make([]standing, len(s.Threads)),
 		x: &Index{threads: make([]uses, len(s.Threads)), sources: map[int32]int32{}},
 	}
 	for i := range s.Blocks {
@@ -59,10 +60,14 @@ type builder struct {
 	changed  []int32          // by object: 1 + the last block that changed it
 	shown    []int32          // by object: 1 + the last block that shows it whole or in part
 	held     []bool           // by block: the recorded context has it
+	holds    []int32          // blocks among which are all that it has
 	results  map[int32]int32  // blocks by call
 	same     map[uint64]int32 // by what a call of the thread asks for: 1 + its last result
-	edits    []int32          // calls of the thread that change files
+	edited   map[uint64]int32 // by line: the last of edits that has it
+	edits    []edit           // lines of calls that change files
 	brought  []int32          // attachments since the last compaction
+	branches [][]int32        // by thread: branches that start from it, in the order of their rounds
+	kept     []standing       // by thread: of a branch whose parent has been passed
 	blocks   int              // with text
 	at       uses
 	round    int32
@@ -74,15 +79,11 @@ type builder struct {
 // thread finds what the rounds of a thread used.
 func (b *builder) thread(i int32) {
 	t := &b.s.Threads[i]
-	clear(b.changed)
-	clear(b.shown)
-	clear(b.held)
-	clear(b.same)
-	b.edits, b.brought = b.edits[:0], b.brought[:0]
-	b.inherit(i)
+	b.begin(i)
 	b.within, b.at = i, uses{}
 	b.post(i, -1, t.Prefix)
 	b.enter(t.Prefix)
+	b.part(i, -1)
 	event := 0
 	for r := range t.Rounds {
 		b.round, b.rounds = int32(r), b.rounds+1
@@ -103,34 +104,11 @@ func (b *builder) thread(i int32) {
 		b.heaviest()
 		b.post(i, b.round, round.Reply)
 		b.enter(round.Reply)
+		b.part(i, b.round)
 	}
+	b.part(i, math.MaxInt32)
 	b.at.starts = append(b.at.starts, int32(len(b.at.list)))
 	b.x.threads[i] = b.at
-}
-
-// inherit applies the blocks that a branch inherits from its parents, without their texts.
-func (b *builder) inherit(i int32) {
-	t := &b.s.Threads[i]
-	if t.Kind != traces.ThreadBranch || t.Parent < 0 {
-		return
-	}
-	b.inherit(t.Parent)
-	parent := &b.s.Threads[t.Parent]
-	rounds, event := parent.Rounds, 0
-	b.enter(parent.Prefix)
-	for r := range rounds[:min(int(t.ParentRound)+1, len(rounds))] {
-		own := rounds[r].Input
-		for ; event < len(parent.Events) && int(parent.Events[event].Round) <= r; event++ {
-			own.From = b.happen(parent, &parent.Events[event])
-		}
-		b.enter(own)
-		b.enter(rounds[r].Reply)
-		for _, span := range [...]traces.Span{rounds[r].Input, rounds[r].Reply} {
-			for k := span.From; k < span.To; k++ {
-				b.touch(k)
-			}
-		}
-	}
 }
 
 // touch records what a block does to its object.
@@ -139,8 +117,8 @@ func (b *builder) touch(k int32) {
 	switch {
 	case bl.Kind == prompt.KindAttachment:
 		b.brought = append(b.brought, k)
-	case bl.Kind == prompt.KindToolUse && (bl.Op == prompt.OpEdit || bl.Op == prompt.OpWrite) && b.utteranceOf(k) != nil:
-		b.edits = append(b.edits, k)
+	case bl.Kind == prompt.KindToolUse && (bl.Op == prompt.OpEdit || bl.Op == prompt.OpWrite):
+		b.edit(k)
 	}
 	if bl.Object < 0 || int(bl.Object) >= len(b.changed) {
 		return

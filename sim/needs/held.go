@@ -1,6 +1,9 @@
 package needs
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -39,10 +42,70 @@ func Stayed(s *traces.Session, e *traces.Event, first int32) traces.Span {
 	return traces.Span{From: block, To: first}
 }
 
+// standing is what a thread has been shown and what its recorded context has, at a round from which a branch starts.
+type standing struct {
+	changed, shown, brought []int32 // as in builder
+	holds                   spans
+}
+
+// branchesOf returns the branches that start from each thread of a session, in the order of the rounds from which they start.
+func branchesOf(s *traces.Session) [][]int32 {
+	list := make([][]int32, len(s.Threads))
+	for i := range s.Threads {
+		if t := &s.Threads[i]; t.Kind == traces.ThreadBranch && t.Parent >= 0 {
+			list[t.Parent] = append(list[t.Parent], int32(i))
+		}
+	}
+	for _, of := range list {
+		slices.SortStableFunc(of, func(i, j int32) int { return cmp.Compare(s.Threads[i].ParentRound, s.Threads[j].ParentRound) })
+	}
+	return list
+}
+
+// begin makes the state what a thread begins with: nothing, or what its parent had where it branches off.
+func (b *builder) begin(i int32) {
+	for _, k := range b.holds {
+		b.held[k] = false
+	}
+	clear(b.changed)
+	clear(b.shown)
+	had := &b.kept[i]
+	copy(b.changed, had.changed)
+	copy(b.shown, had.shown)
+	b.holds, b.brought = b.holds[:0], append(b.brought[:0], had.brought...)
+	for k := range had.holds.blocks {
+		b.holds = append(b.holds, k)
+		b.held[k] = true
+	}
+	b.same = map[uint64]int32{}
+	*had = standing{}
+}
+
+// part keeps what the branches of a thread begin with that start from a round, -1 for the thread's start. Attachments of
+// the prefix are not among what a branch was brought.
+func (b *builder) part(i, round int32) {
+	for len(b.branches[i]) > 0 && b.s.Threads[b.branches[i][0]].ParentRound <= round {
+		b.holds = slices.DeleteFunc(b.holds, func(k int32) bool { return !b.held[k] })
+		var holds spans
+		for _, k := range b.holds {
+			holds.add(k)
+		}
+		own := b.s.Threads[i].Prefix
+		b.kept[b.branches[i][0]] = standing{
+			changed: slices.Clone(b.changed), shown: slices.Clone(b.shown), holds: holds,
+			brought: slices.DeleteFunc(slices.Clone(b.brought), func(k int32) bool { return k >= own.From && k < own.To }),
+		}
+		b.branches[i] = b.branches[i][1:]
+	}
+}
+
 // enter notes that the recorded context has the blocks of a span.
 func (b *builder) enter(span traces.Span) {
 	for k := span.From; k < span.To; k++ {
-		b.held[k] = true
+		if !b.held[k] {
+			b.held[k] = true
+			b.holds = append(b.holds, k)
+		}
 	}
 }
 
@@ -62,9 +125,11 @@ func (b *builder) happen(t *traces.Thread, e *traces.Event) int32 {
 	case traces.EventCompact:
 		b.enter(traces.Span{From: in.From, To: first})
 		prompts := agents.Of(b.s.Agent).Keeps == traces.KeepsPrompts
-		for k := range b.held[:Stayed(b.s, e, first).From] {
-			b.held[k] = b.held[k] && prompts && b.s.Blocks[k].Kind == prompt.KindPrompt
-		}
+		stayed := Stayed(b.s, e, first).From
+		b.holds = slices.DeleteFunc(b.holds, func(k int32) bool { // as many as the context had, not as the session has
+			b.held[k] = b.held[k] && (k >= stayed || prompts && b.s.Blocks[k].Kind == prompt.KindPrompt)
+			return !b.held[k]
+		})
 		b.brought = b.brought[:0]
 		b.enter(t.Prefix)
 		b.enter(e.Summary)

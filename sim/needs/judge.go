@@ -83,9 +83,9 @@ type Judge struct {
 	main   bool
 	keeps  Survival
 
-	shown    []sight // by block of the session
-	present  []int32 // blocks that the context shows
-	before   []int32 // blocks that it showed before the last compaction
+	shown    sights  // by block of the session
+	present  spans   // blocks that the context shows
+	before   spans   // blocks that it showed before the last compaction
 	omitted  []int32 // blocks that it has as omitted, since the last compaction
 	aging    bool    // a compaction is looked at
 	past     past    // of the blocks that left
@@ -110,35 +110,39 @@ type Judge struct {
 // Reset makes j the judge of a thread of a session at its beginning. main says that
 // people speak in the thread; keeps is what summaries without known words keep.
 func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool, keeps *Survival, words Words) {
-	n := len(blocks)
 	*j = Judge{
 		x: x, blocks: blocks, thread: thread, main: main, keeps: *keeps, summary: -1, words: words,
-		shown: slices.Grow(j.shown[:0], n)[:n], present: j.present[:0], before: j.before[:0], omitted: j.omitted[:0],
+		shown: j.shown, present: j.present[:0], before: j.before[:0], omitted: j.omitted[:0],
 		past: j.past.empty(), using: j.using, restored: j.restored[:0],
 		heard: j.heard[:0], kept: j.kept[:0], cuts: j.cuts, files: j.files, met: j.met[:0],
 	}
-	clear(j.shown)
+	j.shown.reset(len(blocks))
 	clear(j.cuts)
 }
 
-// Inherit makes j continue from the thread that its own branches off.
+// Inherit makes j continue from the thread that its own branches off, and whose context its own has.
 func (j *Judge) Inherit(from *Judge) {
 	if j.x == nil || from.x != j.x {
 		return
 	}
-	copy(j.shown, from.shown)
+	j.shown.copyFrom(&from.shown)
 	j.present, j.omitted = append(j.present[:0], from.present...), append(j.omitted[:0], from.omitted...)
 	j.past.become(&from.past)
-	j.heard = append(j.heard[:0], from.heard...)
+	j.restored, j.heard = append(j.restored[:0], from.restored...), append(j.heard[:0], from.heard...)
+	j.here, j.cuts = slices.Clone(from.here), maps.Clone(from.cuts)
 	j.depth, j.modelled, j.summary = from.depth, from.modelled, from.summary
-	j.said = recall.Portion{recall.Whole: from.said[recall.Whole]}
-	j.seen, j.edits = 0, math.MaxUint32
+	j.said, j.seen, j.edits = from.said, from.seen, from.edits
+	if j.main != from.main { // the directives of its prompts have not been heard
+		j.edits = math.MaxUint32
+	}
 }
 
 // Become makes j a copy of another judge, keeping j's storage.
 func (j *Judge) Become(from *Judge) {
 	c := *from
-	c.shown, c.present = append(j.shown[:0], from.shown...), append(j.present[:0], from.present...)
+	c.shown = j.shown
+	c.shown.copyFrom(&from.shown)
+	c.present = append(j.present[:0], from.present...)
 	c.before, c.omitted = append(j.before[:0], from.before...), append(j.omitted[:0], from.omitted...)
 	c.past = j.past
 	c.past.become(&from.past)
@@ -195,12 +199,12 @@ func (j *Judge) again(c *prompt.Context, round int32, to *recall.Needs) {
 // leave takes all blocks out of the context, before it is looked at again: with a compaction they count as left.
 func (j *Judge) leave(behind bool) {
 	for _, b := range j.omitted {
-		j.shown[b] = absent
+		*j.shown.at(b) = absent
 	}
 	j.omitted, j.before, j.present = j.omitted[:0], j.present, j.before[:0]
 	j.aging = behind
-	for _, b := range j.before { // one that came back may be listed twice
-		switch s := &j.shown[b]; {
+	for b := range j.before.blocks { // one that came back may be listed twice
+		switch s := j.shown.at(b); {
 		case !behind || s.form() == absent && s.left() <= j.depth:
 			*s = absent
 		case s.form() != absent:
@@ -221,15 +225,16 @@ func (j *Judge) behind(s sight) uint8 {
 
 // show sets how the context shows a block.
 func (j *Judge) show(block int32, form sight) {
-	was := j.shown[block]
+	s := j.shown.at(block)
+	was := *s
 	if was.left() > 0 {
 		j.past.add(&j.blocks[block], -1)
 	}
 	if form != absent && was.form() == absent {
-		j.present = append(j.present, block)
+		j.present.add(block)
 	}
-	if j.shown[block] = form; j.aging && (was.left() > 0 || was&stood != 0) {
-		j.shown[block] |= stood
+	if *s = form; j.aging && (was.left() > 0 || was&stood != 0) {
+		*s |= stood
 	}
 	if form == absent && was.form() == absent {
 		j.omitted = append(j.omitted, block)
@@ -294,7 +299,7 @@ func (j *Judge) hear(block int32, form sight) {
 }
 
 // Has reports whether the context has a block unchanged.
-func (j *Judge) Has(block int32) bool { return j.shown[block].form() == whole }
+func (j *Judge) Has(block int32) bool { return j.shown.of(block).form() == whole }
 
 // Holds reports whether the context shows what a block shows: the block, one that it repeats, or its file, which came
 // back or was fetched.
@@ -359,7 +364,7 @@ func (j *Judge) Call(round int32, to *recall.Needs, tell func(n *Need, state Sta
 func (j *Judge) state(n *Need) (State, uint8) {
 	behind, points := uint8(maxBehind), false
 	for _, p := range j.x.Places(n) {
-		was := j.shown[p.Block]
+		was := j.shown.of(p.Block)
 		switch form := was.form(); {
 		case form == part && p.To <= j.cuts[p.Block], form == whole, j.back(p.Block):
 			return Verbatim, 0
@@ -395,7 +400,7 @@ func (j *Judge) fill(round, room int32) {
 	for _, i := range j.using.of(j, had, u.starts[round]) {
 		n := &u.list[i]
 		places := j.x.Places(n)
-		if k := j.shown[places[0].Block]; k.left() == 0 && k&stood == 0 {
+		if k := j.shown.of(places[0].Block); k.left() == 0 && k&stood == 0 {
 			continue // said later, or never to this thread
 		}
 		if state, behind := j.state(n); state == Gone && (behind == 1 || holds(had, i)) {

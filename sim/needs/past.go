@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // past counts the artifacts among the blocks that left a context with a compaction.
@@ -87,48 +88,53 @@ func (p *past) become(from *past) {
 	p.files = files
 }
 
+// spans is a list of blocks, with what follows each other in one span.
+type spans []traces.Span
+
+// add adds a block to the list.
+func (s *spans) add(block int32) {
+	if n := len(*s); n > 0 && (*s)[n-1].To == block {
+		(*s)[n-1].To++
+		return
+	}
+	*s = append(*s, traces.Span{From: block, To: block + 1})
+}
+
+// blocks calls yield for the blocks of the list, in the order in which they were added.
+func (s spans) blocks(yield func(int32) bool) {
+	for _, span := range s {
+		for b := span.From; b < span.To; b++ {
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}
+
 // using lists the needs of a thread by the blocks of their places. It is made at the first compaction that asks.
 type using struct {
 	index  *Index
 	thread int32
-	from   []int32 // by block, where its needs begin in byBlock
-	to     []int32 // by block, where they end
-	needs  []int32 // by block, places of needs in the thread, in order
+	list   []use // in order
 	found  []int32
 }
 
-// list makes u the list of a judge's thread, by counting.
-func (u *using) list(j *Judge) {
-	n := len(j.blocks)
-	*u = using{index: j.x, thread: j.thread, from: slices.Grow(u.from[:0], n)[:n], to: u.to, needs: u.needs, found: u.found}
-	clear(u.from)
-	list := j.x.threads[j.thread].list
-	sum := int32(0)
-	for i := range list {
-		for _, p := range j.x.Places(&list[i]) {
-			u.from[p.Block]++
-			sum++
-		}
-	}
-	u.needs = slices.Grow(u.needs[:0], int(sum))[:sum]
-	for b := n - 1; b >= 0; b-- {
-		sum -= u.from[b]
-		u.from[b] = sum
-	}
-	u.to = append(u.to[:0], u.from...)
-	for i := range list {
-		for _, p := range j.x.Places(&list[i]) {
-			u.needs[u.to[p.Block]] = int32(i)
-			u.to[p.Block]++
-		}
-	}
-}
+// use is a block, in the upper half, and the place in its thread of a need that has a place in the block.
+type use uint64
+
+func useOf(block, need int32) use { return use(block)<<32 | use(need) }
 
 // of returns the needs of a judge's thread from a place on, in order, that have a place in a block which left with the last
 // compaction, and those among had.
 func (u *using) of(j *Judge, had []int32, from int32) []int32 {
 	if u.index != j.x || u.thread != j.thread {
-		u.list(j)
+		*u = using{index: j.x, thread: j.thread, list: u.list[:0], found: u.found}
+		for i, list := 0, j.x.threads[j.thread].list; i < len(list); i++ {
+			for _, p := range j.x.Places(&list[i]) {
+				u.list = append(u.list, useOf(p.Block, int32(i)))
+			}
+		}
+		slices.Sort(u.list)
 	}
 	u.found = u.found[:0]
 	for _, i := range had {
@@ -136,13 +142,14 @@ func (u *using) of(j *Judge, had []int32, from int32) []int32 {
 			u.found = append(u.found, i)
 		}
 	}
-	for _, b := range j.before {
-		if j.shown[b].left() != j.depth {
+	for b := range j.before.blocks {
+		if j.shown.of(b).left() != j.depth {
 			continue // it stayed
 		}
-		here := u.needs[u.from[b]:u.to[b]]
-		at, _ := slices.BinarySearch(here, from)
-		u.found = append(u.found, here[at:]...)
+		at, _ := slices.BinarySearch(u.list, useOf(b, from))
+		for ; at < len(u.list) && u.list[at] < useOf(b+1, 0); at++ {
+			u.found = append(u.found, int32(u.list[at]))
+		}
 	}
 	slices.Sort(u.found)
 	u.found = slices.Compact(u.found)

@@ -63,16 +63,45 @@ func (b *builder) covers(block, result int32) bool {
 	}
 	known := map[uint64]bool{}
 	was.eachLine(func(key uint64) { known[key] = true })
-	for i := len(b.edits) - 1; i >= 0 && b.edits[i] > block; i-- {
-		b.utteranceOf(b.edits[i]).eachLine(func(key uint64) { known[key] = true })
-	}
 	lines, found := 0, 0
 	is.eachLine(func(key uint64) {
-		if lines++; known[key] {
+		if lines++; known[key] || b.editedSince(block, key) {
 			found++
 		}
 	})
 	return lines > 0 && float64(found) >= covered*float64(lines)
+}
+
+// edit is a line of a call that changes a file. next is the place of the same line in an earlier call, -1 for none.
+type edit struct{ block, next int32 }
+
+// edit notes the lines of a call that changes a file.
+func (b *builder) edit(k int32) {
+	h := b.utteranceOf(k)
+	if h == nil {
+		return
+	}
+	h.eachLine(func(key uint64) {
+		last, ok := b.edited[key]
+		if !ok {
+			last = end
+		} else if b.edits[last].block == k {
+			return
+		}
+		b.edits = append(b.edits, edit{k, last})
+		b.edited[key] = int32(len(b.edits) - 1)
+	})
+}
+
+// editedSince reports whether an edit that the thread has made behind a block has a line.
+func (b *builder) editedSince(block int32, key uint64) bool {
+	at, ok := b.edited[key]
+	for ; ok && at != end && b.edits[at].block > block; at = b.edits[at].next {
+		if b.heard(b.edits[at].block) {
+			return true
+		}
+	}
+	return false
 }
 
 // eachLine calls do for the lines of an utterance.

@@ -44,15 +44,19 @@ type Entry struct {
 // hash chain: an edit cuts it, Seal extends it from there, so a call costs the
 // new entries and those behind the first change.
 type Context struct {
-	blocks  []Block
-	arena   *Arena
-	entries []Entry
-	keys    [numLevels]Digest
-	nextID  int32
-	sealed  int // entries whose chain is valid
-	sent    int // entries that the last request held
-	change  Change
-	edits   uint32
+	blocks   []Block
+	arena    *Arena
+	entries  []Entry
+	keys     [numLevels]Digest
+	nextID   int32
+	sealed   int // entries whose chain is valid
+	sent     int // entries that the last request held
+	change   Change
+	edits    uint32
+	from     int     // entries before it may be those of other contexts, too
+	view     *view   // of entries that it shares with other contexts; nil for entries of its own
+	spare    []Entry // storage for when it parts from them
+	branched bool    // it has a branch, or is one
 }
 
 // Arena holds the blocks of a run that no recording has: summaries,
@@ -74,24 +78,7 @@ func (a *Arena) Become(b *Arena) { a.blocks = append(a.blocks[:0], b.blocks...) 
 // Reset makes c an empty context over the blocks of a session and the arena of
 // a run, keeping its storage.
 func (c *Context) Reset(blocks []Block, arena *Arena) {
-	*c = Context{blocks: blocks, arena: arena, entries: c.entries[:0], change: NoChange}
-}
-
-// CopyFrom makes c an independent copy of d, keeping c's storage. The copy has
-// the same entry ids and counts as not sent yet.
-func (c *Context) CopyFrom(d *Context) {
-	entries := append(c.entries[:0], d.entries...)
-	*c = *d
-	c.entries = entries
-	c.sent, c.change = 0, NoChange
-}
-
-// Become makes c a copy of d over arena, which must be a copy of d's arena, keeping c's
-// storage.
-func (c *Context) Become(d *Context, arena *Arena) {
-	entries := append(c.entries[:0], d.entries...)
-	*c = *d
-	c.entries, c.arena = entries, arena
+	*c = Context{blocks: blocks, arena: arena, entries: c.storage(), change: NoChange}
 }
 
 // Len returns the number of entries.
@@ -145,6 +132,9 @@ func (c *Context) Append(r Ref) int32 {
 // next appends an empty entry. Callers fill it where it stands: a value that is built first is copied in long words,
 // which must wait for the short ones just written.
 func (c *Context) next() *Entry {
+	if c.view != nil {
+		c.extend()
+	}
 	c.entries = append(c.entries, Entry{})
 	e := &c.entries[len(c.entries)-1]
 	e.ID = c.nextID
@@ -166,10 +156,11 @@ func (c *Context) Add(b Block) int32 { return c.Append(c.arena.Add(b)) }
 // SetForm changes how the entry at position i shows its block: its tokens in
 // the new form, and why the prefix changes.
 func (c *Context) SetForm(i int, f Form, tokens int32, cause EditCause) {
-	e := &c.entries[i]
-	if e.Form == f && e.Tokens == tokens && e.Had == 0 {
+	if e := &c.entries[i]; e.Form == f && e.Tokens == tokens && e.Had == 0 {
 		return
 	}
+	c.own(i, 0)
+	e := &c.entries[i]
 	e.Form, e.Tokens, e.Had = f, tokens, 0
 	e.Salt = uint16(f)<<8 | 1
 	if f == FormVerbatim && tokens == c.Block(e.Block).Tokens {
@@ -186,6 +177,7 @@ func (c *Context) LeaveOut(i int, tokens int32) {
 		had = c.entries[i].Tokens
 	}
 	c.SetForm(i, FormCleared, tokens, CauseEdit)
+	c.own(i, 0)
 	c.entries[i].Had = had
 }
 
@@ -194,6 +186,7 @@ func (c *Context) LeaveOut(i int, tokens int32) {
 func (c *Context) Replace(from, to int, with []Ref, cause EditCause) {
 	grow := len(with) - (to - from)
 	tail := len(c.entries) - to
+	c.own(from, grow)
 	if grow > 0 {
 		for range grow {
 			c.entries = append(c.entries, Entry{})
@@ -213,6 +206,7 @@ func (c *Context) Replace(from, to int, with []Ref, cause EditCause) {
 
 // Restore puts entries that the context had before in place of the entries [from, to), each with the id and the form that it had.
 func (c *Context) Restore(from, to int, entries []Entry, cause EditCause) {
+	c.own(from, len(entries)-(to-from))
 	c.entries = slices.Replace(c.entries, from, to, entries...)
 	c.touch(from, cause)
 }
@@ -224,6 +218,7 @@ func (c *Context) Truncate(n int, cause EditCause) {
 		return
 	}
 	c.entries = c.entries[:n]
+	c.shrink()
 	c.touch(n, cause)
 }
 
@@ -266,6 +261,7 @@ func (c *Context) Seal() []Entry {
 }
 
 func (c *Context) seal() {
+	c.own(c.sealed, 0)
 	var chain Digest
 	var cum int32
 	level := LevelTools
@@ -320,13 +316,13 @@ func (c *Context) AppendAs(e Entry, f Form, tokens int32) int32 {
 // in its present form, and returns its id in c.
 func (c *Context) AppendEntry(e Entry) int32 {
 	e.ID = c.nextID
-	c.nextID++
-	c.entries = append(c.entries, e)
+	*c.next() = e
 	return e.ID
 }
 
 // AppendSame adds an entry of the context that c was copied from, with its id.
 func (c *Context) AppendSame(e Entry) {
-	c.nextID = max(c.nextID, e.ID+1)
-	c.entries = append(c.entries, e)
+	next := max(c.nextID, e.ID+1)
+	*c.next() = e
+	c.nextID = next
 }

@@ -1,6 +1,8 @@
 package side
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -122,6 +124,18 @@ func (s *Calls) At(place int32) *Call { return s.list[place] }
 
 // End makes a place free.
 func (s *Calls) End(place int32) { s.list[place].running = false }
+
+// Of reports whether a call of a thread is running.
+func (s *Calls) Of(thread int32) bool {
+	return slices.ContainsFunc(s.list, func(c *Call) bool { return c.running && c.Thread == thread })
+}
+
+// Leave gives up what calls share with copies of them.
+func (s *Calls) Leave() {
+	for _, c := range s.list {
+		c.Context.Leave()
+	}
+}
 
 // CopyFrom makes s an independent copy, given the blocks that each thread's session adds.
 func (s *Calls) CopyFrom(o *Calls, arena func(thread int32) *prompt.Arena) {
