@@ -50,6 +50,7 @@ type AgentAdvice struct {
 	// of them, such as CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50, 90,000 tokens: the client without a change keeps it.
 	Followed   int     `json:"sessions_under_a_setting,omitempty"`
 	Follow     string  `json:"setting_followed,omitempty"`
+	settings   int     // that differ among these sessions
 	Calls      int     `json:"calls"`
 	Unpriced   int     `json:"unpriced_calls,omitempty"` // calls of a model without a price, which cost nothing
 	PaidUSD    float64 `json:"paid_usd"`
@@ -231,6 +232,7 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *traces.Agent, sessions
 				one.Follow = set
 			}
 		}
+		one.settings = len(follow)
 		if rows[i].Loop == results.LoopOpen && sessions[i].NumCalls() > 1 { // one call needs nothing again
 			one.Textless++
 		}

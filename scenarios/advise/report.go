@@ -80,8 +80,12 @@ func (x *AgentAdvice) lacks() (lines []string) {
 			x.Textless, document.Count(x.Sessions, "session")))
 	}
 	if x.Followed > 0 {
-		lines = append(lines, fmt.Sprintf("%d of %s under a setting that their compactions show, most often %s: SIMULATED keeps it, and a threshold or a window advised here takes its place.",
-			x.Followed, document.Count(x.Sessions, "session"), x.Follow))
+		often := ""
+		if x.settings > 1 {
+			often = "most often "
+		}
+		lines = append(lines, fmt.Sprintf("%d of %s under a setting that compactions show, %s%s: SIMULATED keeps it, and a threshold or a window advised here takes its place.",
+			x.Followed, document.Count(x.Sessions, "session"), often, x.Follow))
 	}
 	if x.Single > 0 && len(x.Changes) > 0 {
 		lines = append(lines, fmt.Sprintf("%d of %s with one call: what later calls send and read is none of theirs.",

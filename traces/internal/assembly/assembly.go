@@ -292,7 +292,7 @@ func (s *Session) Counted(opts *traces.Options) {
 		}
 	}
 	if first != nil {
-		s.Problem(first.Place, "none of the %d calls has token counts; they are left out without --estimate", n)
+		s.Problem(first.Place, "no call has token counts, of %d; they are left out without --estimate", n)
 		s.Threads = nil
 	}
 }

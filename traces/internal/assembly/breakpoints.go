@@ -140,7 +140,8 @@ func at(a, b traces.Breakpoint) bool {
 // requests lack. Where it marks what precedes the messages alone, all calls hold as much, and they get that breakpoint; else they have
 // none that is known. Lifetimes are the billed ones where the bill has them and no request asks for such a lifetime; where the bill
 // does not say, they are what the requests ask for.
-func believe(list []*Request) {
+// It reports whether they got one that no request shows.
+func believe(list []*Request) (guessed bool) {
 	marked, cached, beyond := 0, false, false
 	for _, r := range list {
 		if CacheByModel(r.Model) == traces.CacheAutomatic {
@@ -159,7 +160,7 @@ func believe(list []*Request) {
 		r.lifetimes()
 	}
 	if !beyond && (marked > 0 || !cached) {
-		return
+		return false
 	}
 	head := (*traces.Breakpoints)(nil)
 	if marked == 0 && holdsHead(list) {
@@ -172,6 +173,7 @@ func believe(list []*Request) {
 			r.lifetimes()
 		}
 	}
+	return head != nil
 }
 
 // fewHeld is the least number of calls of one head which show that this alone is in the cache.

@@ -3,7 +3,7 @@ package assembly
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -113,11 +113,11 @@ var signs = [...]sign{
 	{"more is read than was sent before", 0.5, false, false, false, func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Read > before.Usage.Input()+before.Usage.Output
 	}},
-	{"as much is written to the cache as by the call before", 0.5, true, false, false, func(before, call *traces.Round, _ bool) bool {
-		return call.Usage.Writes() > 0 && call.Usage.Writes() == before.Usage.Writes()
+	{"as much is written to the cache as by the call before", 0.5, true, false, false, func(before, call *traces.Round, compacted bool) bool {
+		return !compacted && call.Usage.Writes() > 0 && call.Usage.Writes() == before.Usage.Writes()
 	}},
-	{"as much is neither read nor written as by the call before", 0.5, false, false, false, func(before, call *traces.Round, _ bool) bool {
-		return call.Usage.Uncached > traces.MaxTail && call.Usage.Uncached == before.Usage.Uncached
+	{"as much is neither read nor written as by the call before", 0.5, false, false, false, func(before, call *traces.Round, compacted bool) bool {
+		return !compacted && call.Usage.Uncached > traces.MaxTail && call.Usage.Uncached == before.Usage.Uncached
 	}},
 	{"the output is as long as the output of the call before", 0.5, false, true, true, func(before, call *traces.Round, _ bool) bool {
 		return call.Usage.Output > shortOutput && call.Flags&(traces.RoundOutputDerived|traces.RoundOutputUnknown) == 0 &&
@@ -176,11 +176,17 @@ func (s *Session) doubt(out *traces.Session) {
 // Google's reads are the longest, 8,192 of its own tokens, of which it reports up to 1.07 for each.
 const beyondRead = 8_800
 
+// beyondMarked is the same for a cache that reads up to a breakpoint, tokens: the least that it caches for most models.
+const beyondMarked = 1024
+
 // constant returns the number of calls behind the first ones of their threads, and what they read, tokens, where all of at least fewPairs
 // read one number, though most of them sent far more before: 0 elsewhere. In 358 recordings of eight calls and more the calls of each have
-// seven different reads at least. A program that marks its system prompt alone reads that and writes nothing: it is no such session.
+// seven different reads at least. A session whose requests show that they mark what precedes the messages alone is none.
 func constant(s *traces.Session) (n int, read int64) {
-	far, wrote := 0, 0
+	if len(s.Placements) > 0 && !slices.ContainsFunc(s.Placements, func(b traces.Breakpoints) bool { return b.N == 0 || b.Messages() > 0 }) {
+		return 0, 0
+	}
+	far := 0
 	for i := range s.Threads {
 		rounds := s.Threads[i].Rounds
 		for r := 1; r < len(rounds); r++ {
@@ -193,15 +199,16 @@ func constant(s *traces.Session) (n int, read int64) {
 			case call.Usage.Read != read:
 				return 0, 0
 			}
-			if n++; before.Usage.Input() >= read+beyondRead {
-				far++
+			beyond := int64(beyondRead)
+			if CacheByModel(s.Models[call.Model]) == traces.CacheMarked {
+				beyond = beyondMarked
 			}
-			if before.Usage.Writes() > 0 || !strings.Contains(s.Models[call.Model], "claude") {
-				wrote++
+			if n++; before.Usage.Input() >= read+beyond {
+				far++
 			}
 		}
 	}
-	if read == 0 || n < fewPairs || 2*min(far, wrote) <= n {
+	if read == 0 || n < fewPairs || 2*far <= n {
 		return 0, 0
 	}
 	return n, read

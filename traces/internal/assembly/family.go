@@ -102,7 +102,7 @@ func (p *Part) estimate(wanted bool) {
 		}
 	}
 	if n > 0 && !wanted {
-		p.Problems.Add(p.Name, int(first), "none of the %d calls has token counts; they are left out without --estimate", n)
+		p.Problems.Add(p.Name, int(first), "no call has token counts, of %d; they are left out without --estimate", n)
 	}
 	for i := range p.Len() {
 		var steps []Step

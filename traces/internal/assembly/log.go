@@ -103,14 +103,14 @@ func Sessions(opts *traces.Options, agent string, all []*Request) (list []*Sessi
 		of[r.Session] = append(of[r.Session], r)
 	}
 	for f, n := range twice {
-		f.Problems.Add(f.Name, 0, "%d calls are told a second time; each is counted once", n)
+		f.Problems.Add(f.Name, 0, "calls that are told a second time: %d; each is counted once", n)
 	}
 	for _, name := range order {
 		calls, f := of[name], of[name][0].Source
 		if opts.Estimate || slices.ContainsFunc(calls, func(r *Request) bool { return r.Usage.OK }) {
 			list = append(list, Draft(opts, agent, name, calls))
 		} else {
-			f.Problems.Add(f.Name, int(calls[0].Line), "none of the %d calls of conversation %s has token counts; it is left out without --estimate", len(calls), name)
+			f.Problems.Add(f.Name, int(calls[0].Line), "conversation %s has no call with token counts, of %d; it is left out without --estimate", name, len(calls))
 		}
 	}
 	for _, s := range list {
@@ -139,7 +139,10 @@ func Draft(opts *traces.Options, agent, id string, list []*Request) *Session {
 			s.Head = sized
 		}
 	}
-	believe(list)
+	if believe(list) {
+		s.Problems.Add(list[0].Source.Name, 0, "session %s: its requests show no cache markers, and all calls of one system prompt read and wrote as much as each other: "+
+			"the prompt alone is taken to be marked, unless the log has one value for all", id)
+	}
 	if !shown {
 		s.Problems.Add(list[0].Source.Name, 0, "session %s shows no messages: its context has sizes and no content", id)
 	}

@@ -327,7 +327,7 @@ func TestBadInput(t *testing.T) {
 		forms["OTLP lines"](whole) + "[1,2]\n":                                                                "a.json:3: it holds no spans",
 		forms["OTLP lines"](whole) + "\x00\n":                                                                 "a.json:3: found",
 		forms["OTLP"]([]spanOf{agent("a", "", 0, 9)}):                                                         "none of its 1 spans is a call of a model",
-		strings.ReplaceAll(forms["OTLP"](whole), "intValue", "other"):                                         "none of the 2 calls of conversation c1 has token counts",
+		strings.ReplaceAll(forms["OTLP"](whole), "intValue", "other"):                                         "conversation c1 has no call with token counts, of 2;",
 		`{"resourceSpans":[]}`:                                                                                "or an empty one",
 		`{"resourceSpans":[{"scopeSpans":[{"spans":[` + whole[0].otlp() + `,{"traceId":"t1","spa`:             "text ends",
 		forms["OTLP"]([]spanOf{call("a", "", 0, 5, 0, 0, 9, "gen_ai.input.messages", `[{"role":"user","pa`)}): "messages that cannot be read to their end",

@@ -190,8 +190,28 @@ func TestMarkedByGateway(t *testing.T) {
 			talk = append(talk, turn("assistant", n))
 		}
 		s := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": strings.Join(lines, "\n") + "\n"}).Sessions[0]
-		if len(s.Placements) != 1 || s.Placements[0].N != want || s.Placements[0].Messages() != 0 || s.Quality.Uncounted != 0 || len(s.Problems) > 0 {
+		if len(s.Placements) != 1 || s.Placements[0].N != want || s.Placements[0].Messages() != 0 || s.Quality.Uncounted != 0 || len(s.Problems) != int(want) {
 			t.Errorf("%d read: breakpoints %v, want %d; %d calls in doubt: %v", cached, s.Placements, want, s.Quality.Uncounted, s.Problems)
 		}
+	}
+}
+
+// A program that sends its newest messages alone, each as long as the others, sends and writes as much at every call: no contradiction.
+func TestSlidingWindow(t *testing.T) {
+	var lines []string
+	var talk []any
+	for n := range 20 {
+		talk = append(talk, map[string]any{"role": "user", "content": fmt.Sprintf("prompt %02d %s", n, strings.Repeat("y", 2000))})
+		talk = talk[max(0, len(talk)-9):]
+		request, _ := json.Marshal(map[string]any{"model": "claude-sonnet-4-5", "system": strings.Repeat("brief ", 600), "messages": talk})
+		answer := fmt.Sprintf("answer %02d %s", n, strings.Repeat("x", 300+n))
+		in := 900 + 500*(len(talk)+1)/2 + 80*(len(talk)/2)
+		lines = append(lines, fmt.Sprintf(`{"start":%d,"end":%d,"request":%s,"response":{"id":"m%d","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":%q}],"usage":{"input_tokens":%d,"cache_read_input_tokens":0,"cache_creation_input_tokens":0,"output_tokens":%d}}}`,
+			1790000000+20*n, 1790000005+20*n, request, n, answer, in, 80+n))
+		talk = append(talk, map[string]any{"role": "assistant", "content": answer})
+	}
+	s := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": strings.Join(lines, "\n") + "\n"}).Sessions[0]
+	if len(s.Threads) != 1 || len(s.Threads[0].Rounds) != 20 || s.Quality.Uncounted != 0 || len(s.Problems) > 0 {
+		t.Errorf("%d threads, %d calls in doubt, %v", len(s.Threads), s.Quality.Uncounted, s.Problems)
 	}
 }

@@ -268,7 +268,7 @@ func TestRepeatedWithoutID(t *testing.T) {
 		"one file": {"a.jsonl": log + log}, "two files": {"a.jsonl": log, "b.jsonl": log},
 	} {
 		c := agenttest.Read(t, Describe(), files)
-		if len(c.Sessions) != 1 || c.Sessions[0].NumCalls() != 2 || !strings.Contains(fmt.Sprint(c.Problems, c.Sessions[0].Problems), "2 calls are told a second time, without an id") {
+		if len(c.Sessions) != 1 || c.Sessions[0].NumCalls() != 2 || !strings.Contains(fmt.Sprint(c.Problems, c.Sessions[0].Problems), "calls that are told a second time, without an id and with the same times, request and response: 2;") {
 			t.Errorf("%s: %d sessions, problems %v", what, len(c.Sessions), c.Problems)
 		}
 	}
@@ -297,7 +297,7 @@ func TestBadInput(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		whole + "{\"request\":{\"bo": "last line is cut off", whole + "[1,2]\n": "a.jsonl:3: it holds no requests",
-		whole + whole: "2 calls are told a second time", strings.ReplaceAll(whole, `"usage"`, `"use"`): "none of the 2 calls of conversation a has token counts",
+		whole + whole: "calls that are told a second time: 2;", strings.ReplaceAll(whole, `"usage"`, `"use"`): "conversation a has no call with token counts, of 2;",
 		strings.ReplaceAll(whole, "/v1/messages", "/v1/messages/count_tokens"): "none of its 2 exchanges is a call",
 	} {
 		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": text})

@@ -34,7 +34,7 @@ func whole(files []*file) (list []*call) {
 			list = append(list, c)
 		}
 		if again > 0 {
-			f.Problems.Add(f.Name, line, "%d calls are told a second time, without an id and with the same times, request and response; each counts once", again)
+			f.Problems.Add(f.Name, line, "calls that are told a second time, without an id and with the same times, request and response: %d; each counts once", again)
 		}
 		f.calls = nil
 	}
