@@ -46,7 +46,7 @@ func (l *Loop) extend(t *thread) bool {
 	t.TTL = t.head.Renew(t.Current())
 	l.fly(t, &call{
 		extra: x, entries: t.Context.Seal(), deletions: t.Deleted.Resolve(&t.Context),
-		marks: client.Marks{TTL: t.TTL}, tail: t.Current().Tail, change: t.Context.Sent(), model: t.model(),
+		marks: client.Marks{TTL: t.TTL}, tail: t.Current().Tail, change: t.Context.Sent(), model: t.head.Model(),
 		answer: prompt.Answer{Output: x.Output},
 	})
 	return true

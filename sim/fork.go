@@ -88,7 +88,7 @@ func (t *thread) rouse() bool {
 	l := t.replay.loop
 	kin := l.turn.Kin
 	l.refresh(t)
-	refused := t.requestTokens(l.clock.now)+int64(t.Current().Tail) > t.replay.book.Models.Of(t.model()).Window
+	refused := t.requestTokens(l.clock.now)+int64(t.Current().Tail) > t.replay.book.Models.Of(t.head.Model()).Window
 	full := func(int) bool { return false }
 	if t.mayBlock() {
 		full = t.replay.gauge.Full(t.Index, t.view(), (*shown)(t))
@@ -180,7 +180,7 @@ func (s *replay) copyFrom(o *replay, l *Loop) {
 	s.detector, s.user = detector, &l.users[s.heads.User]
 	s.loop = l
 	s.fetch.Bind(&s.book.Row, &s.arena)
-	s.heads.Bind(&s.arena, s)
+	s.heads.Bind(&s.arena, &s.book.Row, s)
 	s.server = l.caches.Of(s.session.Agent, s.heads.Assembly.Provider, l.config.cache(s.session))
 }
 
@@ -203,7 +203,7 @@ func (t *thread) copyFrom(o *thread, l *Loop) {
 	t.inbox, t.mailbox = append(inbox[:0], o.inbox...), append(mailbox[:0], o.mailbox...)
 	t.wakes, t.carried = append(wakes[:0], o.wakes...), carried
 	t.tally.Bind(&t.replay.counter)
-	t.head.Bind(&t.replay.heads, &t.Context, (*behind)(t))
+	t.head.Bind(&t.replay.heads, &t.Course)
 	hidden.CopyFrom(&o.hidden)
 	t.hidden = hidden
 	t.hidden.Bind(&t.replay.hidden, &t.Course)

@@ -74,7 +74,7 @@ func (t *shown) Turn() *strategies.Turn {
 
 // view returns how full the window of a thread is now.
 func (t *thread) view() *gauge.View {
-	model := t.model()
+	model := t.head.Model()
 	m := t.replay.book.Models.Of(model)
 	return &gauge.View{Now: t.replay.loop.clock.now, Model: model, Window: m.Window, MaxOutput: m.MaxOutput, Used: t.tally.Tokens(m.Name)}
 }

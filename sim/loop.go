@@ -222,7 +222,7 @@ func (t *thread) hear() {
 	if t.Event < len(t.Trace.Events) {
 		t.forget()
 	}
-	t.head.Change(t.replay.now(t.replay.loop.clock.now))
+	t.inbox = append(t.inbox, t.head.Change(t.replay.now(t.replay.loop.clock.now))...)
 	t.fetch.TakeInput()
 	if len(t.inbox)+len(t.mailbox) > 0 {
 		t.open()
@@ -313,7 +313,7 @@ func (l *Loop) send(t *thread) {
 		return
 	}
 	r, s := t.Current(), t.replay
-	if excess := t.requestTokens(l.clock.now) + int64(r.Tail) - s.book.Models.Of(t.model()).Window; excess > 0 {
+	if excess := t.requestTokens(l.clock.now) + int64(r.Tail) - s.book.Models.Of(t.head.Model()).Window; excess > 0 {
 		if kin := l.turn.Kin; kin != nil && kin.Watches() {
 			kin.Part(func(i int) bool { return !kin.Answers(i) }) // larger than when they were asked
 		}
@@ -339,7 +339,7 @@ func (l *Loop) send(t *thread) {
 	t.noteLevels(true)
 	l.fly(t, &call{
 		entries: t.Context.Seal(), deletions: t.Deleted.Resolve(&t.Context),
-		marks: client.Marks{TTL: t.TTL}, tail: r.Tail, change: t.Context.Sent(), model: t.model(),
+		marks: client.Marks{TTL: t.TTL}, tail: r.Tail, change: t.Context.Sent(), model: t.head.Model(),
 		answer: prompt.Answer{Output: int32(r.Usage.Output) - t.fetch.LeftTokens(), First: r.First, Total: r.Stream},
 	})
 }

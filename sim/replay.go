@@ -102,7 +102,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.wrote = ownSummaryOf(session)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.hidden.Draws = s.draws
-	s.heads.Bind(&s.arena, s)
+	s.heads.Bind(&s.arena, &s.book.Row, s)
 	s.heads.Begin(session, s.draws)
 	s.told, s.listing = s.announces(), listingOf(session)
 	s.fetch = fetch.Session{
@@ -256,9 +256,6 @@ func (s *replay) paid(o Observer) func(compaction int, p *studies.Payback) {
 
 // Refuse counts a reason for which somebody did not act.
 func (s *replay) Refuse(layer, reason string) { s.book.Refuse(layer, reason) }
-
-// Happened counts what happens in the session.
-func (s *replay) Happened(what results.ID) { s.book.Row.Figures[what]++ }
 
 // Model returns the index of a model, which may be new to the session, and tells the server its name.
 func (s *replay) Model(name string) int32 {

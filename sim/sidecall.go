@@ -176,7 +176,7 @@ func (l *Loop) resume(t *thread, layer int) {
 // the one the layer names.
 func (t *thread) callModel(in *prompt.Intent) int32 {
 	if in.Model == "" {
-		return t.model()
+		return t.head.Model()
 	}
 	i := t.replay.book.Models.Named(in.Model, t.replay.loop.config.known(t.replay.client, t.replay.session, in.Model), t.replay.session.StartTime())
 	t.replay.nameModels()

@@ -84,23 +84,7 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 	t.hidden.Bind(&s.hidden, &t.Course)
 	t.Context.Reset(s.session.Blocks, &s.arena)
 	t.head.Begin(t.Trace, i)
-	t.head.Bind(&s.heads, &t.Context, (*behind)(t))
-}
-
-// behind is a thread as its head sees it.
-type behind thread
-
-func (t *behind) Round() int32      { return t.Course.Round }
-func (t *behind) Started() bool     { return t.Course.Started }
-func (t *behind) Model() int32      { return (*thread)(t).model() }
-func (t *behind) Tell(tokens int32) { t.inbox = append(t.inbox, tokens) }
-
-// model returns the model of the round under way, or of the last one once it has ended.
-func (t *thread) model() int32 {
-	if model, ok := t.head.Switched(); ok {
-		return model
-	}
-	return int32(t.Recent().Model)
+	t.head.Bind(&s.heads, &t.Course)
 }
 
 // hooks are the layers of a thread by the hooks they implement, with their

@@ -31,7 +31,7 @@ func (d *desk) refresh(t *thread) {
 	u.InputAt = min(t.InputAt, t.Context.Len())
 	u.Events = t.Due()
 	if len(s.book.Models.List) > 0 {
-		m := s.book.Models.Of(t.model())
+		m := s.book.Models.Of(t.head.Model())
 		u.Model, u.Reading.Window = m.Name, t.replay.heads.Assembly.Variables.AutoWindow(m.Window)
 		u.Reading.MaxInput, u.Reading.MaxOutput = m.MaxInput, m.MaxOutput
 		if l.config.Window > 0 {
@@ -91,7 +91,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	t.Deleted.Reset()
 	t.head.Render()
 	t.tally.Recount(&t.Context)
-	window := t.replay.book.Models.Of(t.model()).Window
+	window := t.replay.book.Models.Of(t.head.Model()).Window
 	for _, h := range t.hooks.compact {
 		h.do.AfterCompaction(&l.turn)
 		l.launchBeside(t, h.layer)

@@ -34,7 +34,6 @@ func Assemble(a client.Assembly, events []client.Event) *Assembly {
 
 // Host is the simulation of a session with heads.
 type Host interface {
-	Happened(what results.ID)  // counts in the session's row
 	Refuse(who, reason string) // counts a reason for which somebody did not act
 	Model(name string) int32   // returns the index of a model in the session, which may be new to it
 }
@@ -48,6 +47,7 @@ type Session struct {
 	draws    draws.Source
 	arena    *prompt.Arena
 	host     Host
+	row      *results.Row
 	latch    client.Latch
 	overage  bool // the user has passed the plan's quota
 	effects  effects
@@ -57,12 +57,12 @@ type Session struct {
 // Begin makes s what the heads of a recorded session share when it begins.
 func (s *Session) Begin(session *traces.Session, d draws.Source) {
 	*s = Session{
-		Assembly: s.Assembly, Owner: s.Owner, User: s.User, session: session, draws: d, arena: s.arena, host: s.host, overage: s.Assembly.TTL.Overage,
+		Assembly: s.Assembly, Owner: s.Owner, User: s.User, session: session, draws: d, arena: s.arena, host: s.host, row: s.row, overage: s.Assembly.TTL.Overage,
 	}
 }
 
-// Bind says where the blocks of new contents go, and who simulates the session.
-func (s *Session) Bind(a *prompt.Arena, h Host) { s.arena, s.host = a, h }
+// Bind says where the blocks of new contents go, whose row is filled, and who simulates the session.
+func (s *Session) Bind(a *prompt.Arena, row *results.Row, h Host) { s.arena, s.row, s.host = a, row, h }
 
 // Overage reports whether the user has passed the plan's quota.
 func (s *Session) Overage() bool { return s.overage }

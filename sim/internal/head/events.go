@@ -65,12 +65,13 @@ func (h *Head) serve(n int32) bool {
 }
 
 // Change carries out what changes the head before a round's input. The prompt
-// shows what it depends on when a person speaks: the client renders it once a turn. now is on the session's clock, ns.
-func (h *Head) Change(now int64) {
+// shows what it depends on when a person speaks: the client renders it once a turn. now is on the session's clock, ns. It
+// returns the messages that come with the next input, tokens.
+func (h *Head) Change(now int64) (told []int32) {
 	if len(h.of.Assembly.changes) == 0 {
-		return
+		return nil
 	}
-	if h.trace.Rounds[h.thread.Round()].Trigger == traces.TriggerPrompt {
+	if h.trace.Rounds[h.course.Round].Trigger == traces.TriggerPrompt {
 		h.renderFlags()
 	}
 	for i := range h.of.Assembly.changes {
@@ -85,11 +86,13 @@ func (h *Head) Change(now int64) {
 		if c.When.Tokens > 0 {
 			tokens = int64(h.context.Tokens())
 		}
-		if c.Due(h.thread.Round()+1, tokens, now) {
+		if c.Due(h.course.Round+1, tokens, now) {
 			h.fired |= 1 << i
 			h.of.effects.happen(i, h.apply(c, i))
 		}
 	}
+	told, h.told = h.told, nil
+	return told
 }
 
 // apply carries out the event with a position in the scenario, and returns what it changes.
@@ -120,21 +123,21 @@ func (h *Head) apply(c *changes.Change, at int) effect {
 	case changes.ActionModel:
 		// Its cache, its price and its window are of its own.
 		i := h.of.host.Model(c.Value)
-		if changed = i != h.thread.Model(); changed {
+		if changed = i != h.Model(); changed {
 			h.model = i + 1
 			h.changed()
 		}
 	case changes.ActionOverage:
 		over := c.Value == "on" || !c.Given && !h.of.overage
 		if changed = over != h.of.overage; changed {
-			h.of.host.Happened(results.QuotaChanges)
+			h.of.row.Figures[results.QuotaChanges]++
 		}
 		h.of.overage = over
 	case changes.ActionPermission, changes.ActionOutputStyle, changes.ActionSkill:
 		h.notices += c.Tokens
 		changed = c.Tokens > 0
 	case changes.ActionMessage:
-		h.thread.Tell(max(1, c.Tokens))
+		h.told = append(h.told, max(1, c.Tokens))
 	default:
 		changed = h.changeKey(c)
 	}
@@ -245,7 +248,7 @@ func (h *Head) Notice() (prompt.Block, bool) {
 	}
 	b := client.Injected(prompt.KindAttachment, "notice", tokens)
 	b.Bytes = tokens * 4
-	b.Digest = b.Digest.ExtendInt(uint64(h.index)<<32 | uint64(h.thread.Round()))
+	b.Digest = b.Digest.ExtendInt(uint64(h.index)<<32 | uint64(h.course.Round))
 	return b, true
 }
 
@@ -292,9 +295,9 @@ func (h *Head) rewrite(s client.Section, grow int32, content prompt.Digest) bool
 // memoised.
 func (h *Head) Touch() {
 	h.Stamp()
-	if p := h.of.Assembly.System.UncachedChange; p > 0 && h.tried != h.thread.Round()+1 && h.sections[client.SectionUncached] > 0 {
-		h.tried = h.thread.Round() + 1
-		event := draws.Event(h.index, h.thread.Round(), client.DrawKey("system prompt"), 0)
+	if p := h.of.Assembly.System.UncachedChange; p > 0 && h.tried != h.course.Round+1 && h.sections[client.SectionUncached] > 0 {
+		h.tried = h.course.Round + 1
+		event := draws.Event(h.index, h.course.Round, client.DrawKey("system prompt"), 0)
 		if draws.Unit(h.of.draws.Uint64(draws.Layer, event)) < p && h.rewrite(client.SectionUncached, 0, h.of.once()) {
 			h.changed()
 		}
@@ -353,7 +356,7 @@ func (h *Head) ShowSections() {
 	}
 	if h.memory.due && h.rewrite(client.SectionMemoised, h.memory.tokens-h.shown, h.memory.content) {
 		h.shown = h.memory.tokens
-		if h.thread.Started() {
+		if h.course.Started {
 			h.changed()
 		}
 	}

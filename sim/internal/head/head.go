@@ -3,26 +3,20 @@ package head
 import (
 	"github.com/compactsim/compactsim/sim/changes"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Thread is the conversation behind a head.
-type Thread interface {
-	Round() int32      // under way
-	Started() bool     // a response has come
-	Model() int32      // of the round under way, an index of the session's models
-	Tell(tokens int32) // a message comes with the next input
-}
-
 // Head is what comes before a thread's conversation. Bind must have been called before any other method.
 type Head struct {
 	state
 	of      *Session
 	context *prompt.Context // of the thread: the head and the messages behind it
-	thread  Thread
+	course  *course.Course
+	told    []int32 // messages that events have sent, tokens
 	trace   *traces.Thread
 	index   int32 // of the thread in the session
 	agent   bool
@@ -34,14 +28,20 @@ func (h *Head) Begin(trace *traces.Thread, index int32) {
 	h.agent = trace.Kind == traces.ThreadAgent || trace.Kind == traces.ThreadOrphan
 }
 
-// Bind says in which session h is, whose context it begins and whom to ask about its thread.
-func (h *Head) Bind(of *Session, c *prompt.Context, t Thread) { h.of, h.context, h.thread = of, c, t }
+// Bind says in which session h is, and whose conversation it begins.
+func (h *Head) Bind(of *Session, c *course.Course) { h.of, h.context, h.course = of, &c.Context, c }
 
 // Inherit makes h the head of a thread that goes on from the thread of o.
 func (h *Head) Inherit(o *Head) { h.state = o.state }
 
-// Switched returns the model that an event has switched to, an index of the session's models, and whether one has.
-func (h *Head) Switched() (model int32, ok bool) { return h.model - 1, h.model > 0 }
+// Model returns the model of the round under way, or of the last one once it has ended, an index of the session's models: the
+// recorded one unless an event has switched to another.
+func (h *Head) Model() int32 {
+	if h.model > 0 {
+		return h.model - 1
+	}
+	return int32(h.course.Recent().Model)
+}
 
 // SetMemory gives the index of memory files another content, which the prompt shows when it is rendered next.
 func (h *Head) SetMemory(tokens int32, content prompt.Digest) {
@@ -332,7 +332,7 @@ func (h *Head) Renew(r *traces.Round) prompt.TTL {
 // changed counts a change of tools, system prompt or request parameters
 // against the request before; the first one has none before it.
 func (h *Head) changed() {
-	if h.thread.Started() {
-		h.of.host.Happened(results.HeadChanges)
+	if h.course.Started {
+		h.of.row.Figures[results.HeadChanges]++
 	}
 }
