@@ -190,8 +190,10 @@ func (c *Call) Evidence() string {
 			text += "; a client of " + v + " has the state of git in its system prompt, which another process takes anew"
 		}
 	}
-	if floor := c.Floor(); floor != "" && c.Fell() && cause.class != prompt.MissExpiry {
-		text += "; the read fell to " + floor
+	if c.Fell() && cause.class != prompt.MissExpiry {
+		if floor := c.Floor(); floor != "" {
+			text += "; the read fell to " + floor
+		}
 	}
 	return text
 }
