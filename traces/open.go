@@ -31,6 +31,13 @@ var passed = [...]string{".jsonl", ".ndjson", ".jsonl.bak", ".xz", ".bz2", ".zip
 // is no recording. Endings in capitals are counted as they are.
 func passedOver(name string) string {
 	kind := ""
+	if rest := strings.TrimRight(name, "0123456789"); rest != name && strings.HasSuffix(rest, ".") { // as log rotation names earlier ones
+		for _, e := range append(suffixes[:], ".json") {
+			if strings.HasSuffix(strings.TrimSuffix(rest, "."), e) {
+				return e + ".N"
+			}
+		}
+	}
 	for _, e := range passed {
 		if n := len(name) - len(e); n >= 0 && len(e) > len(kind) && strings.EqualFold(name[n:], e) {
 			kind = name[n:]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,6 +100,9 @@ func TestAgentsPage(t *testing.T) {
 	columns := []string{"agent", "file", "prompts", "results", "tools, system", "usage", "reads", "writes", "times", "compactions", "costs"}
 	table := "| " + strings.Join(columns, " | ") + " |\n" + strings.Repeat("|---", len(columns)) + "|\n"
 	for _, a := range list {
+		if !slices.Contains(agenttest.Agents(), a.Name) {
+			t.Errorf("the tests of all formats do not know %s: add it to agenttest.Agents", a.Name)
+		}
 		text := agenttest.Sample(a.Name, "s", 1)
 		c := agenttest.Read(t, a, map[string]string{"s.jsonl": text})
 		if len(c.Sessions) != 1 {

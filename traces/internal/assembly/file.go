@@ -58,6 +58,9 @@ func (f *File) Once(what, id string) error {
 	return nil
 }
 
+// Had reports whether the file had a record of an id; see Once.
+func (f *File) Had(id string) bool { return f.records[prompt.DigestString(id).Lo] }
+
 // Speaks records that the file belongs together with all other files that
 // mention a name: the id of a session or of a call.
 func (f *File) Speaks(name string) {

@@ -17,6 +17,7 @@ type Linewise[F interface {
 	New  func(*Part) F       // returns an unread file
 	Line func(F, Line) error // reads a line; the error says what is wrong with it
 	End  func(F)             // takes what is under way where a file ends; nil for nothing
+	Ends func([]F)           // the same, where other files tell how it went on
 }
 
 // ErrNoType says that a line is not what it should be.
@@ -25,6 +26,9 @@ var ErrNoType = errors.New("not a line of a session: it has no type")
 // Read reads recordings; see Reader.
 func (l Linewise[F]) Read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
 	r := Reader[F]{Name: l.Name, Scan: l.scan, Sessions: func(opts *traces.Options, files []F) []*Session {
+		if l.Ends != nil {
+			l.Ends(files)
+		}
 		return Families(l.Name, opts, files)
 	}}
 	return r.Read(ctx, opts, inputs, what)

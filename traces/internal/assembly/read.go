@@ -97,7 +97,7 @@ func UniqueID(taken map[string]int, id string) string {
 
 // own decides which of several sessions owns a call: the one that began first,
 // and among those the one that ended first, since a continuation outlives what
-// it continues.
+// it continues. It owns the call that made a summary, too, where both have it.
 func own(sessions []*Session) {
 	order := slices.Clone(sessions)
 	slices.SortStableFunc(order, func(a, b *Session) int {
@@ -108,6 +108,11 @@ func own(sessions []*Session) {
 		call *Call
 	}
 	owner := map[string][]claim{} // by id as logged: several where different calls have one
+	type written struct {
+		at      int64
+		summary traces.SummaryCall
+	}
+	wrote := map[written]*Session{}
 	for _, s := range order {
 		for _, t := range s.Threads {
 			for r := range t.Calls {
@@ -126,6 +131,20 @@ func own(sessions []*Session) {
 					s.foreign = map[string]bool{}
 				}
 				s.foreign[c.ID] = true
+			}
+		}
+		for _, t := range s.Threads {
+			for i := range t.Happened {
+				ev := &t.Happened[i]
+				if ev.summary == nil || ev.At == 0 {
+					continue
+				}
+				w := written{ev.At, *ev.summary}
+				if by := wrote[w]; by != nil && by != s && len(s.foreign) > 0 {
+					ev.summary = nil // a session that goes on behind it repeats it
+				} else {
+					wrote[w] = s
+				}
 			}
 		}
 	}

@@ -203,10 +203,7 @@ var (
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), ids: map[string]bool{}, answered: map[stepID]bool{}}
-	err := f.Read(ctx, opts, in, f.parse)
-	f.cutOff(0)
-	f.billUnused()
-	return f, err
+	return f, f.Read(ctx, opts, in, f.parse)
 }
 
 // parse reads one line.
@@ -343,9 +340,11 @@ func (f *file) answer(line int, at int64, d *data) {
 	}
 	u := d.Usage.counts()
 	f.reads = f.reads || d.Usage != nil && d.Usage.Read.Logged
-	if f.chunk != nil && !f.step.other(id) {
-		u.Doubt = u.Doubt || d.Usage == nil || *d.Usage != *f.chunk
-		f.chunk = nil
+	if f.chunk != nil {
+		// The counts of another step are no other call's if they are the same.
+		if same, other := d.Usage != nil && *d.Usage == *f.chunk, f.step.other(id); same || !other {
+			u.Doubt, f.chunk = u.Doubt || !same || other, nil
+		}
 	}
 	blocks := m.blocks(f.Maker)
 	f.show(blocks)
@@ -410,10 +409,18 @@ func (f *file) hide(p place) {
 }
 
 // sessions makes sessions, with sub-agents' sessions as threads. Calls that a fork copied
-// are its parent's where that is at hand, and history of the fork.
+// are its parent's where that is at hand, and history of the fork. What is under way where a file ends is billed, unless a
+// longer log of the session tells how it went on: the file is a copy that was made meanwhile.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
-	own := map[string]bool{}
+	own, longest := map[string]bool{}, map[string]int{}
 	for _, f := range files {
+		longest[f.Part.ID] = max(longest[f.Part.ID], f.Lines)
+	}
+	for _, f := range files {
+		if f.Part.ID == "" || f.Lines == longest[f.Part.ID] {
+			f.cutOff(0)
+			f.billUnused()
+		}
 		for id := range f.ids {
 			own[id] = true
 		}

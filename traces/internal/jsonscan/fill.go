@@ -131,8 +131,12 @@ func (s *Scanner) list() (list [][]byte) {
 
 // Plain returns valid JSON with characters in the place of the escapes \uXXXX that a writer is
 // free to use, so that equal values written differently have equal sizes. Escapes that JSON
-// demands stay. The result is v itself where there is nothing to do.
+// demands stay. Carriage returns, which a copy of the file may have at the ends of lines, go. The result is v itself where there is
+// nothing to do.
 func Plain(v []byte) []byte {
+	if bytes.IndexByte(v, '\r') >= 0 {
+		v = bytes.ReplaceAll(v, []byte{'\r'}, nil) // between values: in a string it is escaped
+	}
 	if !bytes.Contains(v, []byte(`\u`)) {
 		return v
 	}

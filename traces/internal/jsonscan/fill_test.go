@@ -14,3 +14,10 @@ func TestPlain(t *testing.T) {
 		}
 	}
 }
+
+// A copy whose lines end in carriage returns has the same values.
+func TestPlainDropsCarriageReturns(t *testing.T) {
+	if got := string(Plain([]byte("{\r\n\"a\": \"\\r\\n\"\r\n}"))); got != "{\n\"a\": \"\\r\\n\"\n}" {
+		t.Errorf("%q", got)
+	}
+}

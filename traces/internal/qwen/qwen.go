@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -31,7 +32,7 @@ func Describe() *traces.Agent {
 	}, 85, 33_000)
 }
 
-var reader = assembly.Linewise[*file]{Name: Agent, New: newFile, Line: (*file).parse, End: (*file).end}
+var reader = assembly.Linewise[*file]{Name: Agent, New: newFile, Line: (*file).parse, Ends: billAlone}
 
 // begins reports whether a file begins with a line of the client, as far as head has it: some
 // members are members of Claude Code's lines.
@@ -53,6 +54,7 @@ type file struct {
 // told is a response that telemetry tells.
 type told struct {
 	*response
+	uuid string // of its line
 	at   int64
 	line int
 }
@@ -130,12 +132,35 @@ func newFile(p *assembly.Part) *file {
 	return &file{Part: p, index: assembly.IDs{}, bare: map[string]bool{}, untold: map[prompt.Usage]int{}}
 }
 
-// end bills the responses that are of no part of the conversation.
-func (f *file) end() {
-	for _, t := range f.alone {
-		f.whole(&t)
-		f.AddBeside("beside@"+t.Model, "", t.at, t.line, t.Model, t.usage())
+// billAlone bills the responses that are of no part of the conversation. Where a file ends with one, another file of the session may have
+// its message: a copy that was made later, or the rest of a log that was divided.
+func billAlone(files []*file) {
+	of := map[string][]*file{}
+	for _, f := range files {
+		of[f.Part.ID] = append(of[f.Part.ID], f)
 	}
+	for _, f := range files {
+		for i, t := range f.alone {
+			if i >= f.before && f.Part.ID != "" && slices.ContainsFunc(of[f.Part.ID], func(o *file) bool { return o != f && o.answers(&t, f) }) {
+				continue
+			}
+			f.whole(&t)
+			f.AddBeside("beside@"+t.Model, "", t.at, t.line, t.Model, t.usage())
+		}
+	}
+}
+
+// answers reports whether a file has the message of a response with which another file of the session ends, or tells of that response itself.
+func (f *file) answers(t *told, o *file) bool {
+	if f.Lines > o.Lines && t.uuid != "" && f.Had(t.uuid) {
+		return true
+	}
+	u := t.usage()
+	if f.untold[u.Usage] == 0 {
+		return false
+	}
+	f.untold[u.Usage]--
+	return true
 }
 
 // parse reads one line.
@@ -230,7 +255,7 @@ func (f *file) system(l *line, at int64, number int) ([]assembly.Step, error) {
 	case p.Event.Name == "":
 		return nil, errNoPayload
 	case p.Event.Name == "qwen-code.api_response":
-		f.respond(&p.Event, at, number)
+		f.respond(&p.Event, l.UUID, at, number)
 		return nil, nil
 	case p.Event.Input.Logged && p.Event.Output.Logged:
 		return nil, fmt.Errorf("telemetry of type %.40q has the token counts of a call", p.Event.Name)
@@ -264,14 +289,14 @@ func (f *file) whole(t *told) {
 }
 
 // respond takes a response that telemetry tells: of a message that will follow or has come, or of no message.
-func (f *file) respond(r *response, at int64, line int) {
+func (f *file) respond(r *response, uuid string, at int64, line int) {
 	u := r.usage()
 	switch {
 	case u.OK && f.untold[u.Usage] > 0:
 		f.untold[u.Usage]--
 	case r.Input == assembly.Count{Logged: true} && r.Output == assembly.Count{Logged: true}: // it failed
 	default:
-		f.alone = append(f.alone, told{r, at, line})
+		f.alone = append(f.alone, told{r, uuid, at, line})
 	}
 }
 
