@@ -58,7 +58,7 @@ func (f *forks) take(l *Loop) (c *Loop) {
 func (f *forks) finish(c *Loop, begin func()) {
 	_, err := c.play(begin)
 	f.ended(c, err)
-	c.leave()
+	f.leave(c)
 	f.spare = append(f.spare, c)
 }
 
@@ -125,8 +125,8 @@ func (f *forks) wake(l *Loop, k int, thread int32) {
 	f.finish(c, func() { c.ask(&c.threads[thread], 0) })
 }
 
-// leave gives up what a copy of a run shares with other runs, which then change it in place again.
-func (l *Loop) leave() {
+// leave gives up what the copy l of a run shares with other runs, which then change it in place again.
+func (*forks) leave(l *Loop) {
 	for i := range l.threads {
 		l.threads[i].Context.Leave()
 	}
