@@ -356,14 +356,15 @@ func (t *thread) requestTokens(now int64) int64 {
 	return n
 }
 
-// refused asks the layers about a prompt that is too long, once a round. It reports whether a
-// layer took over.
+// refused asks the layers about a prompt that is too long, each once a round: one that it is too long for still goes to the
+// layers behind. It reports whether a layer took over.
 func (l *Loop) refused(t *thread, excess int64) bool {
-	if t.retried {
-		return false
+	if !t.retried {
+		t.retried, t.refusals = true, 0
 	}
-	t.retried = true
-	for _, h := range t.hooks.tooLong {
+	for t.refusals < len(t.hooks.tooLong) {
+		h := t.hooks.tooLong[t.refusals]
+		t.refusals++
 		l.refresh(t)
 		l.turn.Excess = excess
 		out := h.do.PromptTooLong(&l.turn)

@@ -63,9 +63,10 @@ type gap struct {
 // asking is what layers and the server have said of the request that is prepared. The zero value is a request that nobody
 // was asked about.
 type asking struct {
-	retried bool   // it was sent again after a refusal
-	hinted  bool   // the server has hinted at it
-	barred  uint64 // layers that are not asked before it, a bit each
+	retried  bool   // it was sent again after a refusal
+	refusals int    // layers that were asked about refusals
+	hinted   bool   // the server has hinted at it
+	barred   uint64 // layers that are not asked before it, a bit each
 }
 
 // reset makes t the state of a thread that has not begun, keeping storage.

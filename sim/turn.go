@@ -29,6 +29,7 @@ func (d *desk) refresh(t *thread) {
 	u.Gap, u.Now, u.Idle = t.idle, s.now(l.clock.now), l.clock.now-t.LastEnd
 	u.TTL, u.Life, u.Usage, u.Deleted = t.TTL, profile.Life(t.TTL), t.Usage, t.Gone
 	u.InputAt = min(t.InputAt, t.Context.Len())
+	u.Excess = 0
 	u.Events = t.Due()
 	if len(s.book.Models.List) > 0 {
 		m := s.book.Models.Of(t.head.Model())

@@ -3,9 +3,11 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -50,9 +52,17 @@ func (v *verdict) under(strategy string) error {
 func (l *Loop) verify(t *thread, c *call, out *prompt.Outcome) {
 	report := l.reporter(t)
 	l.written.Request(&t.Course, t.replay.server, t.served(out), report)
-	if c.beside == nil || !c.beside.AsText() {
+	if (c.beside == nil || !c.beside.AsText()) && !t.partsPairs() {
 		t.verified.Messages(&t.Course, &t.replay.verify, l.request.Entries, report)
 	}
+}
+
+// partsPairs reports whether a layer of the thread may part calls and results.
+func (t *thread) partsPairs() bool {
+	return slices.ContainsFunc(t.layers, func(l strategies.Layer) bool {
+		p, ok := l.(strategies.Parting)
+		return ok && p.PartsPairs()
+	})
 }
 
 // served returns the request at hand for a check.

@@ -22,6 +22,7 @@ type clearParams struct {
 	MinBytes    int32       `yaml:"min_bytes" doc:"smaller pieces stay" unit:"bytes" min:"0"`
 	Keep        KeepSet     `yaml:"keep" doc:"messages that stay as they are"`
 	KeepResults int         `yaml:"keep_results" doc:"newest results of these tools that stay, and with rounds the rounds that have any" unit:"results" min:"0" off:"0"`
+	Oldest      int         `yaml:"oldest" doc:"oldest rounds with results of which results are cleared, whether or not they are already; 0 for all" unit:"rounds" min:"0" off:"0"`
 	Order       clearOrder  `yaml:"order" doc:"which go first where a target stops it: oldest, newest or largest"`
 	Target      float64     `yaml:"target" doc:"share of the trigger's value to come down to, 0…1; 0 to clear all that may be" unit:"share" min:"0" max:"1" off:"0"`
 	Batch       int         `yaml:"batch" doc:"pieces that must have gathered before any is cleared" unit:"pieces" min:"0" off:"0"`
@@ -69,8 +70,13 @@ const (
 // Names returns the names used in YAML, by value.
 func (clearOrder) Names() []string { return []string{"oldest", "newest", "largest"} }
 
-// Fires returns the trigger.
-func (p *clearParams) Fires() *Trigger { return &p.Trigger }
+// Fires returns the trigger, nil where a refusal takes its place.
+func (p *clearParams) Fires() *Trigger {
+	if p.When.At == atRefusal {
+		return nil
+	}
+	return &p.Trigger
+}
 
 // Rules returns contradictions between the parameters.
 func (p *clearParams) Rules() []error {
@@ -106,13 +112,17 @@ type clearing struct {
 	tools  toolset
 	pieces []piece
 	latest map[int32]int // last call by object, where only superseded reads go
-	hidden int64         // tokens that clearing took out and the client's history still has, where it clears a copy
-	kept   int64         // of what clearing took out, what the client's own history lacks too, tokens
+	hidden cleared       // what clearing took out and the client's history still has, where it clears a copy
+	kept   cleared       // of what clearing took out, what the client's own history lacks too
 }
+
+// cleared is what clearing took out of a context.
+type cleared struct{ tokens, messages int64 }
 
 var (
 	_ BeforeRequest = (*clearing)(nil)
 	_ EndOfLoop     = (*clearing)(nil)
+	_ PromptTooLong = (*clearing)(nil)
 	_ Choosy        = (*clearing)(nil)
 )
 
@@ -135,7 +145,7 @@ func (l *clearing) Copy() Layer { return l.Clone() }
 
 func (l *clearing) Reset() {
 	l.tools.reset()
-	l.hidden, l.kept = 0, 0
+	l.hidden, l.kept = cleared{}, cleared{}
 }
 
 func (l *clearing) Unfit(s *traces.Session) string {
@@ -147,23 +157,35 @@ func (l *clearing) Unfit(s *traces.Session) string {
 
 func (l *clearing) BeforeRequest(t *Turn) Outcome { return l.act(t, false) }
 
+// PromptTooLong clears where the conditions are looked at there.
+func (l *clearing) PromptTooLong(t *Turn) Outcome {
+	if l.params.When.At != atRefusal {
+		return Outcome{Declined, "it clears before requests"}
+	}
+	return l.act(t, false)
+}
+
 // EndOfLoop clears where the conditions are looked at there, and keeps the copy of the loop's last request.
 func (l *clearing) EndOfLoop(t *Turn) Outcome {
 	out := l.act(t, true)
 	if l.params.Persist == persistRun {
-		l.kept = tokensCleared(t.Context)
+		l.kept = clearedOf(t.Context)
 	}
 	return out
 }
 
-// tokensCleared returns the tokens that clearing has taken out of a context.
-func tokensCleared(c *prompt.Context) int64 {
-	n := int64(0)
-	for i := Body(c); i < c.Len(); i++ {
+// clearedOf returns what clearing has taken out of a context.
+func clearedOf(c *prompt.Context) (n cleared) {
+	body := Body(c)
+	for i := body; i < c.Len(); i++ {
 		if e := c.At(i); e.Form != prompt.FormVerbatim {
-			n += int64(c.Block(e.Block).Tokens - e.Tokens)
+			n.tokens += int64(c.Block(e.Block).Tokens - e.Tokens)
+		}
+		if i == body || !sameMessage(c, i) {
+			n.messages++
 		}
 	}
+	n.messages -= int64(countMessages(c, body, c.Len()))
 	return n
 }
 
@@ -171,11 +193,11 @@ func tokensCleared(c *prompt.Context) int64 {
 func (l *clearing) act(t *Turn, end bool) Outcome {
 	p := &l.params
 	if p.Persist != persistAlways {
-		cleared := tokensCleared(t.Context)
-		l.kept = min(l.kept, cleared) // a compaction took what was cleared, too
-		l.hidden = cleared - l.kept
-		t.Reading.hide(l.hidden)
-		defer t.Reading.hide(-l.hidden)
+		all := clearedOf(t.Context)
+		l.kept = cleared{min(l.kept.tokens, all.tokens), min(l.kept.messages, all.messages)} // a compaction took what was cleared, too
+		l.hidden = cleared{all.tokens - l.kept.tokens, all.messages - l.kept.messages}
+		t.Reading.hide(l.hidden.tokens, l.hidden.messages)
+		defer t.Reading.hide(-l.hidden.tokens, -l.hidden.messages)
 	}
 	measured := p.Trigger.Measure >= measureGain
 	switch {
@@ -212,7 +234,7 @@ func (l *clearing) gather(t *Turn) {
 	c, p := t.Context, &l.params
 	from, to := Body(c), c.Len()
 	from = p.Keep.start(c, from, to)
-	to = p.Keep.cut(c, from, to, t.Reading.Window)
+	to = min(p.Keep.cut(c, from, to, t.Reading.Window), oldestResults(c, from, to, p.Oldest))
 	if p.Superseded {
 		l.noteCalls(t)
 	}
@@ -231,6 +253,18 @@ func (l *clearing) gather(t *Turn) {
 		}
 	}
 	slices.Reverse(l.pieces)
+}
+
+// oldestResults returns the position behind the first n rounds with results among the entries [from, to), to for all.
+func oldestResults(c *prompt.Context, from, to, n int) int {
+	for i := from; i < to; i++ {
+		if n > 0 && c.At(i).Kind == prompt.KindToolResult && (i+1 == to || c.At(i+1).Kind != prompt.KindToolResult) {
+			if n--; n == 0 {
+				return i + 1
+			}
+		}
+	}
+	return to
 }
 
 // noteCalls notes the last call for each object.
@@ -331,7 +365,7 @@ func (l *clearing) choose(t *Turn) {
 	if p.Target == 0 || !ok {
 		return
 	}
-	left := t.measure(p.Trigger.Measure) - l.hidden - int64(p.Target*float64(limit))
+	left := t.measure(p.Trigger.Measure) - l.hidden.tokens - int64(p.Target*float64(limit))
 	for i := range l.pieces {
 		if left <= 0 {
 			l.pieces = l.pieces[:i]

@@ -63,7 +63,10 @@ func (l *compact) replace(t *Turn, a *prompt.Answer) (files int, remainder int64
 		c.Replace(s.end, s.end, attached, prompt.CauseCompaction)
 	}
 	c.Replace(s.low, s.high, refs, prompt.CauseCompaction)
-	if l.params.Keep.Persist == persistNever {
+	switch behind := s.low + len(refs); {
+	case l.params.Keep.Piles && behind < c.Len():
+		l.undo.mark(c, behind, 0)
+	case l.params.Keep.Persist == persistNever:
 		l.undo.mark(c, s.low, len(refs))
 	}
 	t.InputAt = s.low + len(refs) + (s.end - s.high) + len(attached)

@@ -276,6 +276,10 @@ func (l *compact) choose(t *Turn, to int) {
 	case partialNone:
 		s.low = l.params.Keep.start(c, body, to)
 		s.high = l.cut(t, s.low, to)
+		if k := &l.params.Keep; k.Oldest > 0 {
+			s.low, s.high = oldestWithin(c, s.low, s.high, k.Oldest-int64(l.params.Instruction))
+			s.from = s.low
+		}
 		if !l.params.Keep.Sent {
 			s.to = s.high
 		}

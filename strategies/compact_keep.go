@@ -75,15 +75,7 @@ func (k *KeepSet) newest() bool {
 
 // start returns the position behind the first messages that stay.
 func (k *KeepSet) start(c *prompt.Context, body, to int) int {
-	i := body
-	for n := k.First; i < to; i++ {
-		if i == body || !sameMessage(c, i) {
-			if n--; n < 0 {
-				break
-			}
-		}
-	}
-	return legalCut(c, i, body)
+	return legalCut(c, skipMessages(c, body, to, k.First), body)
 }
 
 // cut returns the position from which the newest messages among the entries [body, to)
@@ -92,6 +84,11 @@ func (k *KeepSet) cut(c *prompt.Context, body, to int, window int64) int {
 	if !k.newest() {
 		return to
 	}
+	return k.reach(c, body, k.AtPrompt.of(c, body, k.limit(c, body, to, window), to), to)
+}
+
+// limit returns where the limits of the newest messages put the cut among the entries [body, to), wherever prompts are.
+func (k *KeepSet) limit(c *prompt.Context, body, to int, window int64) int {
 	at, head := body, int64(0)
 	if k.WithHead {
 		head = tokensBetween(c, 0, body)
@@ -117,7 +114,7 @@ func (k *KeepSet) cut(c *prompt.Context, body, to int, window int64) int {
 	if k.Window > 0 {
 		at = max(at, newestWithin(c, body, to, int64(k.Window*float64(window))-head, tokensBetween))
 	}
-	return k.reach(c, body, k.AtPrompt.of(c, body, at, to), to)
+	return at
 }
 
 // reach returns the newest prompt ahead of a cut among the newest messages that it may reach, or the cut.
@@ -185,9 +182,10 @@ type keepParams struct {
 	KeepSet `yaml:",inline"`
 	User    int64       `yaml:"user_tokens" doc:"the person's own messages that stay before the summary, newest first, tokens; the one that passes them is cut" min:"0" off:"0"`
 	Initial bool        `yaml:"initial" doc:"of the first request, what the client had put into it stays before them: messages of its own, and what no line shows" needs:"user_tokens"`
-	Oldest  int64       `yaml:"all_but_oldest" doc:"only the oldest go: as many whole rounds as have so many tokens; the limits above hold besides" unit:"tokens" min:"0" off:"0"`
+	Oldest  int64       `yaml:"all_but_oldest" doc:"only the oldest go: as many groups, messages or responses with their results, as have so many tokens with the instruction; larger ones ahead of them stay; the limits above hold besides" unit:"tokens" min:"0" off:"0"`
 	BySize  KeepSet     `yaml:"by_size" doc:"the newest messages that stay where another condition than the trigger started it, or a refusal; none for what the other limits say"`
 	Persist persistence `yaml:"persist" doc:"always: the summary stays; never: it stands in one request alone, and the next begins with the messages that it stood for" off:"always"`
+	Piles   bool        `yaml:"piles" doc:"within a loop the summaries of earlier requests stay, the newest first, ahead of the loop's messages; messages of earlier turns come back with the next prompt" needs:"persist=never"`
 	Sent    bool        `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|messages|prompts|tokens|share|window"`
 	Prompt  bool        `yaml:"from_prompt" doc:"the newest that stay begin with a prompt: the first of them that is one, or none where the last message is a response without calls, or else the last prompt before them" needs:"rounds|messages|prompts|tokens|share|window"`
 	NotAll  bool        `yaml:"not_all" doc:"none of the newest stays where these would be all messages" needs:"rounds|messages|prompts|tokens|share|window"`
@@ -202,23 +200,27 @@ func (k *keepParams) cut(c *prompt.Context, body, to int, window int64) int {
 	if k.NotAll && at <= body {
 		return to
 	}
-	if k.Oldest > 0 {
-		return oldestWithin(c, body, at, k.Oldest)
-	}
 	return at
 }
 
-// oldestWithin returns where the oldest whole rounds among the entries [body, to) end that have at most so many tokens.
-func oldestWithin(c *prompt.Context, body, to int, budget int64) int {
-	at := body
+// oldestWithin returns where the oldest groups among the entries [body, to) begin and end that have at most so many tokens, behind those
+// that are larger.
+func oldestWithin(c *prompt.Context, body, to int, budget int64) (from, at int) {
+	from, at = body, body
 	for at < to {
-		next := min(nextRound(c, at), to)
-		if budget -= tokensBetween(c, at, next); budget < 0 {
-			break
+		next := min(nextGroup(c, at), to)
+		size := tokensBetween(c, at, next)
+		switch {
+		case size <= budget:
+			budget -= size
+		case from == at:
+			from = next
+		default:
+			return from, at
 		}
 		at = next
 	}
-	return at
+	return from, at
 }
 
 // promptAt returns where the entries [body, to) can be cut at a prompt, as the Gemini CLI does: at the first one from at on, or

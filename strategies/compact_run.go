@@ -66,6 +66,9 @@ func (l *compact) Reset() {
 }
 
 func (l *compact) BeforeRequest(t *Turn) Outcome {
+	if l.params.Keep.Piles {
+		l.undo.pile(t)
+	}
 	l.undo.restore(t)
 	if l.due != nil {
 		return l.onSchedule(t)

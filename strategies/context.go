@@ -32,6 +32,15 @@ func nextRound(c *prompt.Context, i int) int {
 	return i
 }
 
+// nextGroup returns the position of the first entry after the group that begins at position i: a message, or a response with all
+// results of its tools.
+func nextGroup(c *prompt.Context, i int) int {
+	response := c.At(i).Kind.Assistant()
+	for i++; i < c.Len() && (sameMessage(c, i) || response && c.At(i).Kind == prompt.KindToolResult); i++ {
+	}
+	return i
+}
+
 // countRounds returns the API rounds among the entries [i, to).
 func countRounds(c *prompt.Context, i, to int) int {
 	n := 0
@@ -95,6 +104,19 @@ func sameMessage(c *prompt.Context, i int) bool {
 func startOfMessage(c *prompt.Context, i, floor int) int {
 	for i > floor && i < c.Len() && sameMessage(c, i) {
 		i--
+	}
+	return i
+}
+
+// skipMessages returns the position behind the first n messages among the entries [from, to).
+func skipMessages(c *prompt.Context, from, to, n int) int {
+	i := from
+	for ; i < to; i++ {
+		if i == from || !sameMessage(c, i) {
+			if n--; n < 0 {
+				break
+			}
+		}
 	}
 	return i
 }

@@ -121,6 +121,12 @@ type ServerHint interface {
 	ServerHint(*Turn) Outcome
 }
 
+// Parting is implemented by layers that may part calls and results.
+type Parting interface {
+	// PartsPairs reports whether requests may have calls without their results, or results without their calls. Providers refuse these.
+	PartsPairs() bool
+}
+
 // AutoThreshold is implemented by layers that compact by themselves at a level of the
 // client's count. A client shows how much is left to that level, or without one to the
 // window.

@@ -62,14 +62,14 @@ func TestClearACopyBehindACompaction(t *testing.T) {
 	}
 }
 
-// A summary that stands in one request alone: the next begins with the messages it stood for, of which the oldest whole rounds of at most
-// 1,700 tokens go, the prompt of 500 and one of the rounds of 1,000.
+// A summary that stands in one request alone: the next begins with the messages it stood for, of which the oldest groups go that have at most
+// 3,200 tokens with the instruction of 1,500: the prompt of 500 and one of the rounds of 1,000.
 func TestSummaryOfOneRequest(t *testing.T) {
 	for text, tc := range map[string]struct{ stay, summarised []int32 }{
 		"":                 {[]int32{77, 100, 900, 100, 900}, []int32{1500, 1077}}, // the second summary takes the first in
 		", persist: never": {[]int32{77, 100, 900, 100, 900, 100, 900}, []int32{1500, 1500}},
 	} {
-		l, k := layer(t, "full-compact: {trigger: {measure: messages, fixed: 5}, call: [streaming], keep: {all_but_oldest: 1700"+text+"}, summary: {header: 0, pointer: 0, continuation: 0}, "+
+		l, k := layer(t, "full-compact: {trigger: {measure: messages, fixed: 5}, call: [streaming], keep: {all_but_oldest: 3200"+text+"}, summary: {header: 0, pointer: 0, continuation: 0}, "+
 			"attachments: {files: {count: 0}, plan: false, plan_mode: 0, agent_status: 0}}"), newTalk()
 		for range 2 {
 			k.round("Read", "", 900)

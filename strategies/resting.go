@@ -123,9 +123,9 @@ func (l *clearing) rest() func(*Turn) bool {
 	}
 	return func(t *Turn) bool {
 		if p.Persist == persistNever { // whatever took it out
-			hidden := tokensCleared(t.Context)
-			t.Reading.hide(hidden)
-			defer t.Reading.hide(-hidden)
+			hidden := clearedOf(t.Context)
+			t.Reading.hide(hidden.tokens, hidden.messages)
+			defer t.Reading.hide(-hidden.tokens, -hidden.messages)
 		}
 		return isAgent(t.Kind) && !p.Subagents || !p.When.fires(t, clearName, &p.Trigger, false)
 	}

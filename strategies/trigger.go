@@ -52,13 +52,14 @@ type Reading struct {
 	// Limit is the size at which the recording's client compacts by a setting of its own, tokens; 0 for its default.
 	Limit int64
 
-	hidden int64 // see hide
+	hidden, hiddenMessages int64 // see hide
 }
 
-// hide adds to what the turn measured tokens that the client's history has and the context, a copy of it, has not.
-func (r *Reading) hide(tokens int64) {
+// hide adds to what the turn measured tokens and messages that the client's history has and the context, a copy of it, has not.
+func (r *Reading) hide(tokens, messages int64) {
 	r.add(tokens)
 	r.hidden += tokens
+	r.hiddenMessages += messages
 }
 
 // add adds tokens to what the turn measured of the context.

@@ -10,7 +10,7 @@ type when struct {
 	Any  []Trigger `yaml:"any" doc:"each of these triggers starts it too" off:"[]"`
 	All  []Trigger `yaml:"all" doc:"all of these must hold besides" off:"[]"`
 	Cold bool      `yaml:"cold" doc:"only once the lifetime of the cache has passed"`
-	At   point     `yaml:"at" doc:"when they are checked: request (before each), prompt (before the first request after a prompt) or end (when a response without tool calls ends a loop)" off:"request"`
+	At   point     `yaml:"at" doc:"when they are checked: request (before each), prompt (before the first request after a prompt), end (when a response without tool calls ends a loop) or, in clear, refusal (when a prompt is refused)" off:"request"`
 }
 
 // unconditional are no conditions.
@@ -24,10 +24,11 @@ const (
 	atRequest point = iota
 	atPrompt
 	atEnd
+	atRefusal
 )
 
 // Names returns the names used in YAML, by value.
-func (point) Names() []string { return []string{"request", "prompt", "end"} }
+func (point) Names() []string { return []string{"request", "prompt", "end", "refusal"} }
 
 // fires reports whether a trigger with its conditions fires at a point, which is the end of a
 // loop or ahead of a request.
@@ -44,7 +45,7 @@ func (w *when) hold(t *Turn, layer string, fired, end bool) bool {
 		fired = t.test(layer, &w.All[i]) && fired
 	}
 	switch {
-	case (w.At == atEnd) != end, w.At == atPrompt && t.Trigger != traces.TriggerPrompt:
+	case (w.At == atEnd) != end, w.At == atPrompt && t.Trigger != traces.TriggerPrompt, w.At == atRefusal && t.Excess == 0:
 		return false
 	}
 	return fired && !(w.Cold && t.Warm())
@@ -64,7 +65,7 @@ func (t *Turn) test(layer string, tr *Trigger) bool {
 func (t *Turn) measured(tr *Trigger) int64 {
 	m := t.measure(tr.Measure)
 	if tr.PerMessage > 0 {
-		m += tr.PerMessage * int64(countMessages(t.Context, Body(t.Context), t.Context.Len()))
+		m += tr.PerMessage * t.measure(measureMessages)
 	}
 	return m
 }
@@ -75,7 +76,7 @@ func (t *Turn) measure(m Measure) int64 {
 	c := t.Context
 	switch m {
 	case measureMessages:
-		return int64(countMessages(c, Body(c), c.Len()))
+		return int64(countMessages(c, Body(c), c.Len())) + t.Reading.hiddenMessages
 	case measureSince:
 		return tokensBetween(c, max(Body(c), lastSummary(c)+1), c.Len()) + t.Reading.hidden
 	case measurePrompts, measureResults:

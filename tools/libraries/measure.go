@@ -48,7 +48,7 @@ func measure(list []*request) *figures {
 		f      figures
 		before *request
 		had    = map[[sha256.Size]byte]bool{} // prefixes that were sent
-		whole  = map[[sha256.Size]byte]bool{} // and at which responses go on: whole requests, and parts of responses
+		whole  = map[[sha256.Size]byte]bool{} // the last request of the conversation, at which its response goes on, and parts of the response
 	)
 	for _, r := range list {
 		chain, size, read, hit := sha256.Sum256([]byte(r.head)), r.size, 0, true
@@ -68,7 +68,10 @@ func measure(list []*request) *figures {
 				read = size
 			}
 		}
-		whole[chain] = true
+		if !r.side {
+			clear(whole)
+			whole[chain] = true
+		}
 		f.Cached, f.Fresh, f.Output = f.Cached+read, f.Fresh+size-read, f.Output+r.output
 		if r.side {
 			f.Sides++

@@ -1,0 +1,160 @@
+package strategies
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// counts is a host that counts reasons.
+type counts struct {
+	quiet
+	reasons int
+}
+
+func (c *counts) Refuse(_, reason string) Outcome {
+	c.reasons++
+	return Outcome{Declined, reason}
+}
+
+// A prompt of 500 and four rounds of 100 and 1,000 are nine messages of 4,900 tokens. Above 3,750 the fifth goes (the second result), then the
+// sixth (the third call) and the fourth (the second call), which leaves 3,700 and the third result without its call. Above 3,500 that goes too,
+// and whole rounds are left. Behind the response the history is whole again, unless a copy stays that ended a loop.
+func TestSingleMessagesFromTheMiddle(t *testing.T) {
+	for text, tc := range map[string]struct {
+		left     []int32
+		unpaired int
+		behind   int64
+	}{
+		"fixed: 3750}, persist: never": {[]int32{500, 100, 1000, 1000, 100, 1000}, 1, 4910},
+		"fixed: 3500}, persist: run":   {[]int32{500, 100, 1000, 100, 1000}, 0, 2710},
+		"fixed: 3500}":                 {[]int32{500, 100, 1000, 100, 1000}, 0, 2710},
+	} {
+		l, k := layer(t, "truncate-oldest: {target: 1, middle: true, single: true, trigger: {measure: since, "+text+"}"), rounds(4, 1000)
+		host := &counts{}
+		k.Host = host
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		if got := k.sizes(3); !slices.Equal(got, tc.left) || host.reasons != tc.unpaired {
+			t.Errorf("%s: %v, %d requests that parted pairs, want %v and %d", text, got, host.reasons, tc.left, tc.unpaired)
+		}
+		k.Boundary()
+		k.add(prompt.KindText, 10)
+		l.(AfterResponse).AfterResponse(&k.Turn)
+		if got := tokensBetween(k.Context, 3, k.Context.Len()); got != tc.behind {
+			t.Errorf("%s: %d tokens behind the response, want %d", text, got, tc.behind)
+		}
+	}
+}
+
+// The next request of a loop begins with the history that the copy before it was made of, and measures it whole: each drops from the first
+// round on. The first prompt goes where it may.
+func TestTruncateACopy(t *testing.T) {
+	l, k := layer(t, "truncate-oldest: {target: 0.5, opening: true, persist: run, trigger: {measure: since, fixed: 4000}}"), rounds(4, 900)
+	for i, want := range [][]int32{{100, 900, 100, 900}, {100, 900, 100, 900}} { // 2,500 of 4,500 go, the prompt with the first round; 3,500 of 5,500
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		if got := k.sizes(3); !slices.Equal(got, want) {
+			t.Errorf("request %d: %v, want %v", i, got, want)
+		}
+		k.Boundary()
+		k.use("Read", "", 100)
+		l.(AfterResponse).AfterResponse(&k.Turn)
+		r := k.add(prompt.KindToolResult, 900)
+		r.Call = k.calls
+	}
+}
+
+// A round of 200 tokens and two messages, each of which the client counts 1,000 for: 10,300 at the fourth round. Then each request clears a copy,
+// though of four rounds one message each is left in it.
+func TestClearedMessagesOfACopyCount(t *testing.T) {
+	l, k := layer(t, "clear: {trigger: {measure: since, fixed: 10000, per_message: 1000}, rounds: true, persist: never, leave: {tokens: 9}}"), newTalk()
+	var done []int
+	for i := range 6 {
+		k.round("Read", "", 100)
+		if l.(BeforeRequest).BeforeRequest(&k.Turn).Verdict == Done {
+			done = append(done, i+1)
+		}
+		k.Boundary()
+	}
+	if !slices.Equal(done, []int{4, 5, 6}) {
+		t.Errorf("rounds %v clear, want 4 to 6", done)
+	}
+}
+
+// Each request of a loop summarises the oldest groups of 1,700 tokens: the prompt of 500 and the first round of 1,000, then the first summary of
+// 77 and that round, which is there again, then two summaries and the round. With the next prompt the summaries are gone and all is there again.
+func TestSummariesPileUp(t *testing.T) {
+	l, k := layer(t, "full-compact: {trigger: {measure: messages, fixed: 5}, call: [streaming], instruction: 0, keep: {messages: 2, all_but_oldest: 1700, persist: never, piles: true}, "+
+		"summary: {header: 0, pointer: 0, continuation: 0}, attachments: {files: {count: 0}, plan: false, plan_mode: 0, agent_status: 0}}"), rounds(2, 900)
+	for i, want := range []int32{1500, 1077, 1154, 1500} {
+		if k.Trigger = traces.TriggerToolResult; i == 3 {
+			k.Trigger = traces.TriggerPrompt
+			k.add(prompt.KindPrompt, 10)
+		} else {
+			k.round("Read", "", 900)
+		}
+		if in := begin(t, l, k); in.Summarised != want {
+			t.Errorf("call %d stands for %d tokens, want %d", i, in.Summarised, want)
+		}
+		l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Summary: 77, Output: 77}})
+		k.Boundary()
+	}
+	if got, want := k.sizes(3), []int32{77, 100, 900, 100, 900, 100, 900, 100, 900, 10}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Groups that are larger than what is read stay where they are, ahead of the summary.
+func TestLargeGroupsAreSkipped(t *testing.T) {
+	k := newTalk()
+	for _, n := range []int32{3000, 900, 900, 5000} {
+		k.round("Read", "", n)
+	}
+	for budget, want := range map[int64][2]int{
+		500: {3, 4}, 400: {3, 3}, 1100: {3, 4}, 2000: {3, 4}, 3700: {3, 6}, 5700: {3, 10},
+	} {
+		from, to := oldestWithin(k.Context, 3, k.Context.Len(), budget)
+		if budget == 400 {
+			want = [2]int{k.Context.Len(), k.Context.Len()}
+		}
+		if [2]int{from, to} != want {
+			t.Errorf("%d: %d to %d, want %v", budget, from, to, want)
+		}
+	}
+	if from, to := oldestWithin(k.Context, 4, k.Context.Len(), 2000); from != 6 || to != 10 {
+		t.Errorf("behind the large first round: %d to %d, want 6 to 10", from, to)
+	}
+}
+
+// At a refusal the oldest result keeps 400 of its 4,000 bytes, 100 tokens, beside the 13 tokens of a note. The next refusal finds it shortened.
+func TestClearAtARefusal(t *testing.T) {
+	l, k := layer(t, "clear: {trigger: {fixed: 1}, when: {at: refusal}, oldest: 1, min_bytes: 401, leave: {tokens: 13, head: 200, tail: 200}}"), rounds(2, 1000)
+	if out := l.(BeforeRequest).BeforeRequest(&k.Turn); out.Verdict != Declined {
+		t.Errorf("before a request: %v, want declined", out)
+	}
+	k.Excess = 1
+	for i, want := range []Verdict{Done, Declined} {
+		if out := l.(PromptTooLong).PromptTooLong(&k.Turn); out.Verdict != want || !slices.Equal(k.results(), []int32{113, 1000}) {
+			t.Errorf("refusal %d: %v, results %v, want %v", i, out, k.results(), want)
+		}
+	}
+}
+
+// Fewer messages than stay: of a refused prompt two go at the least, and what follows up to the next prompt, or to the next call where none does.
+func TestLeastOfARefusedPrompt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		prompt bool
+		want   []int32
+	}{"a prompt follows": {true, []int32{10, 100, 900}}, "none follows": {false, []int32{100, 900, 100, 900}}} {
+		l, k := layer(t, "truncate-oldest: {trigger: {measure: messages, fixed: 41}, keep: {messages: 40, at_prompt: prefer}, least: 2}"), rounds(2, 900)
+		if tc.prompt {
+			k.add(prompt.KindPrompt, 10)
+		}
+		k.round("Read", "", 900)
+		l.(PromptTooLong).PromptTooLong(&k.Turn)
+		if got := k.sizes(3); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
