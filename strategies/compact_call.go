@@ -280,7 +280,7 @@ func (l *compact) choose(t *Turn, to int) {
 			s.low, s.high = oldestWithin(c, s.low, s.high, k.Oldest-int64(l.params.Instruction))
 			s.from = s.low
 		}
-		if !l.params.Keep.Sent {
+		if !l.params.Keep.sends(c, body, s.high, to) {
 			s.to = s.high
 		}
 		if r := l.reads(); r.Prompt {
@@ -299,6 +299,9 @@ func (l *compact) choose(t *Turn, to int) {
 // cut returns the position from which the newest messages among the entries [low, to) stay.
 func (l *compact) cut(t *Turn, low, to int) int {
 	k, by := &l.params.Keep.BySize, l.call.by
+	if l.params.Refill.Whole && by == startedByTrigger && l.refills.count > 0 {
+		return to
+	}
 	if k.newest() && (by == startedByRefusal || by == startedByTrigger && !t.Check(CompactName, &l.params.Trigger)) {
 		return k.cut(t.Context, low, to, t.Reading.Window)
 	}

@@ -187,6 +187,7 @@ type keepParams struct {
 	Persist persistence `yaml:"persist" doc:"always: the summary stays; never: it stands in one request alone, and the next begins with the messages that it stood for" off:"always"`
 	Piles   bool        `yaml:"piles" doc:"within a loop the summaries of earlier requests stay, the newest first, ahead of the loop's messages; messages of earlier turns come back with the next prompt" needs:"persist=never"`
 	Sent    bool        `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|messages|prompts|tokens|share|window"`
+	Behind  int64       `yaml:"sent_behind_prompt" doc:"the summary call is sent the newest messages where a prompt is right before them and they have at most so many tokens" unit:"tokens" min:"0" off:"0" needs:"rounds|messages|prompts|tokens|share|window"`
 	Prompt  bool        `yaml:"from_prompt" doc:"the newest that stay begin with a prompt: the first of them that is one, or none where the last message is a response without calls, or else the last prompt before them" needs:"rounds|messages|prompts|tokens|share|window"`
 	NotAll  bool        `yaml:"not_all" doc:"none of the newest stays where these would be all messages" needs:"rounds|messages|prompts|tokens|share|window"`
 }
@@ -201,6 +202,22 @@ func (k *keepParams) cut(c *prompt.Context, body, to int, window int64) int {
 		return to
 	}
 	return at
+}
+
+// sends reports whether the summary call is sent the newest messages, the entries [at, to), though they stay.
+func (k *keepParams) sends(c *prompt.Context, body, at, to int) bool {
+	if k.Sent || k.Behind == 0 || at == to || tokensBetween(c, at, to) > k.Behind {
+		return k.Sent
+	}
+	for i := at - 1; i >= body; i-- {
+		switch e := c.At(i); {
+		case e.Kind == prompt.KindPrompt:
+			return true
+		case e.Kind.Assistant() || e.Kind == prompt.KindToolResult:
+			return false
+		}
+	}
+	return false
 }
 
 // oldestWithin returns where the oldest groups among the entries [body, to) begin and end that have at most so many tokens, behind those

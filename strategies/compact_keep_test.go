@@ -17,14 +17,18 @@ func TestKeptMessages(t *testing.T) {
 		rounds int
 		sent   int32 // the call ends ahead of this entry
 	}{
-		"keep: {rounds: 2}":                       {2, 20},
-		"keep: {rounds: 2, sent: true}":           {2, 24}, // clients of summer 2026: preservedMessages
-		"keep: {tokens: 3000}":                    {3, 18}, // pi: keepRecentTokens
-		"keep: {tokens: 2999}":                    {2, 20},
-		"keep: {tokens: 899}":                     {0, 24},
-		"keep: {share: 0.3}":                      {3, 18}, // of 10,500; Gemini CLI
-		"keep: {share: 0.2, sent: true}":          {2, 24},
-		"call: [streaming], keep: {tokens: 8000}": {8, 8}, // OpenCode
+		"keep: {rounds: 2}":             {2, 20},
+		"keep: {rounds: 2, sent: true}": {2, 24}, // clients of summer 2026: preservedMessages
+		// Claude Code 2.1.332: the round behind a prompt stays and is sent all the same, unless it is large.
+		"keep: {rounds: 2, sent_behind_prompt: 15000}":  {2, 20},
+		"keep: {rounds: 10, sent_behind_prompt: 10000}": {10, 24},
+		"keep: {rounds: 10, sent_behind_prompt: 9999}":  {10, 4},
+		"keep: {tokens: 3000}":                          {3, 18}, // pi: keepRecentTokens
+		"keep: {tokens: 2999}":                          {2, 20},
+		"keep: {tokens: 899}":                           {0, 24},
+		"keep: {share: 0.3}":                            {3, 18}, // of 10,500; Gemini CLI
+		"keep: {share: 0.2, sent: true}":                {2, 24},
+		"call: [streaming], keep: {tokens: 8000}":       {8, 8}, // OpenCode
 	} {
 		in, k, b := kept(t, changes)
 		want := slices.Concat([]int32{3000}, slices.Repeat(round, tc.rounds), hooks)

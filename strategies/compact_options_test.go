@@ -250,6 +250,20 @@ func TestRefills(t *testing.T) {
 	}
 }
 
+// Where the context filled up again at once, Claude Code 2.1.332 summarises it whole: of ten rounds behind a prompt, 24 entries with
+// the head, the call sends all and not all but the newest round.
+func TestRefillIsWhole(t *testing.T) {
+	for since, want := range map[int64]int32{2: 24, 3: 22} {
+		l, k := layer(t, plain+", keep: {rounds: 1}, rapid_refill: {times: 3, within: 2, whole: true}}"), rounds(10, 900)
+		l.(AfterCompaction).AfterCompaction(&k.Turn)
+		k.Reading.Values[MeasureRounds] = since
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		if in, _ := k.Intent(); in.To != want {
+			t.Errorf("%d requests behind a compaction the call sends up to %d, want %d", since, in.To, want)
+		}
+	}
+}
+
 // Skills that one compacting layer puts back, the next one puts back too: what
 // is carried beside the messages belongs to the thread.
 func TestCarriedIsShared(t *testing.T) {

@@ -344,6 +344,7 @@ func (l *compact) ended(t *Turn) bool {
 type refillParams struct {
 	Times  int   `yaml:"times" doc:"refills in a row that stop automatic compaction on a thread, with an explanation; 0 for never" unit:"refills" min:"0" off:"0"`
 	Within int64 `yaml:"within" doc:"requests after a compaction within which reaching the trigger again is a refill" unit:"requests" min:"0" needs:"times"`
+	Whole  bool  `yaml:"whole" doc:"a refill is summarised whole: none of the newest messages stays" needs:"times"`
 }
 
 // refills counts the refills of a thread in a row.
