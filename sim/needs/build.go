@@ -43,6 +43,13 @@ func compile(s *traces.Session, heard []any) *Index {
 	for i := range s.Threads {
 		b.thread(int32(i))
 	}
+	b.elsewhere = make([]bool, len(s.Objects))
+	for k := range s.Blocks {
+		if bl := &s.Blocks[k]; b.known(bl.Object) && changes(bl) && !b.inMain(int32(k)) {
+			b.elsewhere[bl.Object] = true
+		}
+	}
+	b.chance()
 	b.finish()
 	b.x.lookBehind(s)
 	return b.x
@@ -74,6 +81,8 @@ type builder struct {
 	rounds   int32 // so far, of all threads
 	within   int32
 	walked   []post
+	// elsewhere says, by object, that another conversation than a main one changes it.
+	elsewhere []bool
 }
 
 // thread finds what the rounds of a thread used.

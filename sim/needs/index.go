@@ -50,6 +50,8 @@ type Index struct {
 	behind     Fates           // of what the recorded compactions removed
 	directives []directive     // by block, of people and of recorded summaries
 	summaries  []summary
+	// Names that the agent used before a file showed them, and how many would be by chance.
+	ahead, byChance float64
 }
 
 // uses are the needs of a thread by round.

@@ -35,6 +35,7 @@ type Session struct {
 	arena   *prompt.Arena
 	index   *needs.Index // nil where nothing is measured
 	keeps   needs.Survival
+	learns  float64 // share of the names of files that the agent used because a file had shown them
 	lean    float64 // how far the agent leans to reading again what it has lost, log odds
 	extras  int32   // rounds that no recording has
 }
@@ -45,7 +46,8 @@ func (s *Session) Begin(session *traces.Session, index *needs.Index, arena *prom
 	if index != nil {
 		s.keeps = needs.Expected(s.Profile)
 		did := index.Behind()
-		s.lean = leanOf(s.Profile, &did)
+		s.learns = 1 - index.Chance()
+		s.lean = leanOf(s.Profile, &did, s.learns)
 	}
 }
 
@@ -193,7 +195,7 @@ func (t *Thread) fetch() Extra {
 		if block < 0 || t.judge.Holds(block) || slices.Contains(t.fetched, block) {
 			continue
 		}
-		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(t.of.Profile, n.Kind.String(), t.of.session.Blocks[block].Op == prompt.OpExec, t.of.lean) {
+		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(t.of.Profile, n.Kind.String(), t.of.session.Blocks[block].Op == prompt.OpExec, t.of.learns, t.of.lean) {
 			continue
 		}
 		t.fetched = append(t.fetched, block)

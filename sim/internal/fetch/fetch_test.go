@@ -30,10 +30,10 @@ func TestLean(t *testing.T) {
 	} {
 		did := needs.Fates{}
 		did.Others[recall.NeedEdit], did.Outputs[recall.NeedName], did.Others[recall.NeedPath] = tc.edit, tc.name, needs.Fate{Used: 9}
-		lean := leanOf(p, &did)
-		share := Fitted.share(p, "name", true, lean)
-		if share < tc.low || share > tc.high || Fitted.share(p, "path", false, lean) != 0 {
-			t.Errorf("%s: names with %g, paths with %g; want %g to %g and 0", tc.what, share, Fitted.share(p, "path", false, lean), tc.low, tc.high)
+		lean := leanOf(p, &did, 1)
+		share := Fitted.share(p, "name", true, 1, lean)
+		if share < tc.low || share > tc.high || Fitted.share(p, "path", false, 1, lean) != 0 {
+			t.Errorf("%s: names with %g, paths with %g; want %g to %g and 0", tc.what, share, Fitted.share(p, "path", false, 1, lean), tc.low, tc.high)
 		}
 		left := float64(tc.edit.Read) - float64(tc.edit.Read+tc.edit.Used)*leaning(0.6, lean) +
 			float64(tc.name.Read) - float64(tc.name.Read+tc.name.Used)*leaning(0.2, lean) - lean/(leanSpread*leanSpread)
@@ -41,7 +41,7 @@ func TestLean(t *testing.T) {
 			t.Errorf("%s: %g is not the most likely lean: %g left", tc.what, lean, left)
 		}
 	}
-	if leanOf(nil, &needs.Fates{}) != 0 {
+	if leanOf(nil, &needs.Fates{}, 1) != 0 {
 		t.Error("no profile, no lean")
 	}
 }
