@@ -41,6 +41,12 @@ func TestLean(t *testing.T) {
 			t.Errorf("%s: %g is not the most likely lean: %g left", tc.what, lean, left)
 		}
 	}
+	// Names that an agent knows anyway are fetched less: by half where it learned a quarter of them, half of what agents do.
+	for learns, want := range map[float64]float64{0: 0, 0.25: 0.1, 0.5: 0.2, 0.9: 0.2} {
+		if got := Fitted.share(p, "name", false, learns, 0); math.Abs(got-want) > 1e-9 || Fitted.share(p, "edit", false, learns, 0) != 0.6 {
+			t.Errorf("an agent that learned %g of its names fetches %g, want %g", learns, got, want)
+		}
+	}
 	if leanOf(nil, &needs.Fates{}, 1) != 0 {
 		t.Error("no profile, no lean")
 	}
