@@ -60,7 +60,7 @@ func (l *Loop) verify(t *thread, c *call, out *prompt.Outcome) {
 // partsPairs reports whether a layer of the thread may part calls and results.
 func (t *thread) partsPairs() bool {
 	return slices.ContainsFunc(t.layers, func(l strategies.Layer) bool {
-		p, ok := l.(strategies.Parting)
+		p, ok := l.(interface{ PartsPairs() bool })
 		return ok && p.PartsPairs()
 	})
 }

@@ -121,8 +121,8 @@ type ServerHint interface {
 	ServerHint(*Turn) Outcome
 }
 
-// Parting is implemented by layers that may part calls and results.
-type Parting interface {
+// parting is implemented by layers that may part calls and results.
+type parting interface {
 	// PartsPairs reports whether requests may have calls without their results, or results without their calls. Providers refuse these.
 	PartsPairs() bool
 }

@@ -41,7 +41,7 @@ var (
 	_ PromptTooLong = (*truncate)(nil)
 	_ EndOfLoop     = (*truncate)(nil)
 	_ AutoThreshold = (*truncate)(nil)
-	_ Parting       = (*truncate)(nil)
+	_ parting       = (*truncate)(nil)
 )
 
 func (l *truncate) PartsPairs() bool { return l.params.Single }
