@@ -85,7 +85,7 @@ func ShownBy(s *traces.Session) Shown {
 		t := &s.Threads[i]
 		var way prompt.Serving
 		for r := 1; r < len(t.Rounds); r++ {
-			if rd := &t.Rounds[r]; r == 1 || rd.Model != t.Rounds[r-1].Model {
+			if rd := &t.Rounds[r]; r == 1 || rd.Model != t.Rounds[r-1].Model || rd.Gateway != t.Rounds[r-1].Gateway {
 				way = servers.ServingOf(servers.CallerOf(s, rd), s.Models[rd.Model])
 			}
 			o.SeeCall(t, r, way)
@@ -107,7 +107,7 @@ func (s *Shown) SeeCall(t *traces.Thread, round int, way prompt.Serving) {
 func seenOf(t *traces.Thread, r int, marked bool, way prompt.Serving) (due, short int64, early bool) {
 	before, rd := &t.Rounds[r-1], &t.Rounds[r]
 	asked := marked && rd.Trigger == traces.TriggerPrompt
-	if _, untouched := t.Stayed(int32(r)); before.Model != rd.Model || !untouched || !rd.Counted() || !asked && rd.Trigger != traces.TriggerToolResult {
+	if _, untouched := t.Stayed(int32(r)); before.Model != rd.Model || before.Gateway != rd.Gateway || !untouched || !rd.Counted() || !asked && rd.Trigger != traces.TriggerToolResult {
 		return 0, 0, false
 	}
 	due, early = before.Usage.Input(), r <= EarlyCalls
