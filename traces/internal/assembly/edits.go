@@ -101,6 +101,37 @@ func editOf(old, now []*Message, reply []Block) *edit {
 	return e
 }
 
+// inPlace compares two lists of messages of which the second has results of tools, the newest one among them, in another form at the same
+// places: shorter ones, as programs make of results that have been answered. It is nil where anything else differs.
+func inPlace(old, now []*Message) *edit {
+	e, saved := &edit{forms: forms{}}, 0
+	for i, m := range old {
+		switch n := now[i]; {
+		case n.Digest == m.Digest:
+			e.stayed = append(e.stayed, m)
+		case len(m.Blocks) == 0 || len(n.Blocks) != len(m.Blocks):
+			return nil
+		default:
+			for k := range m.Blocks {
+				if a, b := &m.Blocks[k], &n.Blocks[k]; a.Kind != prompt.KindToolResult || b.Kind != a.Kind || a.ID != b.ID {
+					return nil
+				}
+				saved += int(m.Blocks[k].Bytes) - int(n.Blocks[k].Bytes)
+			}
+			e.dropped, e.added, e.forms[n.Digest] = append(e.dropped, m), append(e.added, n), []*Message{m}
+		}
+	}
+	if len(e.dropped) == 0 || saved <= 0 {
+		return nil
+	}
+	rest := now[len(old):]
+	for len(e.answer) < len(rest) && rest[len(e.answer)].Assistant {
+		e.answer = rest[:len(e.answer)+1]
+	}
+	e.fresh = rest[len(e.answer):]
+	return e
+}
+
 // later returns the first place from one on, -1 for none.
 func later(places []int, from int) int {
 	if i, _ := slices.BinarySearch(places, from); i < len(places) {
@@ -197,6 +228,11 @@ func bytesOf(list []*Message) (n int) {
 	return n
 }
 
+// isResult reports whether the first of some messages is the result of a tool: another form of that result, and no summary.
+func isResult(added []*Message) bool {
+	return len(added) > 0 && len(added[0].Blocks) > 0 && added[0].Blocks[0].Kind == prompt.KindToolResult
+}
+
 // summarised finds the calls that wrote the summaries of compactions among the conversations of one call, and takes
 // them out of the list: a call between the last one and the compaction whose answer is as long as the summary, or the only
 // one there if it sent more than the summary holds. Its summary may be the same text as the one before.
@@ -205,7 +241,7 @@ func summarised(all []*history) []*history {
 	for _, h := range all {
 		for k := range h.calls {
 			p := &h.calls[k]
-			if p.made != nil || p.parent < 0 || !p.compact && len(p.cleared) == 0 {
+			if p.made != nil || p.parent < 0 || !p.compact && (len(p.cleared) == 0 || isResult(p.added)) {
 				continue
 			}
 			var summary []*Message // one, or none

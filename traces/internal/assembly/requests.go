@@ -199,7 +199,11 @@ func (h *history) extend(r *Request) bool {
 		case i < last && k == n && r.Messages[n].Assistant && !h.answered(n, r):
 		case k == n && (i == last || r.Messages[n].Assistant),
 			i == last && len(r.Messages) > n && r.Messages[n].Assistant: // something that was said before is another now
-			h.follow(i, r)
+			if e := inPlace(c.Messages, r.Messages); e != nil {
+				h.edit(i, e, r, nil)
+			} else {
+				h.follow(i, r)
+			}
 			return true
 		}
 	}

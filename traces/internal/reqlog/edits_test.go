@@ -3,6 +3,7 @@ package reqlog
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -213,5 +214,38 @@ func TestSlidingWindow(t *testing.T) {
 	s := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": strings.Join(lines, "\n") + "\n"}).Sessions[0]
 	if len(s.Threads) != 1 || len(s.Threads[0].Rounds) != 20 || s.Quality.Uncounted != 0 || len(s.Problems) > 0 {
 		t.Errorf("%d threads, %d calls in doubt, %v", len(s.Threads), s.Quality.Uncounted, s.Problems)
+	}
+}
+
+// A program that has results of tools shortened in their places, the newest one too, cleared these and nothing else: a later request reads
+// what the shortened messages before them wrote.
+func TestShortenedInPlace(t *testing.T) {
+	var lines []string
+	talk := []any{map[string]any{"role": "user", "content": "prompt " + strings.Repeat("y", 8000)}}
+	for n := range 9 {
+		if n > 0 {
+			talk = append(talk, map[string]any{"role": "assistant", "content": []any{map[string]any{"type": "tool_use", "id": fmt.Sprint("t", n-1), "name": "look", "input": map[string]int{"n": n - 1}}}},
+				map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": fmt.Sprint("t", n-1), "content": fmt.Sprint("result ", n, strings.Repeat(" word", 900))}}})
+		}
+		sent := slices.Clone(talk)
+		if n%3 == 0 && n > 0 { // all results are short
+			for i := 2; i < len(talk)-1; i += 2 {
+				talk[i] = map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": fmt.Sprint("t", i/2-1), "content": fmt.Sprint("short ", i, strings.Repeat(" word", 100))}}}
+			}
+			sent = slices.Clone(talk)
+		}
+		request, _ := json.Marshal(map[string]any{"model": "claude-sonnet-4-5", "system": strings.Repeat("brief ", 2000), "messages": sent})
+		body, _ := json.Marshal(sent)
+		lines = append(lines, fmt.Sprintf(`{"start":%d,"end":%d,"request":%s,"response":{"id":"m%d","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"tool_use","id":"t%d","name":"look","input":{"n":%d}}],"usage":{"input_tokens":%d,"cache_read_input_tokens":0,"cache_creation_input_tokens":0,"output_tokens":%d}}}`,
+			1790000000+20*n, 1790000005+20*n, request, n, n, n, 3000+len(body)/4, 20+n))
+	}
+	s := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": strings.Join(lines, "\n") + "\n"}).Sessions[0]
+	if len(s.Threads) != 1 || len(s.Threads[0].Rounds) != 9 || len(s.Threads[0].Events) != 2 {
+		t.Fatalf("%d threads, events %v", len(s.Threads), s.Threads[0].Events)
+	}
+	for i, e := range s.Threads[0].Events {
+		if want := []int{2, 3}[i]; e.Kind != traces.EventMicrocompact || len(e.Cleared) != want || e.Gone {
+			t.Errorf("event %d: %v of %d blocks, want %d cleared", i, e.Kind, len(e.Cleared), want)
+		}
 	}
 }
