@@ -304,8 +304,8 @@ func joined(all []*history) (list []*history) {
 		}
 		first := &h.calls[0]
 		first.replaces(before.end().Messages)
-		if last := before.end(); last.parent >= 0 && first.summary != nil && last.wrote(first.summary) && len(last.fresh) > 0 {
-			first.made = last.Request // it sent the messages themselves
+		if last := before.end(); last.parent >= 0 && first.summary != nil && last.wrote(first.summary) && asks(last.fresh) {
+			first.made = last.Request // it sent the messages themselves, and asked for a summary
 			before.calls = before.calls[:len(before.calls)-1]
 			first.replaces(before.end().Messages)
 		}
@@ -319,6 +319,11 @@ func joined(all []*history) (list []*history) {
 		before.calls = append(before.calls, h.calls...)
 	}
 	return list
+}
+
+// asks reports whether the newest of some messages is no result of a tool: what answers a result ends a turn.
+func asks(fresh []*Message) bool {
+	return len(fresh) > 0 && !isResult(fresh[len(fresh)-1:])
 }
 
 // leastCompacted is the least number of messages that a summary takes the place of.

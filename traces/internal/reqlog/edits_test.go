@@ -249,3 +249,28 @@ func TestShortenedInPlace(t *testing.T) {
 		}
 	}
 }
+
+// A program that forgets all at each prompt has no call that wrote a summary: an answer to a tool ends a turn, though it is as long as the
+// next prompt.
+func TestBeginsAnew(t *testing.T) {
+	var lines []string
+	for n := range 12 {
+		round := n % 6
+		sent := []any{map[string]any{"role": "user", "content": fmt.Sprint("prompt ", n/6, strings.Repeat(" y", 100))}}
+		for i := range round {
+			sent = append(sent, map[string]any{"role": "assistant", "content": []any{map[string]any{"type": "tool_use", "id": fmt.Sprint("t", n/6, i), "name": "look", "input": map[string]int{"n": i}}}},
+				map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": fmt.Sprint("t", n/6, i), "content": fmt.Sprint("result ", n/6, i, strings.Repeat(" word", 900))}}})
+		}
+		answer := fmt.Sprintf(`{"type":"tool_use","id":"t%d%d","name":"look","input":{"n":%d}}`, n/6, round, round)
+		if round == 5 {
+			answer = fmt.Sprintf(`{"type":"text","text":"answer %s"}`, strings.Repeat(" y", 90))
+		}
+		request, _ := json.Marshal(map[string]any{"model": "claude-sonnet-4-5", "system": strings.Repeat("brief ", 2000), "messages": sent})
+		lines = append(lines, fmt.Sprintf(`{"start":%d,"end":%d,"request":%s,"response":{"id":"m%d","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[%s],"usage":{"input_tokens":%d,"cache_read_input_tokens":0,"cache_creation_input_tokens":0,"output_tokens":%d}}}`,
+			1790000000+20*n, 1790000005+20*n, request, n, answer, len(request)/4, 20+n))
+	}
+	s := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": strings.Join(lines, "\n") + "\n"}).Sessions[0]
+	if th := s.Threads[0]; len(s.Threads) != 1 || len(th.Rounds) != 12 || len(s.Summaries) != 0 || len(th.Events) != 1 || !th.Events[0].Uncalled {
+		t.Errorf("%d threads, %d calls, %d summary calls, events %+v", len(s.Threads), len(th.Rounds), len(s.Summaries), th.Events)
+	}
+}
