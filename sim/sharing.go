@@ -37,7 +37,7 @@ func (r Runner) kindred(cells []Config) []group {
 	for i := range cells {
 		c := &cells[i]
 		k := kind{around: c.Around}
-		if c.Around != nil && c.Record == nil && c.Observer == nil && c.Meter == nil && r.Observe == nil {
+		if r.shares(c) {
 			if k.layers = c.Strategy.Kind(); k.layers == "" {
 				k.strategy = c.Strategy
 			}
@@ -52,11 +52,16 @@ func (r Runner) kindred(cells []Config) []group {
 		}
 		groups[g].cells = append(groups[g].cells, i)
 	}
-	return joinResting(cells, groups)
+	return r.joinResting(cells, groups)
+}
+
+// shares reports whether a simulation of other cells may stand for a cell: nobody looks at its calls.
+func (r Runner) shares(c *Config) bool {
+	return c.Around != nil && c.Record == nil && c.Observer == nil && c.Meter == nil && r.Observe == nil
 }
 
 // joinResting joins groups of one cell whose strategies rest at first, in the place of the first of them.
-func joinResting(cells []Config, groups []group) (joined []group) {
+func (r Runner) joinResting(cells []Config, groups []group) (joined []group) {
 	type kind struct {
 		around any
 		client string
@@ -67,7 +72,7 @@ func joinResting(cells []Config, groups []group) (joined []group) {
 	for _, g := range groups {
 		c := &cells[g.cells[0]]
 		client := ""
-		if len(g.cells) == 1 && c.Around != nil && c.Record == nil && c.Observer == nil && c.Meter == nil {
+		if len(g.cells) == 1 && r.shares(c) {
 			client = c.Strategy.Resting()
 		}
 		if client == "" {

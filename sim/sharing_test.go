@@ -198,6 +198,14 @@ func TestBrokenSessionsOfASharedRun(t *testing.T) {
 	}
 }
 
+// An observer sees one cell, so cells that are observed are simulated one by one, strategies that rest among them.
+func TestObservedCellsShareNothing(t *testing.T) {
+	observed := Runner{Observe: func(int, []*traces.Session) Observer { return saying{new([]string)} }}
+	if groups := observed.kindred(thresholds(t, 60_000, 90_000, 120_000)); len(groups) != 3 {
+		t.Errorf("%d groups of 3 observed cells", len(groups))
+	}
+}
+
 // What ends a shared run is told.
 func TestSharedRunThatFails(t *testing.T) {
 	ctx, stop := context.WithCancelCause(context.Background())
