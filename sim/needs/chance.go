@@ -77,21 +77,14 @@ func (b *builder) inMain(k int32) bool { return b.s.Threads[b.threadOf[k]].Kind 
 // it, if no file shows it into which nobody had written it, or if anything else showed it before k.
 func (b *builder) shownFirst(key uint64, k int32) int32 {
 	x := b.table.find(key)
-	if x == nil {
+	if x == nil || !b.usesFirst(x, k) {
 		return -1
 	}
-	shown, before, n := int32(-1), false, 0
+	shown, before := int32(-1), false
 	for at := x.head; at != end; at = b.table.posts[at].next {
 		p := b.table.posts[at].block
-		if n++; n > maxWalk {
-			return -1
-		}
-		bl := &b.s.Blocks[p]
-		switch {
-		case !b.inMain(p):
-		case bl.Kind == prompt.KindToolUse && (p < k || bl.Op == prompt.OpExec): // a command may write it anywhere
-			return -1
-		case bl.Kind == prompt.KindToolUse:
+		switch bl := &b.s.Blocks[p]; {
+		case !b.inMain(p), bl.Kind == prompt.KindToolUse:
 		case bl.Kind == prompt.KindToolResult && bl.Op == prompt.OpRead && b.known(bl.Object) && !b.elsewhere[bl.Object] && !b.wrote(x, bl.Object):
 			shown = p // the oldest comes last
 		default:
@@ -102,6 +95,22 @@ func (b *builder) shownFirst(key uint64, k int32) int32 {
 		return -1
 	}
 	return shown
+}
+
+// usesFirst reports whether no call of a main conversation that has a term precedes the call k, and no command has the term: it may
+// write it anywhere. It reports false for a term that is in too many blocks to be looked at one by one.
+func (b *builder) usesFirst(x *term, k int32) bool {
+	n := 0
+	for at := x.head; at != end; at = b.table.posts[at].next {
+		p := b.table.posts[at].block
+		if n++; n > maxWalk {
+			return false
+		}
+		if bl := &b.s.Blocks[p]; bl.Kind == prompt.KindToolUse && b.inMain(p) && (p < k || bl.Op == prompt.OpExec) {
+			return false
+		}
+	}
+	return true
 }
 
 // wrote reports whether a call of a main conversation that has a term was of an object.
