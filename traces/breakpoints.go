@@ -23,7 +23,7 @@ type Breakpoint struct {
 	Start          bool // counted from the first message
 }
 
-// Add adds a breakpoint behind the others. Of more than a request may carry the last ones stay.
+// Add adds a breakpoint at the end of the list. Of more than a request may carry the last ones stay.
 func (b *Breakpoints) Add(p Breakpoint) {
 	if int(b.N) == len(b.At) {
 		copy(b.At[:], b.At[1:])

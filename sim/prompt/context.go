@@ -53,7 +53,7 @@ type Context struct {
 	sent     int // entries that the last request held
 	change   Change
 	edits    uint32
-	from     int     // entries before it may be those of other contexts, too
+	from     int     // entries before it may belong to other contexts, too
 	view     *view   // of entries that it shares with other contexts; nil for entries of its own
 	spare    []Entry // storage for when it parts from them
 	branched bool    // it has a branch, or is one

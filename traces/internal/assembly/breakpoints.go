@@ -44,19 +44,27 @@ func MarksIn(v []byte) (list []Mark) {
 	if mayMark(v) {
 		for s := jsonscan.New(v); s.Peek() != 0 && s.Err() == nil; {
 			e := s.Raw()
-			list = marksIn(list, e, s.Offset()-len(e))
+			list = marksIn(list, e, s.Offset()-len(e), 0)
 		}
 	}
 	return list
 }
 
-// marksIn appends the markers of a value, which begins at a byte: of an object behind the object.
-func marksIn(list []Mark, v []byte, at int) []Mark {
+// deepest is how deep in a value a marker may be: lists of messages have the marker of a result's part at depth 5. Each level is read again
+// by itself, so that a value which is nested thousands deep would take as many times its length.
+const deepest = 8
+
+// marksIn appends the markers of a value, which begins at a byte: of an object behind the object. depth is how many lists and objects the
+// value is in.
+func marksIn(list []Mark, v []byte, at, depth int) []Mark {
+	if depth > deepest {
+		return list
+	}
 	switch s := jsonscan.New(v); s.Peek() {
 	case '[':
 		for range s.Elements {
 			e := s.Raw()
-			list = marksIn(list, e, at+s.Offset()-len(e))
+			list = marksIn(list, e, at+s.Offset()-len(e), depth+1)
 		}
 	case '{':
 		ttl, marked := prompt.TTL5m, false
@@ -66,7 +74,7 @@ func marksIn(list []Mark, v []byte, at int) []Mark {
 				ttl, marked = Marker(s.Raw())
 			case n == "content" || n == "function":
 				e := s.Raw()
-				list = marksIn(list, e, at+s.Offset()-len(e))
+				list = marksIn(list, e, at+s.Offset()-len(e), depth+1)
 			default:
 				s.Skip()
 			}
@@ -90,6 +98,31 @@ func (p *Placed) Head(level prompt.Level, marks []Mark, length int) {
 	for _, m := range marks {
 		p.Add(traces.Breakpoint{Level: level, Share: min(1, float32(m.Behind)/float32(max(1, length))), TTL: m.TTL})
 	}
+}
+
+// Show adds tools or a system prompt to what precedes the messages, in one piece, or in the pieces between breakpoints.
+func (r *Request) Show(k prompt.Kind, text []byte, pieces ...[]byte) {
+	if len(text) == 0 {
+		return
+	}
+	r.Head = r.Head.Extend(prompt.DigestBytes(text))
+	if len(pieces) == 0 {
+		r.Ahead = append(r.Ahead, ahead(k, text))
+	}
+	for _, p := range pieces {
+		if len(p) > leastPiece {
+			r.Ahead = append(r.Ahead, ahead(k, p))
+		}
+	}
+}
+
+// leastPiece is the longest piece that holds no more than brackets, bytes.
+const leastPiece = 4
+
+func ahead(k prompt.Kind, text []byte) Block {
+	b := Derived(k, prompt.DigestBytes(text), 0)
+	b.Bytes = int32(min(len(text), MaxTokens))
+	return Block{Block: b}
 }
 
 // fromStart is the number of messages behind a breakpoint from which on it is counted from the first message: programs mark the last

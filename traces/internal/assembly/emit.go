@@ -12,16 +12,17 @@ import (
 
 // emitter lays threads out in the flat form of a session.
 type emitter struct {
-	s       *Session
-	out     *traces.Session
-	tools   map[string]uint16
-	objects map[string]int32
-	models  map[string]uint16
-	files   map[*File]uint16
-	uses    map[int32]int32         // index of tool calls in the session, by number
-	results map[prompt.Digest]int32 // index of tool results in the session, by call
-	message int32
-	untimed int // calls without a usable time
+	s          *Session
+	out        *traces.Session
+	tools      map[string]uint16
+	objects    map[string]int32
+	models     map[string]uint16
+	files      map[*File]uint16
+	uses       map[int32]int32         // index of tool calls in the session, by number
+	results    map[prompt.Digest]int32 // index of tool results in the session, by call
+	message    int32
+	placements map[traces.Breakpoints]uint16 // as Round has them
+	untimed    int                           // calls without a usable time
 }
 
 // emit makes the session.
@@ -32,7 +33,7 @@ func (s *Session) emit() *traces.Session {
 	}
 	e := &emitter{
 		s: s, out: out, tools: map[string]uint16{"": 0}, objects: map[string]int32{}, models: map[string]uint16{},
-		files: map[*File]uint16{}, uses: map[int32]int32{}, results: map[prompt.Digest]int32{},
+		files: map[*File]uint16{}, placements: map[traces.Breakpoints]uint16{}, uses: map[int32]int32{}, results: map[prompt.Digest]int32{},
 	}
 	for _, f := range s.Files {
 		e.files[f] = e.enter(&out.Files, f.Name, "files")
@@ -308,12 +309,13 @@ func (e *emitter) placement(b *traces.Breakpoints) uint16 {
 	if b == nil {
 		return 0
 	}
-	i := slices.Index(e.out.Placements, *b)
-	if i < 0 && len(e.out.Placements) < math.MaxUint16-1 {
-		i = len(e.out.Placements)
+	place := e.placements[*b]
+	if place == 0 && len(e.out.Placements) < math.MaxUint16 {
 		e.out.Placements = append(e.out.Placements, *b)
+		place = uint16(len(e.out.Placements))
+		e.placements[*b] = place
 	}
-	return uint16(i + 1)
+	return place
 }
 
 func (e *emitter) flags(rd *Round, out *traces.Round) {

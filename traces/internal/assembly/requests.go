@@ -43,31 +43,6 @@ type Request struct {
 	Breakpoints *traces.Breakpoints
 }
 
-// Show adds tools or a system prompt to what precedes the messages, in one piece, or in the pieces between breakpoints.
-func (r *Request) Show(k prompt.Kind, text []byte, pieces ...[]byte) {
-	if len(text) == 0 {
-		return
-	}
-	r.Head = r.Head.Extend(prompt.DigestBytes(text))
-	if len(pieces) == 0 {
-		r.Ahead = append(r.Ahead, ahead(k, text))
-	}
-	for _, p := range pieces {
-		if len(p) > leastPiece {
-			r.Ahead = append(r.Ahead, ahead(k, p))
-		}
-	}
-}
-
-// leastPiece is the longest piece that holds no more than brackets, bytes.
-const leastPiece = 4
-
-func ahead(k prompt.Kind, text []byte) Block {
-	b := Derived(k, prompt.DigestBytes(text), 0)
-	b.Bytes = int32(min(len(text), MaxTokens))
-	return Block{Block: b}
-}
-
 // Adopt takes from another report of the same call what this one lacks: lifetimes of writes, content,
 // an id of the response and a cost.
 func (r *Request) Adopt(o *Request) {
