@@ -107,7 +107,7 @@ func (k *Kin) Stand(alike []int) {
 }
 
 // OwnTrigger returns the trigger of the first strategy that has one of its own, as Strategy.OwnTrigger does: the strategy that runs may
-// give a threshold, and the others of its kind take what the recording shows.
+// give a threshold, and other strategies of its kind take what the recording shows.
 func (k *Kin) OwnTrigger() *Trigger {
 	for _, s := range k.All {
 		if tr := s.OwnTrigger(); tr != nil {
