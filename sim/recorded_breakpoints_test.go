@@ -143,7 +143,7 @@ func markedLog(placement, ttl string, chat bool) string {
 		places := strings.Split(placement, "|")
 		place, hour := places[call%len(places)], false
 		var marks []exactMark
-		marked, top, hours := map[string]any{}, any(nil), map[string]bool{}
+		marked, top := map[string]any{}, any(nil)
 		for _, p := range place {
 			if p == 'H' {
 				hour = true
@@ -166,49 +166,11 @@ func markedLog(placement, ttl string, chat bool) string {
 			if marked[key] == nil {
 				marks = append(marks, exactMark{n, life(hour)})
 			}
-			marked[key], hours[key], hour = control(hour), hour, false
+			marked[key], hour = control(hour), false
 		}
 		blocks := append(append(append([]string{}, tools...), system...), texts...)
 		usage := cache.usage(at, blocks, marks)
-		with := func(key string, m map[string]any) map[string]any {
-			if marked[key] != nil {
-				m["cache_control"] = marked[key]
-			}
-			return m
-		}
-		text := func(key, s string) []any { return []any{with(key, map[string]any{"type": "text", "text": s})} }
-		request := map[string]any{"model": "claude-sonnet-4-5", "max_tokens": 1000}
-		var messages []any
-		for i, s := range texts {
-			key, id := fmt.Sprint("m", i), fmt.Sprint("call", i/2)
-			switch {
-			case roles[i] == "user" || chat && roles[i] == "assistant" && i%4 == 3:
-				messages = append(messages, map[string]any{"role": roles[i], "content": text(key, s)})
-			case roles[i] == "tool" && chat:
-				messages = append(messages, map[string]any{"role": "tool", "tool_call_id": id, "content": text(key, s)})
-			case roles[i] == "tool":
-				messages = append(messages, map[string]any{"role": "user", "content": []any{with(key, map[string]any{"type": "tool_result", "tool_use_id": id, "content": s})}})
-			case i%4 == 1 && chat:
-				messages = append(messages, map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{
-					"id": fmt.Sprint("call", (i+1)/2), "type": "function", "function": map[string]any{"name": "look", "arguments": s}}}})
-			case i%4 == 1:
-				messages = append(messages, map[string]any{"role": "assistant", "content": []any{with(key, map[string]any{
-					"type": "tool_use", "id": fmt.Sprint("call", (i+1)/2), "name": "look", "input": json.RawMessage(s)})}})
-			default:
-				messages = append(messages, map[string]any{"role": "assistant", "content": text(key, s)})
-			}
-		}
-		head := []any{with("s", map[string]any{"type": "text", "text": system[0]}), with("S", map[string]any{"type": "text", "text": system[1]})}
-		if chat {
-			request["messages"] = append([]any{map[string]any{"role": "system", "content": head}}, messages...)
-			request["tools"] = []any{
-				with("t", map[string]any{"type": "function", "function": map[string]any{"name": "look", "description": tools[0]}}),
-				map[string]any{"type": "function", "function": with("T", map[string]any{"name": "find", "description": tools[1]})},
-			}
-		} else {
-			request["messages"], request["system"] = messages, head
-			request["tools"] = []any{with("t", map[string]any{"name": "look", "description": tools[0]}), with("T", map[string]any{"name": "find", "description": tools[1], "cache_control": nil})}
-		}
+		request := markedRequest(roles, texts, tools, system, marked, chat)
 		if top != nil {
 			request["cache_control"] = top
 		}
@@ -229,4 +191,49 @@ func markedLog(placement, ttl string, chat bool) string {
 		log.Write(append(line, '\n'))
 	}
 	return log.String()
+}
+
+// markedRequest returns a request of messages, in the form of chat completions or of Anthropic's interface. marked has the cache markers by
+// place: t and T are the tools, s and S the parts of the system prompt, and m0 the first message.
+func markedRequest(roles, texts, tools, system []string, marked map[string]any, chat bool) map[string]any {
+	with := func(key string, m map[string]any) map[string]any {
+		if marked[key] != nil {
+			m["cache_control"] = marked[key]
+		}
+		return m
+	}
+	text := func(key, s string) []any { return []any{with(key, map[string]any{"type": "text", "text": s})} }
+	request := map[string]any{"model": "claude-sonnet-4-5", "max_tokens": 1000}
+	var messages []any
+	for i, s := range texts {
+		key, id := fmt.Sprint("m", i), fmt.Sprint("call", i/2)
+		switch {
+		case roles[i] == "user" || chat && roles[i] == "assistant" && i%4 == 3:
+			messages = append(messages, map[string]any{"role": roles[i], "content": text(key, s)})
+		case roles[i] == "tool" && chat:
+			messages = append(messages, map[string]any{"role": "tool", "tool_call_id": id, "content": text(key, s)})
+		case roles[i] == "tool":
+			messages = append(messages, map[string]any{"role": "user", "content": []any{with(key, map[string]any{"type": "tool_result", "tool_use_id": id, "content": s})}})
+		case i%4 == 1 && chat:
+			messages = append(messages, map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{
+				"id": fmt.Sprint("call", (i+1)/2), "type": "function", "function": map[string]any{"name": "look", "arguments": s}}}})
+		case i%4 == 1:
+			messages = append(messages, map[string]any{"role": "assistant", "content": []any{with(key, map[string]any{
+				"type": "tool_use", "id": fmt.Sprint("call", (i+1)/2), "name": "look", "input": json.RawMessage(s)})}})
+		default:
+			messages = append(messages, map[string]any{"role": "assistant", "content": text(key, s)})
+		}
+	}
+	head := []any{with("s", map[string]any{"type": "text", "text": system[0]}), with("S", map[string]any{"type": "text", "text": system[1]})}
+	if chat {
+		request["messages"] = append([]any{map[string]any{"role": "system", "content": head}}, messages...)
+		request["tools"] = []any{
+			with("t", map[string]any{"type": "function", "function": map[string]any{"name": "look", "description": tools[0]}}),
+			map[string]any{"type": "function", "function": with("T", map[string]any{"name": "find", "description": tools[1]})},
+		}
+	} else {
+		request["messages"], request["system"] = messages, head
+		request["tools"] = []any{with("t", map[string]any{"name": "look", "description": tools[0]}), with("T", map[string]any{"name": "find", "description": tools[1], "cache_control": nil})}
+	}
+	return request
 }
