@@ -197,7 +197,7 @@ func TestMarkedByGateway(t *testing.T) {
 	}
 }
 
-// A program that sends its newest messages alone, each as long as the others, sends and writes as much at every call: no contradiction.
+// A program that sends its newest messages alone, all of one length, sends and writes as much at every call: no contradiction.
 func TestSlidingWindow(t *testing.T) {
 	var lines []string
 	var talk []any
