@@ -3,11 +3,9 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -52,17 +50,21 @@ func (v *verdict) under(strategy string) error {
 func (l *Loop) verify(t *thread, c *call, out *prompt.Outcome) {
 	report := l.reporter(t)
 	l.written.Request(&t.Course, t.replay.server, t.served(out), report)
-	if (c.beside == nil || !c.beside.AsText()) && !t.partsPairs() {
-		t.verified.Messages(&t.Course, &t.replay.verify, l.request.Entries, report)
+	pairs, opening := t.parts()
+	if (c.beside == nil || !c.beside.AsText()) && !pairs {
+		t.verified.Messages(&t.Course, &t.replay.verify, l.request.Entries, opening, report)
 	}
 }
 
-// partsPairs reports whether a layer of the thread may part calls and results.
-func (t *thread) partsPairs() bool {
-	return slices.ContainsFunc(t.layers, func(l strategies.Layer) bool {
-		p, ok := l.(interface{ PartsPairs() bool })
-		return ok && p.PartsPairs()
-	})
+// parts reports whether a layer of the thread may part calls and results, and whether one may drop the first prompt.
+func (t *thread) parts() (pairs, opening bool) {
+	for _, l := range t.layers {
+		if l, ok := l.(interface{ Parts() (pairs, opening bool) }); ok {
+			p, o := l.Parts()
+			pairs, opening = pairs || p, opening || o
+		}
+	}
+	return pairs, opening
 }
 
 // served returns the request at hand for a check.

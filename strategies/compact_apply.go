@@ -64,7 +64,7 @@ func (l *compact) replace(t *Turn, a *prompt.Answer) (files int, remainder int64
 	}
 	c.Replace(s.low, s.high, refs, prompt.CauseCompaction)
 	switch behind := s.low + len(refs); {
-	case l.params.Keep.Piles && behind < c.Len():
+	case l.params.Keep.piles() && behind < c.Len():
 		l.undo.mark(c, behind, 0)
 	case l.params.Keep.Persist == persistNever:
 		l.undo.mark(c, s.low, len(refs))

@@ -204,6 +204,9 @@ func (k *keepParams) cut(c *prompt.Context, body, to int, window int64) int {
 	return at
 }
 
+// piles reports whether summaries pile up, as they can where the messages that they stand for come back.
+func (k *keepParams) piles() bool { return k.Piles && k.Persist == persistNever }
+
 // sends reports whether the summary call is sent the newest messages, the entries [at, to), though they stay.
 func (k *keepParams) sends(c *prompt.Context, body, at, to int) bool {
 	if k.Sent || k.Behind == 0 || at == to || tokensBetween(c, at, to) > k.Behind {

@@ -66,7 +66,7 @@ func (l *compact) Reset() {
 }
 
 func (l *compact) BeforeRequest(t *Turn) Outcome {
-	if l.params.Keep.Piles {
+	if l.params.Keep.piles() {
 		l.undo.pile(t)
 	}
 	l.undo.restore(t)

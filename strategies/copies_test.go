@@ -158,3 +158,26 @@ func TestLeastOfARefusedPrompt(t *testing.T) {
 		}
 	}
 }
+
+// Single messages go around the middle alone, and summaries pile up where the messages they stand for come back: elsewhere the parameters have no
+// effect. Of rounds of 1,100 tokens two go where 1,150 tokens are too many.
+func TestParametersWithoutWhatTheyNeed(t *testing.T) {
+	l, k := layer(t, "truncate-oldest: {target: 1, single: true, trigger: {measure: since, fixed: 3750}}"), rounds(4, 1000)
+	l.(BeforeRequest).BeforeRequest(&k.Turn)
+	if got, want := k.sizes(3), []int32{500, 100, 1000, 100, 1000}; !slices.Equal(got, want) {
+		t.Errorf("single without middle: %v, want whole rounds %v", got, want)
+	}
+	left := func(piles string) []int32 {
+		l, k := layer(t, "full-compact: {trigger: {measure: messages, fixed: 5}, call: [streaming], keep: {messages: 2"+piles+"}}"), rounds(2, 900)
+		k.round("Read", "", 900)
+		begin(t, l, k)
+		answer(l, k, "", 0)
+		k.Trigger = traces.TriggerPrompt
+		k.add(prompt.KindPrompt, 10)
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		return k.sizes(3)
+	}
+	if got, want := left(", piles: true"), left(""); !slices.Equal(got, want) {
+		t.Errorf("piles without persist: %v, want %v as without it", got, want)
+	}
+}

@@ -121,10 +121,11 @@ type ServerHint interface {
 	ServerHint(*Turn) Outcome
 }
 
-// parting is implemented by layers that may part calls and results.
+// parting is implemented by layers that may part calls and results, or the conversation and its first prompt.
 type parting interface {
-	// PartsPairs reports whether requests may have calls without their results, or results without their calls. Providers refuse these.
-	PartsPairs() bool
+	// Parts reports whether requests may have calls without their results, or results without their calls, which providers
+	// refuse, and whether they may begin with any response.
+	Parts() (pairs, opening bool)
 }
 
 // AutoThreshold is implemented by layers that compact by themselves at a level of the

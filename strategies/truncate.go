@@ -44,7 +44,10 @@ var (
 	_ parting       = (*truncate)(nil)
 )
 
-func (l *truncate) PartsPairs() bool { return l.params.Single }
+func (l *truncate) Parts() (pairs, opening bool) { return l.single(), l.params.Opening }
+
+// single reports whether single messages go, as they do around the middle alone.
+func (l *truncate) single() bool { return l.params.Single && l.params.Middle }
 
 func (l *truncate) Name() string { return truncateName }
 func (l *truncate) Clone() Layer { return &truncate{params: l.params, left: l.left} }
@@ -117,7 +120,7 @@ func (l *truncate) cut(t *Turn, excess int64) Outcome {
 	switch {
 	case k.AtPrompt != cutAnywhere:
 		return l.drop(t, from, k.cut(c, from, c.Len(), t.Reading.Window))
-	case l.params.Single:
+	case l.single():
 		return l.dropSingle(t, from, excess)
 	case k.First > 0:
 		from = k.start(c, from, c.Len())

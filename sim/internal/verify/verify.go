@@ -113,9 +113,9 @@ type Thread struct {
 // Part makes v independent of the conversation that it is a copy of.
 func (v *Thread) Part() { v.pending = maps.Clone(v.pending) }
 
-// Messages checks the entries of a request of a conversation: messages exist,
-// begin with a user message or a call of a tool, and calls and results come in pairs.
-func (v *Thread) Messages(of *course.Course, s *Session, entries []prompt.Entry, report Report) {
+// Messages checks the entries of a request of a conversation: messages exist, begin with a user message or a call of a
+// tool, unless any may be the first, and calls and results come in pairs.
+func (v *Thread) Messages(of *course.Course, s *Session, entries []prompt.Entry, anyFirst bool, report Report) {
 	if n := v.entries; n == 0 || n > len(entries) || entries[n-1].Chain != v.chain {
 		*v = Thread{pending: map[int32]bool{}}
 	}
@@ -146,7 +146,7 @@ func (v *Thread) Messages(of *course.Course, s *Session, entries []prompt.Entry,
 	switch {
 	case v.first == prompt.KindNone:
 		report("no messages")
-	case v.first.Assistant() && !v.calls: // Strands 1.62.0 cuts at a call where no prompt follows, and the call's result is checked
+	case !anyFirst && v.first.Assistant() && !v.calls: // Strands 1.62.0 cuts at a call where no prompt follows, and the call's result is checked
 		report("the first message is the assistant's")
 	}
 	for call := range v.pending {

@@ -46,7 +46,7 @@ func TestFirstMessage(t *testing.T) {
 		messages []prompt.Ref
 		faults   int
 	}{{[]prompt.Ref{0, 1}, 0}, {[]prompt.Ref{1, 2, 3}, 0}, {[]prompt.Ref{2, 3}, 0}, {[]prompt.Ref{1}, 1}, {[]prompt.Ref{1, 0, 2, 3}, 1}, {nil, 1}} {
-		of, s, faults := new(course.Course), new(Session), 0
+		of, s := new(course.Course), new(Session)
 		of.Context.Reset(blocks, new(prompt.Arena))
 		var entries []prompt.Entry
 		for i, ref := range tc.messages {
@@ -54,9 +54,15 @@ func TestFirstMessage(t *testing.T) {
 			entries = append(entries, *of.Context.At(i))
 		}
 		s.Begin(&traces.Session{Blocks: blocks})
-		new(Thread).Messages(of, s, entries, func(string, ...any) { faults++ })
-		if faults != tc.faults {
-			t.Errorf("messages %v: %d faults, want %d", tc.messages, faults, tc.faults)
+		for _, anyFirst := range []bool{false, true} {
+			faults, want := 0, tc.faults
+			if anyFirst && len(entries) > 0 {
+				want = 0
+			}
+			new(Thread).Messages(of, s, entries, anyFirst, func(string, ...any) { faults++ })
+			if faults != want {
+				t.Errorf("messages %v, any of them first %v: %d faults, want %d", tc.messages, anyFirst, faults, want)
+			}
 		}
 	}
 }
