@@ -171,8 +171,23 @@ func valueOf(run *results.Run, cell string, m results.Metric) any {
 // publishedTuning returns a search in its JSON form.
 func publishedTuning(t *studies.Tuning) any {
 	out := map[string]any{"objective": t.Objective.Name, "space": t.Space, "tried": t.Tried, "settings": tuningData(t).Objects()}
-	if !math.IsNaN(t.HeldOut.Share) {
-		out["held_out"] = t.HeldOut
+	if g := &t.HeldOut; finite(g.Share) != nil {
+		out["held_out"] = struct {
+			Share      float64  `json:"share"`
+			Low        *float64 `json:"low"`
+			High       *float64 `json:"high"`
+			Level      float64  `json:"level"`
+			Detectable *float64 `json:"detectable"`
+			Units      string   `json:"drawn_by,omitzero"`
+		}{g.Share, finite(g.Low), finite(g.High), g.Level, finite(g.Detectable), g.Units}
 	}
 	return out
+}
+
+// finite returns a number as JSON has it: null for one that is unknown or without bounds, as few sessions leave it.
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
 }

@@ -206,13 +206,13 @@ type Setting struct {
 type Gain struct {
 	// Share is the gain in the objective against recorded, as a share of recorded and positive for
 	// an improvement, with its interval at Level. It is NaN for too few sessions to choose and judge.
-	Share float64 `json:"share"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-	Level float64 `json:"level"`
-	// Detectable is the smallest share that four of five such sets of sessions show.
-	Detectable float64 `json:"detectable"`
+	Share float64
+	Low   float64
+	High  float64
+	Level float64
+	// Detectable is the smallest share that four of five such sets of sessions show; NaN where too few differ to say.
+	Detectable float64
 	// Units are what was drawn for the interval, such as project; "" for sessions.
-	Units   string        `json:"drawn_by,omitzero"`
-	Verdict stats.Verdict `json:"-"`
+	Units   string
+	Verdict stats.Verdict
 }
