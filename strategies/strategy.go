@@ -1,3 +1,9 @@
+// Package strategies holds the ways of managing a context: the contract of a
+// layer, triggers as data, a file for each layer or for layers that belong together,
+// and presets as embedded YAML.
+//
+// A layer implements only the hooks it needs. Hooks answer with an Outcome;
+// model calls are intents the loop carries out. Layers never see prices.
 package strategies
 
 import (
@@ -6,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"gopkg.in/yaml.v3"
 )
 
@@ -190,4 +197,199 @@ func (s *Strategy) ValidateFor(r *Reading) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Verdict is how a hook ended.
+type Verdict uint8
+
+// Answers of a hook.
+const (
+	Declined Verdict = iota // nothing to do, for the given reason
+	Done                    // the layer changed the context
+	Failed                  // the layer tried and could not, for the given reason
+	Pending                 // waiting for the result of an intent
+	Waiting                 // waiting for a call beside the conversation, see Turn.Await
+)
+
+var verdictNames = [...]string{"declined", "done", "failed", "pending", "waiting"}
+
+// String returns the lower-case name used in reports.
+func (v Verdict) String() string { return verdictNames[min(int(v), len(verdictNames)-1)] }
+
+// Outcome is the answer of a hook. Reason is a constant string, so that
+// answering costs nothing.
+type Outcome struct {
+	Verdict Verdict
+	Reason  string
+}
+
+// Layer is one mechanism of context management on one thread. Its hooks are
+// the further interfaces of this file that it implements. A method Copy()
+// Layer, if it has one, returns a copy that can go on from the same state: unlike
+// Clone, it keeps what is under way.
+type Layer interface {
+	// Name is the name the registry knows the layer by.
+	Name() string
+	// Clone returns an independent copy with the same state, for a thread
+	// that branches off.
+	Clone() Layer
+	// Reset returns the state to a new thread's state.
+	Reset()
+}
+
+// BeforeRequest is called before every request of the conversation, after the
+// round's input was appended.
+type BeforeRequest interface {
+	BeforeRequest(*Turn) Outcome
+}
+
+// AfterResponse is called when a response has ended and was appended.
+type AfterResponse interface {
+	AfterResponse(*Turn) Outcome
+}
+
+// PromptTooLong is called when the server refused the request because the
+// prompt does not fit the window. Done means: send again.
+type PromptTooLong interface {
+	PromptTooLong(*Turn) Outcome
+}
+
+// IntentResult is called with what became of the layer's intent. It may ask
+// for another one and answer Pending.
+type IntentResult interface {
+	IntentResult(*Turn, *prompt.Result) Outcome
+}
+
+// AfterCompaction is called on every layer when a layer has compacted the
+// context.
+type AfterCompaction interface {
+	AfterCompaction(*Turn)
+}
+
+// ThreadStart is called when the thread begins, its prefix in place.
+type ThreadStart interface {
+	ThreadStart(*Turn) Outcome
+}
+
+// EndOfLoop is called when a response without tool calls has ended the query loop, after
+// AfterResponse of all layers.
+type EndOfLoop interface {
+	EndOfLoop(*Turn) Outcome
+}
+
+// BackgroundResult is called with what became of a call that the layer made
+// beside the conversation (Turn.Background). The answer must be final, but the
+// layer may start further background calls.
+type BackgroundResult interface {
+	BackgroundResult(*Turn, *prompt.Result) Outcome
+}
+
+// Timer is called at a time the layer asks for: in the gap between a response
+// and the next input, or while a request is under way. In a gap (Turn.Gap) its answer
+// may be Pending; the thread's next request then waits for the call.
+type Timer interface {
+	// Wake returns when Timer is to be called, ns on the session's clock; 0 for never. It
+	// is asked when the thread has begun, when a response has ended and after every
+	// Timer. A later answer replaces an earlier one.
+	Wake(*Turn) int64
+	Timer(*Turn) Outcome
+}
+
+// Fork is asked before a sub-agent starts whether it begins with its parent's context
+// instead of its own prefix. Layers of the thread are then clones of the parent's, as for
+// a branch; ThreadStart can append to the context.
+type Fork interface {
+	Fork(*Turn) bool
+}
+
+// ThreadEnd is called when the last response of a thread has ended.
+type ThreadEnd interface {
+	ThreadEnd(*Turn) Outcome
+}
+
+// ServerHint is called when the server refuses a request with the hint that
+// content should be cleared. Whatever the answer, the request is sent again.
+type ServerHint interface {
+	ServerHint(*Turn) Outcome
+}
+
+// parting is implemented by layers that may part calls and results, or the conversation and its first prompt.
+type parting interface {
+	// Parts reports whether requests may have calls without their results, or results without their calls, which providers
+	// refuse, and whether they may begin with any response.
+	Parts() (pairs, opening bool)
+}
+
+// AutoThreshold is implemented by layers that compact by themselves at a level of the
+// client's count. A client shows how much is left to that level, or without one to the
+// window.
+type AutoThreshold interface {
+	// AutoThreshold returns the level, tokens; false while the layer does not
+	// compact by itself on this thread.
+	AutoThreshold(*Turn) (int64, bool)
+}
+
+// BoundaryKind says what a layer did to the context.
+type BoundaryKind uint8
+
+// Things a layer does to the context.
+const (
+	boundaryNone     BoundaryKind = iota
+	BoundaryCompact               // messages replaced by a summary
+	BoundaryMicro                 // tool results cleared
+	boundaryTruncate              // messages dropped
+	BoundaryServer                // content cleared by the server for each request
+	BoundaryStore                 // new tool results put to disk, or read back from there
+)
+
+var boundaryNames = [...]string{"none", "compaction", "microcompaction", "truncation", "server clearing", "storage"}
+
+// String returns the lower-case name used in reports.
+func (k BoundaryKind) String() string { return boundaryNames[min(int(k), len(boundaryNames)-1)] }
+
+// Compacts reports whether rows count it as a compaction: messages went, with a
+// summary in their place or without one.
+func (k BoundaryKind) Compacts() bool { return k == BoundaryCompact || k == boundaryTruncate }
+
+// Boundary is what a compaction reports about itself. Counts are tokens.
+type Boundary struct {
+	Kind   BoundaryKind
+	Manual bool
+	// Replayed says that the recording did it: the layer does not answer for what is
+	// left.
+	Replayed bool
+	Before   int64 // context before it, by the server's count
+	After    int64 // context after it
+	Chained  bool  // the compacted context already held a summary
+	// Reported is what the client reports as its size afterwards: After, or
+	// the usage of the summary call where the client takes that for it. Left
+	// 0, it is After.
+	Reported int64
+	// Uncounted is how much a clearing takes off the client's count at once, before the
+	// next response's usage.
+	Uncounted int64
+	Cleared   int   // tool results cleared
+	Deleted   int64 // tokens deleted by the server with the cached prefix kept
+	// Standing are the tokens that earlier deletions leave out of requests and that
+	// Before and After include. The loop sets it.
+	Standing int64
+	Restored int // files that came back
+	// Remainder are the tokens of After that recordings of the client have beyond what it
+	// is known to restore.
+	Remainder int64
+	Calls     int // summary calls made, failed ones included
+	Retries   int // how many of these calls repeat with the oldest rounds dropped
+	Fallbacks int // changes to another way of making the call
+	// Summarised counts the messages that were replaced: responses, prompts and tool
+	// results.
+	Summarised int
+	// PreservedFrom and PreservedTo are the ids of the first and the last message entry
+	// that were kept as they are, both 0 when none was. Parent is the id of the last
+	// entry before the compaction.
+	PreservedFrom, PreservedTo int32
+	Parent                     int32
+	// Since are the requests since the compaction before, or since the thread
+	// began; Threshold is the level that started this one, 0 for none.
+	Since     int64
+	Threshold int64
 }

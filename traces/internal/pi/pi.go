@@ -15,11 +15,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
@@ -372,4 +371,70 @@ func textsOf(v jsontext.Value, unknown map[string]int) (text string, image bool,
 		b.WriteString(blocks[i].Text.Text)
 	}
 	return b.String(), image, err
+}
+
+// settings are the settings of pi and Oh-My-Pi that a simulation follows: compaction begins at the window less the reserve, and at a
+// share of the window that a person sets (Oh-My-Pi 18.2.3: src/config/settings-schema.ts, in percent).
+func settings() []traces.Setting {
+	return []traces.Setting{{
+		Name: "compaction.reserveTokens", Group: traces.GroupThreshold, Where: "~/.pi/agent/settings.json",
+		Snippet: `{"compaction": {"reserveTokens": %s}}`, Does: "keep %s tokens free",
+		Values: []string{"40000", "60000", "80000", "100000", "120000"},
+		Below:  "a smaller reserve is near the client's own, 16,384", Above: traces.NoRoom,
+		Assign: "full-compact.trigger.reserve=%s", Variants: []string{""},
+	}, {
+		Name: "compaction.thresholdPercent", Group: traces.GroupThreshold, Where: "~/.omp/agent/config.yml",
+		Snippet: "compaction: {thresholdPercent: %s}", Does: "compact at %s % of the window",
+		Values: []string{"30", "40", "50", "60", "70"},
+		Below:  traces.NoRoom, Above: "a larger one is near the client's own, 85",
+		Assign: "full-compact.trigger.pct_override=%s", Variants: []string{traces.VariantOhMyPi},
+	}}
+}
+
+// addSummaryCalls adds to a compaction the counts of its calls: two where it cuts a turn and messages precede that turn.
+func (f *file) addSummaryCalls(l *line, s *assembly.Step) {
+	if l.Usage == nil {
+		return
+	}
+	s.Usage, s.Model, s.Calls = l.Usage.usage(), assembly.ModelName(f.model), 1
+	kept, ok := f.index.Get(l.Kept)
+	if !ok || f.said[kept] == saidByPerson {
+		return
+	}
+	turn := f.Parent(kept)
+	for turn >= 0 && f.said[turn] != saidByPerson {
+		turn = f.Parent(turn)
+	}
+	for turn >= 0 {
+		if turn = f.Parent(turn); turn >= 0 && f.said[turn] != saidNothing {
+			s.Calls = 2
+			return
+		}
+	}
+}
+
+// says returns what a line adds to the conversation.
+func (l *line) says() said {
+	switch {
+	case l.Type == "message" && (l.Message.Role == "user" || l.Message.Role == "bashExecution"):
+		return saidByPerson
+	case l.Type == "message" && l.Message.Role != "system", l.Type == "custom_message", l.Type == "branch_summary":
+		return saidOther
+	}
+	return saidNothing
+}
+
+// edit takes an answer out of what is sent from then on. It stays in the bill.
+func (f *file) edit(l *line) {
+	i, ok := f.index.Get(l.Target)
+	if !ok || l.Instead.Kind() != 'n' {
+		return
+	}
+	steps := f.Steps(i)
+	for k := range steps {
+		if steps[k].Kind == assembly.StepReply {
+			steps[k].Blocks = nil
+		}
+	}
+	f.Set(i, steps)
 }
