@@ -24,7 +24,7 @@ strategies:
 func TestTheLoopIsClosedByDefault(t *testing.T) {
 	usd := map[string]float64{}
 	for way, want := range map[string]results.Loop{
-		"": results.LoopClosed, "agent: {refetch: fitted}": results.LoopClosed,
+		"": results.LoopClosed, "agent: {refetch: fitted}": results.LoopClosed, "agent: {refetch: always}": results.LoopClosed,
 		"agent: {refetch: never}": results.LoopOpen, "needs: false": results.LoopOpen,
 	} {
 		cells := run(t, expand(t, strings.Replace(closedText, "WAY", way, 1))).Cells
@@ -41,7 +41,7 @@ func TestTheLoopIsClosedByDefault(t *testing.T) {
 		}
 		usd[way] = c.Total.CostUSD()
 	}
-	if usd[""] != usd["agent: {refetch: fitted}"] || usd["agent: {refetch: never}"] != usd["needs: false"] || usd[""] <= usd["needs: false"] {
+	if usd[""] != usd["agent: {refetch: fitted}"] || usd["agent: {refetch: never}"] != usd["needs: false"] || usd["agent: {refetch: always}"] <= usd["needs: false"] {
 		t.Errorf("costs %v: what is fetched is to cost something", usd)
 	}
 }
