@@ -48,8 +48,8 @@ var (
 	dashed = regexp.MustCompile(`^(gpt-|gemini-|deepseek-v)([0-9])-([0-9])(-.*)?$`)
 )
 
-// spelled is spell for names that are looked up again and again. What it returns is shared.
-func (t *Table) spelled(name string) *spelling {
+// spellOnce is spell for names that are looked up again and again. What it returns is shared.
+func (t *Table) spellOnce(name string) *spelling {
 	if s, ok := t.spellings.Load(name); ok {
 		return s.(*spelling)
 	}

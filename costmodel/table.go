@@ -102,7 +102,7 @@ func (t *Table) Names() []string {
 // Before the first listed date of a model its first prices hold, for want of
 // others: see [Price.Early].
 func (t *Table) Lookup(model string, at time.Time) (Price, error) {
-	s := t.spelled(model)
+	s := t.spellOnce(model)
 	m, terms := t.resolve(s)
 	if m == nil {
 		return Price{}, t.unknown(model, s)

@@ -274,7 +274,7 @@ func (l *Losses) pool() *pool {
 
 // dueOf returns what a session would lose by the shares, and what it lost in proportion.
 func (l *Losses) dueOf(s *Shown) due {
-	losses, tokens := l.expected(s)
+	losses, tokens := l.expect(s)
 	if tokens <= 0 {
 		return due{}
 	}
@@ -282,8 +282,8 @@ func (l *Losses) dueOf(s *Shown) due {
 	return due{losses, losses * float64(s.Missing) / tokens, 1}
 }
 
-// expected returns how many calls of a session would lose something by the shares, and how many tokens.
-func (l *Losses) expected(s *Shown) (losses, tokens float64) {
+// expect returns how many calls of a session would lose something by the shares, and how many tokens.
+func (l *Losses) expect(s *Shown) (losses, tokens float64) {
 	for i, n := range [...][2]int64{{s.Early, s.EarlyTokens}, {s.Later, s.LaterTokens}} {
 		share, lost := l.mean(&Case{Automatic: !s.Marked, Prompt: s.Marked && i == 0, Ordinal: EarlyCalls + i})
 		losses, tokens = losses+share*float64(n[0]), tokens+lost*float64(n[1])
@@ -320,7 +320,7 @@ const SessionShape = 0.35
 // Since returns what a session loses in proportion to the shares when its own calls so far count beside times, what other sessions
 // show: the mean of the gamma distribution of its proportion, given its losses.
 func (l *Losses) Since(times float64, own *Shown) float64 {
-	losses, tokens := l.expected(own)
+	losses, tokens := l.expect(own)
 	if tokens <= 0 || times <= 0 {
 		return times
 	}

@@ -39,34 +39,34 @@ func (r Refetch) share(p *profile.Profile, kind string, output bool, learns, lea
 		return 0
 	}
 	e := p.RefetchOf(kind, output)
-	return leaning(learned([...]float64{Low: e.Low, Fitted: e.Value, High: e.High}[r], kind, learns), lean)
+	return leanBy(leaveOutKnown([...]float64{Low: e.Low, Fitted: e.Value, High: e.High}[r], kind, learns), lean)
 }
 
-// caused returns the probability that an agent read again for that reason what its context had lost.
-func (r Refetch) caused(p *profile.Profile, lean float64) float64 {
+// rereadShare returns the probability that an agent which read something again did so because its context had lost it.
+func (r Refetch) rereadShare(p *profile.Profile, lean float64) float64 {
 	if r == Always || p == nil {
 		return 1
 	}
 	e := p.RereadShare() // the more is left out, the less is fetched
-	return leaning([...]float64{Low: e.High, Fitted: e.Value, High: e.Low}[r], lean)
+	return leanBy([...]float64{Low: e.High, Fitted: e.Value, High: e.Low}[r], lean)
 }
 
 // leanSpread is the standard deviation of how far agents of different sessions lean to reading again, in units of
 // log odds: the likelihood of 34 recordings with compactions is greatest at 1.0 to 1.3.
 const leanSpread = 1.3
 
-// leaning returns a share for an agent that leans to reading again, by log odds.
-func leaning(share, lean float64) float64 {
+// leanBy returns a share for an agent that leans to reading again, by log odds.
+func leanBy(share, lean float64) float64 {
 	if share <= 0 || share >= 1 {
 		return share
 	}
 	return 1 / (1 + (1-share)/share*math.Exp(-lean))
 }
 
-// learned returns a share of things that are read again, by the kind of need, for an agent that learns names from files to a part: shares
+// leaveOutKnown returns a share of things that are read again, by the kind of need, for an agent that learns names from files to a part: shares
 // are fitted to agents of which half of the names could be so by chance, in all (109 of 198 in 59 recordings that tell). A share of 1 is a
 // rule that a profile was told.
-func learned(share float64, kind string, learns float64) float64 {
+func leaveOutKnown(share float64, kind string, learns float64) float64 {
 	if share >= 1 || kind != recall.NeedName.String() {
 		return share
 	}
@@ -83,14 +83,14 @@ func leanOf(p *profile.Profile, did *needs.Fates, learns float64) (lean float64)
 	list := buffer[:0]
 	did.Each(func(kind recall.NeedKind, output bool, n needs.Fate) {
 		if n.Read+n.Used > 0 {
-			share := learned(p.RefetchOf(kind.String(), output).Value, kind.String(), learns)
+			share := leaveOutKnown(p.RefetchOf(kind.String(), output).Value, kind.String(), learns)
 			list = append(list, struct{ share, read, all float64 }{share, float64(n.Read), float64(n.Read + n.Used)})
 		}
 	})
 	for range 20 { // Newton's method: the logarithm of the likelihood is concave
 		slope, bend := -lean/(leanSpread*leanSpread), -1/(leanSpread*leanSpread)
 		for _, x := range list {
-			share := leaning(x.share, lean)
+			share := leanBy(x.share, lean)
 			if share <= 0 || share >= 1 {
 				continue
 			}

@@ -231,20 +231,20 @@ func (t *Thread) Bring(x Extra) {
 	s.extras++
 	from := t.Context.Len()
 	for _, block := range t.fetched { // calls come before results
-		t.Context.Append(s.called(t, block))
+		t.Context.Append(s.addCall(t, block))
 	}
 	from += len(t.fetched)
 	for _, block := range t.fetched {
-		t.Context.Append(s.brought(t, block))
+		t.Context.Append(s.addResult(t, block))
 		x.Output -= s.callTokens(block)
 		x.Result -= s.session.Blocks[block].Tokens
 	}
 	if x.Output > 0 { // a round of an agent that takes longer
-		t.Context.Add(s.invented(t, prompt.KindToolUse, x.Output))
+		t.Context.Add(s.inventBlock(t, prompt.KindToolUse, x.Output))
 		from++
-		t.Context.Add(s.invented(t, prompt.KindToolResult, max(0, x.Result)))
+		t.Context.Add(s.inventBlock(t, prompt.KindToolResult, max(0, x.Result)))
 	} else if x.Result > 0 {
-		t.Context.Add(s.invented(t, prompt.KindUnseen, x.Result))
+		t.Context.Add(s.inventBlock(t, prompt.KindUnseen, x.Result))
 	}
 	for i := from; i < t.Context.Len(); i++ {
 		t.tally.Add(t.Context.BlockAt(i))
@@ -275,33 +275,33 @@ func (s *Session) callTokens(block int32) int32 {
 	return fetchOutput
 }
 
-// called returns that call: the one of the recording, or a read of the file that a call wrote.
-func (s *Session) called(t *Thread, block int32) prompt.Ref {
+// addCall adds the call that brings a block again: the recorded call, or a read of the file that a call wrote.
+func (s *Session) addCall(t *Thread, block int32) prompt.Ref {
 	if k := s.callOf(block); k >= 0 {
 		return prompt.Ref(k)
 	}
-	call := s.invented(t, prompt.KindToolUse, fetchOutput)
+	call := s.inventBlock(t, prompt.KindToolUse, fetchOutput)
 	call.Op, call.Object = prompt.OpRead, s.session.Blocks[block].Object
 	call.Call -= block
 	call.Digest = call.Digest.ExtendInt(uint64(block))
 	return s.arena.Add(call)
 }
 
-// brought returns the result of such a call.
-func (s *Session) brought(t *Thread, block int32) prompt.Ref {
+// addResult adds the result of the call that brings a block again.
+func (s *Session) addResult(t *Thread, block int32) prompt.Ref {
 	if s.callOf(block) >= 0 {
 		return prompt.Ref(block)
 	}
 	b := &s.session.Blocks[block]
-	result := s.invented(t, prompt.KindToolResult, b.Tokens)
+	result := s.inventBlock(t, prompt.KindToolResult, b.Tokens)
 	result.Op, result.Object, result.Bytes = prompt.OpRead, b.Object, b.Bytes
 	result.Call -= block
 	result.Digest = result.Digest.ExtendInt(uint64(block))
 	return s.arena.Add(result)
 }
 
-// invented returns a block of a round that no recording has.
-func (s *Session) invented(t *Thread, k prompt.Kind, tokens int32) prompt.Block {
+// inventBlock returns a block of a round that no recording has.
+func (s *Session) inventBlock(t *Thread, k prompt.Kind, tokens int32) prompt.Block {
 	b := prompt.Block{
 		Kind: k, Op: prompt.OpNone, Object: -1, Call: -(1<<24 + s.extras), Tokens: tokens,
 		Digest: prompt.DigestString("extra").ExtendInt(uint64(t.Index)<<32 | uint64(s.extras)).ExtendInt(uint64(k)<<32 | uint64(tokens)),

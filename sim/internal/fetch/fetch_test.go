@@ -35,8 +35,8 @@ func TestLean(t *testing.T) {
 		if share < tc.low || share > tc.high || Fitted.share(p, "path", false, 1, lean) != 0 {
 			t.Errorf("%s: names with %g, paths with %g; want %g to %g and 0", tc.what, share, Fitted.share(p, "path", false, 1, lean), tc.low, tc.high)
 		}
-		left := float64(tc.edit.Read) - float64(tc.edit.Read+tc.edit.Used)*leaning(0.6, lean) +
-			float64(tc.name.Read) - float64(tc.name.Read+tc.name.Used)*leaning(0.2, lean) - lean/(leanSpread*leanSpread)
+		left := float64(tc.edit.Read) - float64(tc.edit.Read+tc.edit.Used)*leanBy(0.6, lean) +
+			float64(tc.name.Read) - float64(tc.name.Read+tc.name.Used)*leanBy(0.2, lean) - lean/(leanSpread*leanSpread)
 		if math.Abs(left) > 1e-6 {
 			t.Errorf("%s: %g is not the most likely lean: %g left", tc.what, lean, left)
 		}

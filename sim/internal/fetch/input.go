@@ -41,7 +41,7 @@ func (t *Thread) TakeInput() {
 			t.passed && (isBroughtBack(b) || b.Kind == prompt.KindUnseen):
 			continue
 		case b.Kind == prompt.KindUnseen && left > 0: // their part of what no line shows
-			t.Context.Add(s.invented(t, prompt.KindUnseen, int32(int64(b.Tokens)*(results-left)/results)))
+			t.Context.Add(s.inventBlock(t, prompt.KindUnseen, int32(int64(b.Tokens)*(results-left)/results)))
 			continue
 		}
 		t.Context.Append(prompt.Ref(k))
@@ -57,7 +57,7 @@ func (t *Thread) LeaveOut() bool {
 	if t.left = t.left[:0]; s.Row.Loop != results.LoopClosed || int(t.Round)+1 >= len(t.Trace.Rounds) {
 		return false
 	}
-	share := s.Agent.Refetch.caused(s.Profile, s.lean)
+	share := s.Agent.Refetch.rereadShare(s.Profile, s.lean)
 	for _, p := range s.index.Repeats(t.Index, t.Round) {
 		if p.Lost && t.judge.Holds(p.Source) && t.drawOf(p.Result, "leave out") < share {
 			t.left = append(t.left, p.Call)
