@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +47,23 @@ func (c *Corpus) Keep(in Store, paths []string) { c.store, c.paths = in, strings
 
 // Kept returns what Keep was told: a store, or nil, and the paths in one text.
 func (c *Corpus) Kept() (Store, string) { return c.store, c.paths }
+
+// Key identifies the sessions as they are now: sessions of one key are equal. It is "" where the body of a session is in memory,
+// or nothing is kept.
+func (c *Corpus) Key() string {
+	if c.store == nil {
+		return ""
+	}
+	h := sha256.New()
+	for _, s := range c.Sessions {
+		key := s.StoreKey()
+		if key == "" {
+			return ""
+		}
+		fmt.Fprintln(h, key, s.ID)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
 
 // WithCalls returns the sessions that made calls.
 func (c *Corpus) WithCalls() []*Session {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -143,11 +144,8 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 
 // show writes the report on the bill of sessions.
 func (f *auditFlags) show(cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table) error {
-	report, err := f.explain(cmd.Context(), corpus, prices)
+	report, err := f.explained(cmd.Context(), corpus, prices)
 	if err != nil {
-		return err
-	}
-	if report.Heads, err = explain.Heads(corpus, prices); err != nil {
 		return err
 	}
 	var read results.Workload
@@ -179,6 +177,46 @@ func (f *auditFlags) onlyHere(other, why string) error {
 		return fmt.Errorf("--chart %s=FILE %s", other, why)
 	}
 	return nil
+}
+
+// explained returns the report on sessions: the report of the last time if nothing that it depends on has changed.
+func (f *auditFlags) explained(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table) (*audit.Report, error) {
+	keep, _ := corpus.Kept()
+	key := corpus.Key()
+	if key != "" {
+		in := &f.read.filter
+		key = fmt.Sprintf("audit %d %v %d %d %s %s %s", f.top, f.read.strict, in.Since.UnixNano(), in.Until.UnixNano(), zoneKey(f.read.choice.zone),
+			prices.Key(), key)
+		report := new(audit.Report)
+		if keep.Get(key, report) {
+			return report, nil
+		}
+	}
+	report, err := f.explain(ctx, corpus, prices)
+	if err != nil {
+		return nil, err
+	}
+	if report.Heads, err = explain.Heads(corpus, prices); err != nil {
+		return nil, err
+	}
+	if key != "" {
+		keep.Put(key, report)
+	}
+	return report, nil
+}
+
+// zoneKey identifies what time it is in a zone, whatever its name: Local is another zone for every user.
+func zoneKey(zone *time.Location) string {
+	h := sha256.New()
+	for at := time.Unix(0, 0).In(zone); at.Year() < 2100; {
+		name, offset := at.Zone()
+		_, end := at.ZoneBounds()
+		if fmt.Fprintln(h, name, offset, end.Unix()); end.IsZero() {
+			break
+		}
+		at = end
+	}
+	return fmt.Sprintf("%s %x", zone, h.Sum(nil))
 }
 
 // explain makes the report.

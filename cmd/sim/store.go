@@ -53,8 +53,8 @@ func (f *readFlags) closeStore(cmd *cobra.Command) {
 func newTracesStore() *cobra.Command {
 	return group("store", "Show or remove what is kept of sessions that were read",
 		`Sessions that were read are kept in the user's cache folder, so that the next run over the same files starts
-at once: numbers, paths, names of tools and models, and digests of what was said, but no text. A file that has
-changed is read again, and all files after an upgrade whose readers differ. The folder holds 1 GiB at most; what was used longest ago goes first.`,
+at once: numbers, paths, names of tools and models, and digests of what was said, but no text. What audit and advise
+found is kept with them, for a second look. A file that has changed is read again, and all files after an upgrade whose readers differ. The folder holds 1 GiB at most; what was used longest ago goes first.`,
 		listing("Say where parsed sessions are kept and how much they take", storeTable), newStoreClean())
 }
 

@@ -4,7 +4,6 @@ package advise
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -174,19 +173,11 @@ func newAdviser(plan *scenarios.Plan) *adviser {
 // the advice depends on; "" where a session is in no store, or a profile is given.
 func adviceKey(p *scenarios.Plan, corpus *traces.Corpus) (traces.Store, string) {
 	keep, _ := corpus.Kept()
-	if keep == nil || p.Profiles != nil || p.Summarize != nil {
+	sessions := corpus.Key()
+	if sessions == "" || p.Profiles != nil || p.Summarize != nil {
 		return nil, ""
 	}
-	h := sha256.New()
-	fmt.Fprintf(h, "%d %d %v %s\n", p.Seed, p.Window, p.Verify, p.Prices.Key())
-	for _, s := range corpus.Sessions {
-		key := s.StoreKey()
-		if key == "" {
-			return nil, ""
-		}
-		fmt.Fprintln(h, key, s.ID)
-	}
-	return keep, fmt.Sprintf("advice %x", h.Sum(nil))
+	return keep, fmt.Sprintf("advice %d %d %v %s %s", p.Seed, p.Window, p.Verify, p.Prices.Key(), sessions)
 }
 
 func (p *adviser) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []*traces.Session, step func()) (*AgentAdvice, error) {

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/compactsim/compactsim/scenarios/scenariostest"
+)
+
+// An audit of sessions that a store has is kept there: asked again, with a context in which nothing can be simulated, it is the
+// same to the last figure. Another zone of the same name, another period and fewer sessions ask anew.
+func TestAuditIsKept(t *testing.T) {
+	t.Parallel()
+	prices := scenariostest.Prices(t)
+	c, kept := scenariostest.Stored(t, scenariostest.Made(t, 3))
+	c.Keep(kept, nil)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	var f auditFlags
+	f.read.choice.zone = time.FixedZone("Local", 3600)
+	first, err := f.explained(t.Context(), c, prices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := f.explained(gone, c, prices)
+	if err != nil {
+		t.Fatalf("the audit is not kept: %v", err)
+	}
+	if !reflect.DeepEqual(first, again) {
+		t.Error("a kept audit is another audit")
+	}
+	f.read.choice.zone = time.FixedZone("Local", -3600)
+	if _, err := f.explained(gone, c, prices); err == nil {
+		t.Error("an audit in another zone was taken for it")
+	}
+	f.read.choice.zone = time.FixedZone("Local", 3600)
+	f.read.filter.Since = time.Unix(1, 0)
+	if _, err := f.explained(gone, c, prices); err == nil {
+		t.Error("an audit of another period was taken for it")
+	}
+	f.read.filter.Since = time.Time{}
+	c.Sessions = c.Sessions[1:]
+	if _, err := f.explained(gone, c, prices); err == nil {
+		t.Error("an audit of more sessions was taken for it")
+	}
+}
