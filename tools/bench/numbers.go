@@ -191,7 +191,11 @@ func (b *bench) peer(name, version string, args ...string) action {
 		if err := os.MkdirAll(claude, 0o700); err != nil {
 			return usage{}, err
 		}
-		if err := os.Symlink(b.sessions, filepath.Join(claude, "projects")); err != nil && !errors.Is(err, os.ErrExist) {
+		projects := filepath.Join(claude, "projects")
+		if err := os.Remove(projects); err != nil && !errors.Is(err, os.ErrNotExist) { // sessions of an earlier comparison
+			return usage{}, err
+		}
+		if err := os.Symlink(b.sessions, projects); err != nil {
 			return usage{}, err
 		}
 		return b.measure(name, file, args...)
