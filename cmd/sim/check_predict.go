@@ -162,11 +162,8 @@ func (p *foretold) asking(subAgents bool, was func(id string) float64) (map[stri
 	for _, hour := range []bool{false, true} {
 		var asking []*traces.Session
 		for _, s := range p.sessions {
-			own, err := validate.Asking(s, subAgents, hour)
-			if err != nil {
-				return nil, err
-			}
-			asking = append(asking, own)
+			head := s.Head()
+			asking = append(asking, head.Without(func() (*traces.Session, error) { return validate.Asking(s, subAgents, hour) }))
 		}
 		bills, err := validate.Against(p.ctx, p.config, p.workers, asking)
 		if err != nil {

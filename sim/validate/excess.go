@@ -54,10 +54,13 @@ func (c Cause) Name() string { return causeNames[min(c, NumCauses-1)] }
 type Excess struct {
 	Calls   int
 	USD     float64 // below 0 where they cost less
-	Dearest Call    // the call that costs most beyond its prediction
+	Dearest CallName
 	dearest float64
 	reads   []int64
 }
+
+// CallName names the call that costs most beyond its prediction.
+type CallName struct{ Session, Name string } // as in Call
 
 // Add adds what calls of other sessions cost.
 func (e *Excess) Add(o *Excess) {
@@ -75,7 +78,7 @@ func (e *Excess) add(c *Call) {
 	e.Calls++
 	e.USD += over - c.LossUSD
 	if over > e.dearest {
-		e.dearest, e.Dearest = over, *c
+		e.dearest, e.Dearest = over, CallName{c.Session, c.Name}
 	}
 }
 
@@ -241,5 +244,6 @@ func expect(id string, calls []Call) *Expect {
 	if e.MeanUSD == 0 {
 		return nil
 	}
+	e.Excess[CauseNone].reads = nil // of nearly all calls, and nobody asks
 	return e
 }
