@@ -98,7 +98,7 @@ func (f *validateFlags) validate(
 	config.Profile = nil
 	o := validate.Options{
 		Config: config, Workers: f.read.workers, Worst: f.worst,
-		Model: "plain cache", Profile: "none", Replications: f.replications,
+		Model: "plain cache", Profile: "none", Replications: f.replications, Calls: f.strategy != "",
 	}
 	p, err := loadProfile(f.profile)
 	if err != nil {

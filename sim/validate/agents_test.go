@@ -13,7 +13,7 @@ func TestScoresByAgent(t *testing.T) {
 		return Call{Session: session, Agent: "a", Model: model, Class: ClassToolResult, Context: 1, Priced: true,
 			PredictedUSD: predicted, LossUSD: loss, ActualUSD: actual, NaiveUSD: 2 * actual}
 	}
-	r := newReport(ofSessions(
+	r := reportOn(ofSessions(
 		call("1", "gpt-5.4", 4, 1, 5), call("2", "gpt-5.3-codex", 6, 1, 6), call("3", "muse", 1, 0, 1),
 	), 0)
 	r.addReplications("1", []float64{6, 5}, 5, 5, true)

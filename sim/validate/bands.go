@@ -151,20 +151,14 @@ func times(shape float64, src draws.Source) float64 {
 
 // hold compares the recorded cost of sessions with their samples.
 func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]float64) {
-	recorded, expected := map[string]float64{}, map[string]float64{} // USD
-	for c := range callsOf(r.sessions) {
-		if later(c) && c.Priced {
-			recorded[c.Session] += c.ActualUSD
-			expected[c.Session] += c.PredictedUSD + c.LossUSD
-		}
-	}
 	b := &Bands{Replications: replications}
 	var means, total float64
 	for i, s := range sessions {
-		actual := recorded[s.ID]
-		if actual <= 0 {
+		cost := r.mean.cost[s.ID]
+		if cost == nil || cost[1] <= 0 {
 			continue
 		}
+		expected, actual := cost[0], cost[1]
 		drawn := samples[i]
 		samples[i] = slices.Sorted(slices.Values(drawn))
 		low, high := stats.Quantile(samples[i], bandLevel/2), stats.Quantile(samples[i], 1-bandLevel/2)
@@ -175,8 +169,8 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 		if inside {
 			b.Inside++
 		}
-		r.addReplications(s.ID, drawn, actual, expected[s.ID], inside)
-		means += expected[s.ID]
+		r.addReplications(s.ID, drawn, actual, expected, inside)
+		means += expected
 		total += actual
 	}
 	r.Bands, r.BandCoverage = b, share(float64(b.Inside), b.Sessions)

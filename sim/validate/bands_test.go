@@ -43,7 +43,7 @@ func TestBandsHoldTheirShare(t *testing.T) {
 			var samples [][]float64
 			for i := range 30 {
 				id := fmt.Sprintf("new %d", i)
-				r.sessions = append(r.sessions, []Call{priced(id, 1, math.Exp(off(source)), 1)})
+				r.add([]Call{priced(id, 1, math.Exp(off(source)), 1)})
 				sessions = append(sessions, &traces.Session{ID: id})
 				var draws []float64
 				for range 200 {

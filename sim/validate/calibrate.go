@@ -263,7 +263,7 @@ func (d *division) validate(
 	o.DrawnFor = func(s *traces.Session, seed uint64) sim.Config { return Drawn(o.Config, of(s), seed) }
 	o.Profile = fmt.Sprintf("fitted on the other folds of %d by %s", len(profiles), d.by)
 	replications := o.Replications
-	o.Replications = 0
+	o.Replications, o.Calls = 0, true
 	r, err := Run(ctx, o, scored)
 	if err != nil || replications == 0 {
 		return r, err

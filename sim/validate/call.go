@@ -188,31 +188,24 @@ type Clock struct {
 	FromStart int     `json:"wrong_from_start"` // and from the start of its request
 }
 
-// clocks returns the lifetimes that calls tell of, by provider, model and lifetime.
-func (r *Report) clocks() []Clock {
-	var list []Clock
-	for c := range callsOf(r.sessions) {
-		at, ok := c.clock()
-		if !ok {
-			continue
-		}
-		near := func(age int64) bool { return 2*seconds(age) >= at.Life && seconds(age) <= 2*at.Life }
-		if !near(c.Gap) && !near(c.Since) {
-			continue
-		}
-		k := slices.IndexFunc(list, func(o Clock) bool { return o.Provider == at.Provider && o.Model == at.Model && o.Life == at.Life })
-		if k < 0 {
-			k, list = len(list), append(list, at)
-		}
-		read := float64(c.Actual.Read) >= collapseShare*float64(c.Left)
-		list[k].Calls++
-		list[k].FromEnd += index(read == (seconds(c.Gap) > at.Life))
-		list[k].FromStart += index(read == (seconds(c.Since) > at.Life))
+// clock counts a call by the lifetime that it tells of.
+func (r *Report) clock(c *Call) {
+	at, ok := c.clock()
+	if !ok {
+		return
 	}
-	slices.SortFunc(list, func(a, b Clock) int {
-		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Life, b.Life))
-	})
-	return list
+	near := func(age int64) bool { return 2*seconds(age) >= at.Life && seconds(age) <= 2*at.Life }
+	if !near(c.Gap) && !near(c.Since) {
+		return
+	}
+	k := slices.IndexFunc(r.Clocks, func(o Clock) bool { return o.Provider == at.Provider && o.Model == at.Model && o.Life == at.Life })
+	if k < 0 {
+		k, r.Clocks = len(r.Clocks), append(r.Clocks, at)
+	}
+	of, read := &r.Clocks[k], float64(c.Actual.Read) >= collapseShare*float64(c.Left)
+	of.Calls++
+	of.FromEnd += index(read == (seconds(c.Gap) > at.Life))
+	of.FromStart += index(read == (seconds(c.Since) > at.Life))
 }
 
 // clock returns the lifetime of what a call is due to read; ok is false for a call that says nothing about that lifetime.

@@ -21,7 +21,7 @@ func TestClocks(t *testing.T) {
 		}
 	}
 	const claude, luna = "claude-opus-4-6", "gpt-5.6-luna"
-	r := newReport(ofSessions(
+	r := reportOn(ofSessions(
 		call(claude, 4*time.Minute, 2*time.Minute, 1000), call(claude, 4*time.Minute, 2*time.Minute, 0), call(claude, 6*time.Minute, 0, 0),
 		call(claude, 30*time.Second, 0, 1000), call(claude, time.Hour, 0, 0), call(luna, 170*time.Second, 30*time.Second, 1000),
 	), 0)
@@ -56,7 +56,7 @@ func TestReadsOffEveryGrid(t *testing.T) {
 		}
 	}
 	sum := 0
-	r := newReport(ofSessions(calls...), 0)
+	r := reportOn(ofSessions(calls...), 0)
 	for i := range r.Agents {
 		sum += r.Agents[i].OffGrid
 	}

@@ -47,7 +47,7 @@ func recordedBy(t testing.TB, set, agent string) []*traces.Session {
 // cost, with expected losses, against the bill, first calls included.
 func codexScore(t *testing.T, config sim.Config, sessions []*traces.Session) (calls, near map[string]int, off float64) {
 	t.Helper()
-	r, err := Run(context.Background(), Options{Config: config}, sessions)
+	r, err := Run(context.Background(), Options{Config: config, Calls: true}, sessions)
 	if err != nil {
 		t.Fatal(err)
 	}

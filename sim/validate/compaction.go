@@ -92,11 +92,12 @@ func (p *probe) BeforeRequest(t *strategies.Turn) strategies.Outcome {
 type reading struct{ count, threshold int64 }
 
 // CheckCompactions evaluates the trigger of a preset over recorded contexts; a preset of
-// generations evaluates the preset of each session's client.
+// generations evaluates the preset of each session's client. It takes a report that has its calls.
 func (r *Report) CheckCompactions(config sim.Config, preset *strategies.Strategy, sessions []*traces.Session) error {
 	check := &CompactionCheck{Strategy: preset.Name, Compactions: []CheckedCompaction{}}
 	predicted := map[turn]int64{} // reads
-	for c := range callsOf(r.sessions) {
+	for i := range r.calls {
+		c := &r.calls[i]
 		predicted[turn{c.Session, c.Thread, c.Round}] = c.Predicted.Read
 	}
 	for _, s := range sessions {

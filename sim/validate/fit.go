@@ -95,7 +95,7 @@ func (f *fitter) run() []Call {
 		return nil
 	}
 	p := *f.profile
-	r, err := Run(f.ctx, Options{Config: f.config.WithProfile(&p)}, f.sessions)
+	r, err := Run(f.ctx, Options{Config: f.config.WithProfile(&p), Calls: true}, f.sessions)
 	if f.err = err; err != nil {
 		return nil
 	}

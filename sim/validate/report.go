@@ -40,13 +40,22 @@ type Report struct {
 	// Compactions is the check of a preset's trigger, nil if none was asked for.
 	Compactions *CompactionCheck `json:"compactions,omitempty"`
 
-	sessions   [][]Call                               // by session
+	keep       bool     // the calls
+	most       int      // calls in Worst
+	calls      []Call   // by session, if they are kept
+	ids        []string // of the sessions with calls
+	all        versus   // of calls but first ones
+	mean       scoring  // with the average cost of losses
+	classes    [numClasses]versus
+	versions   map[string]*versus
+	ages       map[survivalKey]*[len(ages)]ageBin
+	automatic  int                                    // of Collapses
 	agentOf    map[string]int                         // index in Agents by session
 	profileFor func(*traces.Session) *profile.Profile // that predicted a session
 }
 
-// Calls returns all calls with their predictions, by session, thread and round.
-func (r *Report) Calls() []Call { return slices.Concat(r.sessions...) }
+// Calls returns all calls with their predictions, by session, thread and round, if Options.Calls asked for them.
+func (r *Report) Calls() []Call { return slices.Clone(r.calls) }
 
 // Group is the score of the calls that share a property.
 type Group struct {
@@ -102,64 +111,93 @@ func (u *Unshown) add(o *Unshown) {
 
 func later(c *Call) bool { return c.Class != ClassFirst }
 
-// newReport sums up the calls of sessions. At most worst calls are listed, largest error first.
-func newReport(calls [][]Call, worst int) *Report {
-	r := &Report{sessions: calls, Worst: []WorstCall{}, Skipped: []Skipped{}}
-	r.Score, r.Naive = score(calls, byModel, later), score(calls, byNaive, later)
-	mean := score(calls, byMean, later)
-	r.Expected.Median, r.Expected.Corpus = mean.Median, mean.Corpus
-	for c := range callsOf(calls) {
+// newReport returns a report on no session, which lists at most so many calls, largest error first.
+func newReport(worst int) *Report {
+	return &Report{most: worst, Worst: []WorstCall{}, Skipped: []Skipped{}}
+}
+
+// add adds the calls of the next session.
+func (r *Report) add(own []Call) {
+	if len(own) == 0 {
+		return
+	}
+	if r.ids = append(r.ids, own[0].Session); r.keep {
+		r.calls = append(r.calls, own...)
+	}
+	r.agent(own)
+	for i := range own {
+		c := &own[i]
+		r.age(c)
+		r.clock(c)
+		r.classes[c.Class].add(c)
 		if c.Collapsed() {
 			r.Collapses++
+			r.automatic += index(agents.Of(c.Agent).Cache(c.Model) == traces.CacheAutomatic)
 		}
-		if later(c) && c.Priced {
+		if !later(c) {
+			continue
+		}
+		r.all.add(c)
+		r.mean.add(c, c.Predicted.Read, c.PredictedUSD+c.LossUSD)
+		if c.Priced {
 			r.Expected.LossUSD += c.LossUSD
 		}
-	}
-	for class := range numClasses {
-		r.Classes = group(r.Classes, calls, class.String(), func(c *Call) bool { return c.Class == class })
-	}
-	versions := map[string]bool{}
-	for c := range callsOf(calls) {
-		versions[c.Version] = true
-	}
-	for _, v := range slices.SortedFunc(maps.Keys(versions), func(a, b string) int {
-		return cmp.Or(profile.Compare(a, b), strings.Compare(a, b))
-	}) {
-		r.Versions = group(r.Versions, calls, cmp.Or(v, "unknown"), func(c *Call) bool { return later(c) && c.Version == v })
-	}
-	r.agents()
-	r.Clocks = r.clocks()
-	r.worst(worst)
-	return r
-}
-
-// group appends the score of the calls that keep selects, unless there are none.
-func group(list []Group, calls [][]Call, name string, keep func(*Call) bool) []Group {
-	s := score(calls, byModel, keep)
-	if s.Calls == 0 {
-		return list
-	}
-	return append(list, Group{name, s, score(calls, byNaive, keep)})
-}
-
-func (r *Report) worst(n int) {
-	var order []*Call
-	for c := range callsOf(r.sessions) {
-		if later(c) && c.Error() != 0 && !c.Spread {
-			order = append(order, c)
+		if r.versions[c.Version] == nil {
+			if r.versions == nil {
+				r.versions = map[string]*versus{}
+			}
+			r.versions[c.Version] = new(versus)
+		}
+		r.versions[c.Version].add(c)
+		if c.Error() != 0 && !c.Spread {
+			if r.Worst = append(r.Worst, worstOf(c)); len(r.Worst) >= 2*r.most+spareWorst {
+				r.cutWorst(r.most)
+			}
 		}
 	}
-	size := func(c *Call) int64 { return max(c.Error(), -c.Error()) }
-	slices.SortStableFunc(order, func(a, b *Call) int { return cmp.Compare(size(b), size(a)) })
-	for _, c := range order[:min(n, len(order))] {
-		r.Worst = append(r.Worst, WorstCall{
-			Name:    c.Session + c.Name,
-			Session: c.Session, Thread: c.Thread, Call: c.Round + 1, File: c.File, Line: c.Line, Class: c.Class.String(),
-			Gap: float64(c.Gap) / 1e9, Context: c.Context, Predicted: c.Predicted.Read, Recorded: c.Actual.Read,
-			Miss: c.Miss.String(), Collapsed: c.Collapsed(),
-		})
+}
+
+// spareWorst is how many calls are listed beyond those that stay before they are sorted.
+const spareWorst = 1000
+
+// finish sums up the sessions.
+func (r *Report) finish() {
+	r.Score, r.Naive = r.all.model.score(), r.all.naive.score()
+	mean := r.mean.score()
+	r.Expected.Median, r.Expected.Corpus = mean.Median, mean.Corpus
+	for class := range numClasses {
+		r.Classes = r.classes[class].group(r.Classes, class.String())
 	}
+	for _, v := range slices.SortedFunc(maps.Keys(r.versions), func(a, b string) int {
+		return cmp.Or(profile.Compare(a, b), strings.Compare(a, b))
+	}) {
+		r.Versions = r.versions[v].group(r.Versions, cmp.Or(v, "unknown"))
+	}
+	for k := range r.Agents {
+		a := &r.Agents[k]
+		a.Score, a.Naive, a.Expected = a.calls.model.score(), a.calls.naive.score(), a.mean.score().Corpus
+	}
+	slices.SortFunc(r.Clocks, func(a, b Clock) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Life, b.Life))
+	})
+	r.cutWorst(r.most)
+}
+
+// worstOf lists a call.
+func worstOf(c *Call) WorstCall {
+	return WorstCall{
+		Name:    c.Session + c.Name,
+		Session: c.Session, Thread: c.Thread, Call: c.Round + 1, File: c.File, Line: c.Line, Class: c.Class.String(),
+		Gap: float64(c.Gap) / 1e9, Context: c.Context, Predicted: c.Predicted.Read, Recorded: c.Actual.Read,
+		Miss: c.Miss.String(), Collapsed: c.Collapsed(),
+	}
+}
+
+// cutWorst leaves the n calls that the model missed by most, the earlier one of two.
+func (r *Report) cutWorst(n int) {
+	size := func(c *WorstCall) int64 { return max(c.Predicted-c.Recorded, c.Recorded-c.Predicted) }
+	slices.SortStableFunc(r.Worst, func(a, b WorstCall) int { return cmp.Compare(size(&b), size(&a)) })
+	r.Worst = r.Worst[:min(n, len(r.Worst))]
 }
 
 // Document reports how well predictions match recordings. CSV is the table of
@@ -257,16 +295,10 @@ func (r *Report) notes() []string {
 
 // collapses says how many calls read less than nine tenths of what was left, and where.
 func (r *Report) collapses() string {
-	automatic := 0
-	for c := range callsOf(r.sessions) {
-		if c.Collapsed() && agents.Of(c.Agent).Cache(c.Model) == traces.CacheAutomatic {
-			automatic++
-		}
-	}
 	text := fmt.Sprintf("For no visible reason %s inside the lifetime read less than nine tenths of what was left",
-		document.Count(r.Collapses-automatic, "call"))
-	if automatic > 0 {
-		text += fmt.Sprintf(", and %d of automatic caches, which promise no lifetime", automatic)
+		document.Count(r.Collapses-r.automatic, "call"))
+	if r.automatic > 0 {
+		text += fmt.Sprintf(", and %d of automatic caches, which promise no lifetime", r.automatic)
 	}
 	return text + "."
 }
@@ -294,13 +326,7 @@ func Percent(x *float64, signed bool) string {
 
 func (r *Report) worstTable() *document.Table {
 	t := &document.Table{Columns: document.Left("WORST CALLS", "CLASS")}
-	var ids []string
-	for _, own := range r.sessions {
-		if len(own) > 0 {
-			ids = append(ids, own[0].Session)
-		}
-	}
-	short := document.ByBeginning(slices.Compact(slices.Sorted(slices.Values(ids))))
+	short := document.ByBeginning(slices.Compact(slices.Sorted(slices.Values(r.ids))))
 	t.Columns = append(t.Columns, document.Right(document.UnitSeconds, "GAP")...)
 	t.Columns = append(t.Columns, document.Right("", "CONTEXT", "EXPECTED", "RECORDED")...)
 	t.Columns = append(t.Columns, document.Left("PREDICTED MISS")...)

@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/sim"
@@ -38,6 +39,8 @@ type Options struct {
 	Model        string // the parts of the model that are on, for the report
 	Automatic    string // the same where the caches of all sessions are automatic; "" for Model
 	Profile      string // name of the profile
+	// Calls has Report.Calls and Report.CheckCompactions know every call. Without it a report holds sums alone: a call takes 456 bytes.
+	Calls bool
 	// DrawnFor returns the cell of a replication, with everything random drawn.
 	DrawnFor func(s *traces.Session, seed uint64) sim.Config
 }
@@ -48,7 +51,9 @@ const DefaultWorst = 20
 // Run predicts every call of the sessions and compares. Sessions that cannot be
 // compared are listed in the report with the reason, not dropped.
 func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, error) {
-	parts := make([][]Call, len(sessions))
+	r := newReport(o.Worst)
+	r.keep = o.Calls
+	inOrder := folding{next: make([][]Call, len(sessions)), done: make([]bool, len(sessions)), fold: r.add}
 	skipped, unshown := make([]string, len(sessions)), make([]Unshown, len(sessions))
 	marked := make([]bool, len(sessions)) // the session's cache is not automatic
 	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) error {
@@ -57,13 +62,15 @@ func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, e
 			return fmt.Errorf("validate: %w", err)
 		}
 		marked[i] = !agents.Automatic(s)
-		parts[i], skipped[i], unshown[i], err = o.session(s)
+		var calls []Call
+		calls, skipped[i], unshown[i], err = o.session(s)
+		inOrder.put(i, calls)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	r := newReport(parts, o.Worst)
+	r.finish()
 	if r.Model, r.Profile = o.Model, o.Profile; o.Automatic != "" && !slices.Contains(marked, true) {
 		r.Model = o.Automatic
 	}
@@ -87,6 +94,26 @@ func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, e
 		}
 	}
 	return r, nil
+}
+
+// folding folds the calls of sessions in the order of the sessions, whichever is predicted first, so that sums have the same last digit.
+type folding struct {
+	mu   sync.Mutex
+	next [][]Call
+	done []bool
+	at   int
+	fold func([]Call)
+}
+
+// put folds the i-th session, if all before it are folded, and those that waited for it.
+func (f *folding) put(i int, calls []Call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next[i], f.done[i] = calls, true
+	for ; f.at < len(f.done) && f.done[f.at]; f.at++ {
+		f.fold(f.next[f.at])
+		f.next[f.at] = nil
+	}
 }
 
 // configFor returns the cell that predicts a session.

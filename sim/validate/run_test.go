@@ -147,7 +147,7 @@ func TestSamplesArePredicted(t *testing.T) {
 // docs/validation.md states the figures; these are its tolerances.
 func TestRecordingsArePredicted(t *testing.T) {
 	sessions := recordings(t, "traces")
-	o := Options{Config: cell(t).WithProfile(fitted(t)), Replications: 60}
+	o := Options{Config: cell(t).WithProfile(fitted(t)), Replications: 60, Calls: true}
 	plain := cell(t)
 	plain.Verify = false
 	o.DrawnFor = func(_ *traces.Session, seed uint64) sim.Config { return Drawn(plain, o.Config.Profile, seed) }

@@ -3,7 +3,6 @@ package validate
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -37,67 +36,65 @@ type Score struct {
 // within is the tolerance of Within1, as a share of the context.
 const within = 0.01
 
-// rule selects the prediction that is compared with the recording: the model's
-// or the naive rule's.
-type rule func(*Call) (read int64, usd float64)
-
-func byModel(c *Call) (int64, float64) { return c.Predicted.Read, c.PredictedUSD }
-func byMean(c *Call) (int64, float64)  { return c.Predicted.Read, c.PredictedUSD + c.LossUSD }
-func byNaive(c *Call) (int64, float64) { return c.Naive.Read, c.NaiveUSD }
-
-// score sums up the calls that keep selects. Of calls whose input is recorded for several
-// together only the cost counts.
-func score(sessions [][]Call, predict rule, keep func(*Call) bool) Score {
-	var s Score
-	var exact, close int
-	var off, context int64
-	cost := map[string]*[2]float64{} // by session: predicted, recorded
-	for c := range callsOf(sessions) {
-		if !keep(c) {
-			continue
-		}
-		read, usd := predict(c)
-		if !c.Spread {
-			d := max(read-c.Actual.Read, c.Actual.Read-read)
-			s.Calls++
-			if d == 0 {
-				exact++
-			}
-			if c.close(read) {
-				close++
-			}
-			off += d
-			context += c.Context
-		}
-		if c.Priced {
-			sum := cost[c.Session]
-			if sum == nil {
-				sum = new([2]float64)
-				cost[c.Session] = sum
-			}
-			sum[0] += usd
-			sum[1] += c.ActualUSD
-		}
-	}
-	s.Exact, s.Within1 = share(float64(exact), s.Calls), share(float64(close), s.Calls)
-	if context > 0 {
-		s.TokenErr = ratio(float64(off), float64(context))
-	}
-	s.sumCosts(cost)
-	return s
+// scoring sums up calls for a score. Of calls whose input is recorded for several together only the cost counts.
+type scoring struct {
+	calls, exact, close int
+	off, context        int64
+	cost                map[string]*[2]float64 // by session: predicted, recorded, USD
 }
 
-// callsOf yields the calls of sessions.
-func callsOf(sessions [][]Call) iter.Seq[*Call] {
-	return func(yield func(*Call) bool) {
-		for _, own := range sessions {
-			for i := range own {
-				if !yield(&own[i]) {
-					return
-				}
-			}
+// add adds a call whose read and cost, USD, are predicted by some rule.
+func (s *scoring) add(c *Call, read int64, usd float64) {
+	if !c.Spread {
+		d := max(read-c.Actual.Read, c.Actual.Read-read)
+		s.calls++
+		if d == 0 {
+			s.exact++
 		}
+		if c.close(read) {
+			s.close++
+		}
+		s.off += d
+		s.context += c.Context
 	}
+	if c.Priced {
+		sum := s.cost[c.Session]
+		if sum == nil {
+			if s.cost == nil {
+				s.cost = map[string]*[2]float64{}
+			}
+			sum = new([2]float64)
+			s.cost[c.Session] = sum
+		}
+		sum[0] += usd
+		sum[1] += c.ActualUSD
+	}
+}
+
+// score returns the score of the calls.
+func (s *scoring) score() Score {
+	x := Score{Calls: s.calls, Exact: share(float64(s.exact), s.calls), Within1: share(float64(s.close), s.calls)}
+	if s.context > 0 {
+		x.TokenErr = ratio(float64(s.off), float64(s.context))
+	}
+	x.sumCosts(s.cost)
+	return x
+}
+
+// versus sums up calls as the model predicts them and as the naive rule does.
+type versus struct{ model, naive scoring }
+
+func (v *versus) add(c *Call) {
+	v.model.add(c, c.Predicted.Read, c.PredictedUSD)
+	v.naive.add(c, c.Naive.Read, c.NaiveUSD)
+}
+
+// group appends the score of the calls, unless there are none.
+func (v *versus) group(list []Group, name string) []Group {
+	if v.model.calls == 0 {
+		return list
+	}
+	return append(list, Group{name, v.model.score(), v.naive.score()})
 }
 
 // sumCosts sets the errors of input cost by session and over all.
@@ -215,37 +212,37 @@ type AgentScore struct {
 	Inside int `json:"band_inside"`
 	Banded int `json:"band_sessions"`
 
+	calls    versus
+	mean     scoring   // with the average cost of losses
 	samples  []float64 // costs of all banded sessions by replication, USD
 	actual   float64   // their recorded cost, USD
 	expected float64   // and the predicted one, losses included, USD
 }
 
-// agents scores the sessions by agent and provider.
-func (r *Report) agents() {
-	r.agentOf = map[string]int{}
-	var of [][][]Call // by agent, the calls of each session
-	for _, own := range r.sessions {
-		first := slices.IndexFunc(own, func(c Call) bool { return later(&c) })
-		if first < 0 {
-			continue
-		}
-		a := AgentScore{Agent: own[first].Agent, Provider: promptcache.ProviderOf(own[first].Model)}
-		k, again := r.agentOf[own[first].Session]
-		if !again {
-			k = slices.IndexFunc(r.Agents, func(b AgentScore) bool { return b.Agent == a.Agent && b.Provider == a.Provider })
-		}
-		if k < 0 {
-			k, r.Agents, of = len(r.Agents), append(r.Agents, a), append(of, nil)
-		}
-		r.agentOf[own[first].Session], of[k] = k, append(of[k], own)
+// agent adds the calls of a session to its agent's at its provider.
+func (r *Report) agent(own []Call) {
+	first := slices.IndexFunc(own, func(c Call) bool { return later(&c) })
+	if first < 0 {
+		return
 	}
-	for k := range r.Agents {
-		a := &r.Agents[k]
-		a.Score, a.Naive = score(of[k], byModel, later), score(of[k], byNaive, later)
-		mean := score(of[k], byMean, later)
-		a.Expected = mean.Corpus
-		for _, own := range of[k] {
-			a.OffGrid += index(offGrid(own))
+	a := AgentScore{Agent: own[first].Agent, Provider: promptcache.ProviderOf(own[first].Model)}
+	k, again := r.agentOf[own[first].Session]
+	if !again {
+		k = slices.IndexFunc(r.Agents, func(b AgentScore) bool { return b.Agent == a.Agent && b.Provider == a.Provider })
+	}
+	if k < 0 {
+		k, r.Agents = len(r.Agents), append(r.Agents, a)
+	}
+	if r.agentOf == nil {
+		r.agentOf = map[string]int{}
+	}
+	r.agentOf[own[first].Session] = k
+	of := &r.Agents[k]
+	of.OffGrid += index(offGrid(own))
+	for i := range own {
+		if c := &own[i]; later(c) {
+			of.calls.add(c)
+			of.mean.add(c, c.Predicted.Read, c.PredictedUSD+c.LossUSD)
 		}
 	}
 }
@@ -367,33 +364,37 @@ func (c *Call) aged() bool {
 	return false
 }
 
+// age counts a call by the age of what it is due to read.
+func (r *Report) age(c *Call) {
+	if !c.aged() {
+		return
+	}
+	k, age := survivalKey{provider: cmp.Or(promptcache.ProviderOf(c.Model), "another provider")}, float64(c.Gap)/1e9
+	if c.TierKnown {
+		k.ttl = c.TTL
+	}
+	if servers.Recorded(c.Model).FromStart {
+		k.model, age = c.Model, float64(c.Since)/1e9
+	}
+	if r.ages == nil {
+		r.ages = map[survivalKey]*[len(ages)]ageBin{}
+	}
+	if r.ages[k] == nil {
+		r.ages[k] = &[len(ages)]ageBin{}
+	}
+	at, _ := slices.BinarySearch(ages[:], age)
+	b := &r.ages[k][at]
+	if b.n++; float64(c.Actual.Read) >= collapseShare*float64(c.Left) {
+		b.read++
+	}
+	b.logs += math.Log(age)
+}
+
 // Survival returns the curves of all providers with calls whose age is known and whose request continues the last one of
 // its thread: no compaction, clearing, rewind or change of the model or the head lies between.
 func (r *Report) Survival() []Survival {
-	bins := map[survivalKey]*[len(ages)]ageBin{}
-	for c := range callsOf(r.sessions) {
-		if !c.aged() {
-			continue
-		}
-		k, age := survivalKey{provider: cmp.Or(promptcache.ProviderOf(c.Model), "another provider")}, float64(c.Gap)/1e9
-		if c.TierKnown {
-			k.ttl = c.TTL
-		}
-		if servers.Recorded(c.Model).FromStart {
-			k.model, age = c.Model, float64(c.Since)/1e9
-		}
-		if bins[k] == nil {
-			bins[k] = &[len(ages)]ageBin{}
-		}
-		at, _ := slices.BinarySearch(ages[:], age)
-		b := &bins[k][at]
-		if b.n++; float64(c.Actual.Read) >= collapseShare*float64(c.Left) {
-			b.read++
-		}
-		b.logs += math.Log(age)
-	}
 	var list []Survival
-	for k, of := range bins {
+	for k, of := range r.ages {
 		s := Survival{Provider: k.provider, TTL: k.ttl, Model: k.model}
 		for _, b := range of {
 			if b.n >= leastSurvival {

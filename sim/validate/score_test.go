@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -37,7 +38,7 @@ func TestScoreOfKnownErrors(t *testing.T) {
 		madeCall("b", ClassToolResult, 1000, 1000, 1000, 0.5, 0.5),
 		madeCall("b", ClassPrompt, 400, 900, 1000, 0.3, 0.5),
 	}
-	r := newReport(ofSessions(calls...), 1)
+	r := reportOn(ofSessions(calls...), 1)
 	if r.Score.Calls != 4 || r.Score.Sessions != 2 {
 		t.Fatalf("%d calls of %d sessions, want 4 of 2: first calls stand apart", r.Score.Calls, r.Score.Sessions)
 	}
@@ -54,7 +55,7 @@ func TestScoreOfKnownErrors(t *testing.T) {
 
 // No figure is computed over an empty set.
 func TestNothingOverAnEmptySet(t *testing.T) {
-	r := newReport(nil, 5)
+	r := reportOn(nil, 5)
 	for name, x := range map[string]*float64{
 		"exact": r.Exact, "within": r.Within1, "tokens": r.TokenErr, "median": r.Median, "p90": r.P90,
 		"corpus": r.Corpus, "coverage": r.BandCoverage,
@@ -75,7 +76,7 @@ func TestVersionsInOrder(t *testing.T) {
 		calls = append(calls, Call{Class: ClassToolResult, Version: v, Context: 100})
 	}
 	var got []string
-	for _, g := range newReport(ofSessions(calls...), 0).Versions {
+	for _, g := range reportOn(ofSessions(calls...), 0).Versions {
 		got = append(got, g.Name)
 	}
 	if want := []string{"unknown", "0.144.0-alpha.4", "0.144.2", "2.1.5", "2.1.49"}; !slices.Equal(got, want) {
@@ -130,4 +131,56 @@ func ofSessions(calls ...Call) (sessions [][]Call) {
 		*own = append(*own, calls[i])
 	}
 	return sessions
+}
+
+// reportOn returns a report on sessions.
+func reportOn(sessions [][]Call, worst int) *Report {
+	r := newReport(worst)
+	for _, own := range sessions {
+		r.add(own)
+	}
+	r.finish()
+	return r
+}
+
+// A report holds only as many of the calls that the model missed as it lists: the largest errors, and of equal ones the earlier.
+func TestWorstOfManyCalls(t *testing.T) {
+	var sessions [][]Call
+	most := 0
+	r := newReport(3)
+	for i := range 5000 {
+		c := Call{Session: fmt.Sprint(i), Class: ClassPrompt}
+		c.Predicted.Read = int64(1 + i*7919%2500) // each error twice, 2500 apart
+		sessions = append(sessions, []Call{c})
+		r.add(sessions[i])
+		most = max(most, len(r.Worst))
+	}
+	r.finish()
+	var got []string
+	for _, w := range r.Worst {
+		got = append(got, fmt.Sprint(w.Session, " ", w.Predicted))
+	}
+	var want []string
+	for size := int64(2500); len(want) < 3; size-- {
+		for i, own := range sessions {
+			if own[0].Predicted.Read == size && len(want) < 3 {
+				want = append(want, fmt.Sprint(i, " ", size))
+			}
+		}
+	}
+	if !slices.Equal(got, want) || most > 2*3+spareWorst {
+		t.Errorf("%v of %d held, want %v", got, most, want)
+	}
+}
+
+// Sessions are folded in their order, whichever is predicted first.
+func TestSessionsAreFoldedInOrder(t *testing.T) {
+	var got []string
+	f := folding{next: make([][]Call, 4), done: make([]bool, 4), fold: func(own []Call) { got = append(got, own[0].Session) }}
+	for _, i := range []int{2, 0, 3, 1} {
+		f.put(i, []Call{{Session: fmt.Sprint(i)}})
+	}
+	if want := []string{"0", "1", "2", "3"}; !slices.Equal(got, want) {
+		t.Errorf("folded %v, want %v", got, want)
+	}
 }

@@ -22,7 +22,7 @@ func TestSurvival(t *testing.T) {
 		calls = append(calls, call(20*time.Minute, 899, ClassExpiry), call(20*time.Second, 0, ClassCompaction))
 	}
 	calls = append(calls, call(2*time.Hour, 0, ClassExpiry))
-	got := (&Report{sessions: [][]Call{calls}}).Survival()
+	got := reportOn([][]Call{calls}, 0).Survival()
 	if len(got) != 1 || got[0].Provider != "anthropic" || got[0].Calls != 11 || len(got[0].Points) != 2 {
 		t.Fatalf("%+v", got)
 	}
@@ -44,7 +44,7 @@ func TestSurvivalFromTheStart(t *testing.T) {
 				Left: 1000, Actual: prompt.Usage{Read: 1000}})
 		}
 	}
-	got := (&Report{sessions: [][]Call{calls}}).Survival()
+	got := reportOn([][]Call{calls}, 0).Survival()
 	if len(got) != 2 || got[0].Model != "" || got[1].Model != "gpt-5.6-luna" || len(got[1].Points) != 2 {
 		t.Fatalf("%+v", got)
 	}

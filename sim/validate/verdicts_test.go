@@ -28,7 +28,7 @@ func TestPredictedMissesAreWhatTheServerNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), Options{Config: config.WithProfile(p)}, sessions)
+	r, err := Run(t.Context(), Options{Config: config.WithProfile(p), Calls: true}, sessions)
 	if err != nil {
 		t.Fatal(err)
 	}
