@@ -221,12 +221,9 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	}
 	if opts.MaxMemory > 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory / 4 * 3)) // for the collector, until all is read
-		collect := 400                                                           // all sessions are in memory anyway: collect seldom
-		if f.lazy {
+		collect := 100                                                           // 400 takes a tenth less time and twice the memory
+		if f.lazy && !f.once {
 			collect = 50
-		}
-		if f.once {
-			collect = 150
 		}
 		paced := pace(collect)
 		defer func() {

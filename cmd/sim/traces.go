@@ -116,8 +116,12 @@ assumed_lifetimes, calls whose cache lifetime is not logged.`,
 			if err != nil {
 				return err
 			}
+			f.read.lazy, f.read.once = true, true
 			return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
-				sheet := sessionSheet(corpus, table, f.format == "json" || f.format == "csv")
+				sheet, err := sessionSheet(corpus, table, f.format == "json" || f.format == "csv")
+				if err != nil {
+					return err
+				}
 				sheet.Notes = append(sheet.Notes, f.read.remarks(cmd, corpus)...)
 				return sheet.Write(cmd.OutOrStdout(), f.format)
 			})
@@ -191,35 +195,36 @@ func (s *listed) unseen() any {
 	return float64(s.Quality.UnseenTokens) / max(1, float64(s.Quality.InputTokens))
 }
 
-// sessionSheet lists sessions, one per row, for people with ids as short as they may be to differ.
-func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table, machine bool) *document.Table {
-	var rows []*listed
+// sessionSheet lists sessions, one per row, for people with ids as short as they may be to differ. One session is loaded at a time.
+func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table, machine bool) (*document.Table, error) {
+	var ids []string
 	var total results.Row
+	columns := sessionColumns()
+	t := document.TableOf(columns, nil)
+	t.Fitted = true
 	for _, session := range corpus.Sessions {
-		s := &listed{session, sim.Billed(session, prices, time.Time{})}
-		rows = append(rows, s)
+		whole, err := session.Load()
+		if err != nil {
+			return nil, err
+		}
+		s := &listed{whole, sim.Billed(whole, prices, time.Time{})}
+		t.Rows, ids = append(t.Rows, document.TableOf(columns, []*listed{s}).Rows...), append(ids, s.ID)
 		total.Add(&s.bill)
 	}
-	t := document.TableOf(sessionColumns(), rows)
-	t.Fitted = true
 	if !machine {
-		ids := make([]string, len(rows))
-		for i, s := range rows {
-			ids[i] = s.ID
-		}
 		for i, id := range document.Beginnings(ids) {
 			t.Rows[i][0] = id
 		}
 	}
 	t.Notes = []string{
 		fmt.Sprintf("%s, %s, $%.2f at API prices of each call's date.",
-			document.Count(len(rows), "session"), document.Count(total.N(results.Calls), "call"), total.CostUSD()),
+			document.Count(len(ids), "session"), document.Count(total.N(results.Calls), "call"), total.CostUSD()),
 	}
 	if total.N(results.UnpricedCalls) > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("%s of models without a price count as $0; --price-as bills them as "+
 			"another.", document.Count(total.N(results.UnpricedCalls), "call")))
 	}
-	return t
+	return t, nil
 }
 
 // mainModel returns the model of the first round, with a plus sign if there are

@@ -33,7 +33,10 @@ func TestListsFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sheet := sessionSheet(corpus, table, false)
+	sheet, err := sessionSheet(corpus, table, false)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out strings.Builder
 	if err := sheet.Write(&out, "table"); err != nil {
 		t.Fatal(err)
