@@ -115,7 +115,10 @@ type Together struct {
 const maxChanges = 7
 
 // adviser is the plan under which sessions are simulated.
-type adviser struct{ *scenarios.Plan }
+type adviser struct {
+	*scenarios.Plan
+	asIs map[*traces.Session]outcome // what sessions cost without a change, as far as they have been simulated
+}
 
 // Run finds the settings that make the sessions of each agent cheaper.
 func Run(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (*Advice, error) {
@@ -166,7 +169,7 @@ func (p *adviser) run(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 func newAdviser(plan *scenarios.Plan) *adviser {
 	own := *plan
 	own.Design, own.Strategies = nil, []string{results.StrategyOwn}
-	return &adviser{&own}
+	return &adviser{&own, map[*traces.Session]outcome{}}
 }
 
 // adviceKey returns a store that keeps advice about sessions whose recordings have not changed since, and the key of all that
@@ -227,6 +230,7 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *traces.Agent, sessions
 		if rows[i].Loop == results.LoopOpen && sessions[i].NumCalls() > 1 { // one call needs nothing again
 			one.Textless++
 		}
+		p.asIs[sessions[i]] = outcomeOf(&rows[i])
 		row, billed := &rows[i], sim.Billed(whole, p.Prices, time.Time{})
 		one.was.Add(row)
 		one.hours += worked(whole)

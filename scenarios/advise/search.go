@@ -77,27 +77,49 @@ func (p *adviser) search(ctx context.Context, sessions []*traces.Session, group 
 // costs returns the cost of each session, USD: first without a change, then by
 // candidate. A session that only a value ends early counts cutShort times its cost without it.
 func (p *adviser) costs(ctx context.Context, sessions []*traces.Session, list []candidate) ([][]float64, error) {
-	sets := [][]string{nil}
+	var sets [][]string
 	for _, c := range list {
 		sets = append(sets, c.assigns())
 	}
-	costs := make([][]float64, len(sets))
+	costs := make([][]float64, 1+len(sets))
 	for part := range slices.Chunk(sessions, rowsAtOnce) {
+		if err := p.unchanged(ctx, part); err != nil {
+			return nil, err
+		}
 		rows, err := p.ownRows(ctx, part, sets, sim.RefetchFitted)
 		if err != nil {
 			return nil, err
 		}
+		for _, s := range part {
+			costs[0] = append(costs[0], p.asIs[s].usd)
+		}
 		for i := range rows {
-			for j := range rows[i] {
-				row := &rows[i][j]
-				if i > 0 && !list[i-1].setting.For(part[j]) {
-					row = &rows[0][j]
+			for j, s := range part {
+				usd := p.asIs[s].usd
+				if list[i].setting.For(s) {
+					usd = costOf(&rows[i][j], p.asIs[s])
 				}
-				costs[i] = append(costs[i], costOf(row, &rows[0][j]))
+				costs[1+i] = append(costs[1+i], usd)
 			}
 		}
 	}
 	return costs, nil
+}
+
+// unchanged simulates the sessions that have not been simulated yet without a change.
+func (p *adviser) unchanged(ctx context.Context, sessions []*traces.Session) error {
+	some := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { _, ok := p.asIs[s]; return ok })
+	if len(some) == 0 {
+		return nil
+	}
+	rows, err := p.ownRows(ctx, some, [][]string{nil}, sim.RefetchFitted)
+	if err != nil {
+		return err
+	}
+	for i, s := range some {
+		p.asIs[s] = outcomeOf(&rows[0][i])
+	}
+	return nil
 }
 
 // rowsAtOnce is how many sessions have their rows in memory for each candidate: a row takes some kB.
@@ -107,9 +129,17 @@ const rowsAtOnce = 1000
 // the session early, or has no row for it, so that this is no saving.
 const cutShort = 10
 
-func costOf(row, asItIs *results.Row) float64 {
-	if row.Strategy == "" || row.CutShort() && !asItIs.CutShort() {
-		return cutShort * asItIs.CostUSD()
+// outcome is how a session ended under strategy own: what it cost, and whether it was cut short.
+type outcome struct {
+	usd float64
+	cut bool
+}
+
+func outcomeOf(row *results.Row) outcome { return outcome{row.CostUSD(), row.CutShort()} }
+
+func costOf(row *results.Row, asItIs outcome) float64 {
+	if row.Strategy == "" || row.CutShort() && !asItIs.cut {
+		return cutShort * asItIs.usd
 	}
 	return row.CostUSD()
 }

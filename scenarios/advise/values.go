@@ -135,7 +135,7 @@ func (p *adviser) measured(ctx context.Context, sessions []*traces.Session, set 
 }
 
 // ownRows returns the rows of sessions under strategy own, with each of several
-// sets of assignments and the given kind of closed loop. Of sets but the first it may lack
+// sets of assignments and the given kind of closed loop. Of sets but an empty first one it may lack
 // rows, which have no Strategy.
 func (p *adviser) ownRows(
 	ctx context.Context, sessions []*traces.Session, sets [][]string, how sim.Refetch,
@@ -149,7 +149,7 @@ func (p *adviser) ownRows(
 	}
 	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
 	var broken *sim.Broken
-	if errors.As(err, &broken) && broken.Stopped == nil && len(broken.Cells[0]) == 0 {
+	if errors.As(err, &broken) && broken.Stopped == nil && (len(sets[0]) > 0 || len(broken.Cells[0]) == 0) {
 		err = nil // a set that the program fails with is none to advise
 	}
 	return rows, err
@@ -196,7 +196,7 @@ func Said(ctx context.Context, plan *scenarios.Plan, sessions []*traces.Session,
 	costs := make([][]float64, len(rows))
 	for i := range rows {
 		for j := range rows[i] {
-			costs[i] = append(costs[i], costOf(&rows[i][j], &rows[0][j]))
+			costs[i] = append(costs[i], costOf(&rows[i][j], outcomeOf(&rows[0][j])))
 		}
 	}
 	among, list := among(costs)
