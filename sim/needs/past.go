@@ -115,27 +115,51 @@ func (s spans) blocks(yield func(int32) bool) {
 type using struct {
 	index  *Index
 	thread int32
-	list   []use // in order
+	list   []int32 // in order of blocks, then of needs
+	ends   []int32 // in list, by block
 	found  []int32
 }
 
-// use is a block, in the upper half, and the place in its thread of a need that has a place in the block.
-type use uint64
+// bind lists the needs of a judge's thread by block, unless they are listed.
+func (u *using) bind(j *Judge) {
+	if u.index == j.x && u.thread == j.thread {
+		return
+	}
+	u.index, u.thread = j.x, j.thread
+	list := j.x.threads[j.thread].list
+	u.ends = append(u.ends[:0], make([]int32, len(j.blocks)+1)...)
+	n := int32(0)
+	for i := range list {
+		for _, p := range j.x.Places(&list[i]) {
+			u.ends[p.Block+1]++
+			n++
+		}
+	}
+	for b := range j.blocks {
+		u.ends[b+1] += u.ends[b]
+	}
+	u.list = slices.Grow(u.list[:0], int(n))[:n]
+	for i := range list {
+		for _, p := range j.x.Places(&list[i]) {
+			u.list[u.ends[p.Block]] = int32(i)
+			u.ends[p.Block]++ // from where its needs begin to where they end
+		}
+	}
+}
 
-func useOf(block, need int32) use { return use(block)<<32 | use(need) }
+// in returns the needs that have a place in a block, in order.
+func (u *using) in(block int32) []int32 {
+	from := int32(0)
+	if block > 0 {
+		from = u.ends[block-1]
+	}
+	return u.list[from:u.ends[block]]
+}
 
 // of returns the needs of a judge's thread from a place on, in order, that have a place in a block which left with the last
 // compaction, and those among had.
 func (u *using) of(j *Judge, had []int32, from int32) []int32 {
-	if u.index != j.x || u.thread != j.thread {
-		*u = using{index: j.x, thread: j.thread, list: u.list[:0], found: u.found}
-		for i, list := 0, j.x.threads[j.thread].list; i < len(list); i++ {
-			for _, p := range j.x.Places(&list[i]) {
-				u.list = append(u.list, useOf(p.Block, int32(i)))
-			}
-		}
-		slices.Sort(u.list)
-	}
+	u.bind(j)
 	u.found = u.found[:0]
 	for _, i := range had {
 		if i >= from {
@@ -146,10 +170,9 @@ func (u *using) of(j *Judge, had []int32, from int32) []int32 {
 		if j.shown.of(b).left() != j.depth {
 			continue // it stayed
 		}
-		at, _ := slices.BinarySearch(u.list, useOf(b, from))
-		for ; at < len(u.list) && u.list[at] < useOf(b+1, 0); at++ {
-			u.found = append(u.found, int32(u.list[at]))
-		}
+		needs := u.in(b)
+		at, _ := slices.BinarySearch(needs, from)
+		u.found = append(u.found, needs[at:]...)
 	}
 	slices.Sort(u.found)
 	u.found = slices.Compact(u.found)
