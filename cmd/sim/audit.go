@@ -182,9 +182,11 @@ func (f *auditFlags) onlyHere(other, why string) error {
 // explained returns the report on sessions: the report of the last time if nothing that it depends on has changed.
 func (f *auditFlags) explained(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table) (*audit.Report, error) {
 	keep, _ := corpus.Kept()
-	key := corpus.Key()
+	key, in := corpus.Key(), &f.read.filter
+	if in.Since.Nanosecond()+in.Until.Nanosecond() > 0 {
+		key = "" // an age counts from now: no other audit has this period
+	}
 	if key != "" {
-		in := &f.read.filter
 		key = fmt.Sprintf("audit %d %v %d %d %s %s %s", f.top, f.read.strict, in.Since.UnixNano(), in.Until.UnixNano(), zoneKey(f.read.choice.zone),
 			prices.Key(), key)
 		report := new(audit.Report)
