@@ -22,7 +22,7 @@ var suffixes = [...]string{".jsonl", ".jsonl.gz", ".jsonl.zst", ".zst", ".zstd"}
 
 // documents are further endings that Find takes. Many files that are no
 // recordings have them. The last ones are the databases of agents.
-var documents = [...]string{".json", ".json.gz", ".json.zst", "opencode.db", "kilo.db"}
+var documents = [...]string{".json", ".json.gz", ".json.zst", ".har", "opencode.db", "kilo.db"}
 
 // passed are endings of files that may hold recordings in a form that is not read, in small letters.
 var passed = [...]string{".jsonl", ".ndjson", ".jsonl.bak", ".xz", ".bz2", ".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".7z"}

@@ -113,9 +113,11 @@ var unread = [...]*traces.Agent{
 	{Name: "langfuse", Title: "Langfuse, whose exports mix calls with the spans around them", Document: looks(func(l *look) bool {
 		return l.Observations != nil || l.TraceID != nil && l.Observation != nil
 	})},
-	{Name: "litellm", Title: "LiteLLM, whose rows have no count of cached tokens", Document: looks(func(l *look) bool {
-		return l.CallType != nil && (l.StartTime != nil || l.PromptTokens != nil)
-	})},
+	{Name: "litellm", Title: "LiteLLM, whose rows without messages have no count of cached tokens", Document: func(head []byte) bool {
+		return !bytes.Contains(head, []byte(`"messages"`)) && looks(func(l *look) bool {
+			return l.CallType != nil && (l.StartTime != nil || l.PromptTokens != nil)
+		})(head)
+	}},
 	{Name: "cline-extension", Title: "the extensions Cline, Roo and Kilo", Document: func(head []byte) bool {
 		return bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("[")) && bytes.Contains(head, []byte(`"ts"`)) &&
 			(bytes.Contains(head, []byte(`"say"`)) || bytes.Contains(head, []byte(`"ask"`)))

@@ -103,23 +103,24 @@ type sign struct {
 	few  bool    // below fewPairs every call must have it: two or three of five calls often do
 	long bool    // below fewPairs it says nothing: short answers of a script are equally long
 	told bool    // it says nothing of two answers whose texts are as long as each other
+	may  bool    // it is told and doubts no count: answers that stop at one limit are equally long
 	has  func(before, call *traces.Round, compacted bool) bool
 }
 
 var signs = [...]sign{
-	{"the context does not grow", 0.25, false, false, false, func(before, call *traces.Round, compacted bool) bool {
+	{"the context does not grow", 0.25, false, false, false, false, func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Input() <= before.Usage.Input()
 	}},
-	{"more is read than was sent before", 0.5, false, false, false, func(before, call *traces.Round, compacted bool) bool {
+	{"more is read than was sent before", 0.5, false, false, false, false, func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Read > before.Usage.Input()+before.Usage.Output
 	}},
-	{"as much is written to the cache as by the call before", 0.5, true, false, false, func(before, call *traces.Round, compacted bool) bool {
+	{"as much is written to the cache as by the call before", 0.5, true, false, false, false, func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Writes() > 0 && call.Usage.Writes() == before.Usage.Writes()
 	}},
-	{"as much is neither read nor written as by the call before", 0.5, false, false, false, func(before, call *traces.Round, compacted bool) bool {
+	{"as much is neither read nor written as by the call before", 0.5, false, false, false, false, func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Uncached > traces.MaxTail && call.Usage.Uncached == before.Usage.Uncached
 	}},
-	{"the output is as long as the output of the call before", 0.5, false, true, true, func(before, call *traces.Round, _ bool) bool {
+	{"the output is as long as the output of the call before", 0.5, false, true, true, true, func(before, call *traces.Round, _ bool) bool {
 		return call.Usage.Output > shortOutput && call.Flags&(traces.RoundOutputDerived|traces.RoundOutputUnknown) == 0 &&
 			call.Usage.Output == before.Usage.Output
 	}},
@@ -152,7 +153,7 @@ func (s *Session) doubt(out *traces.Session) {
 			}
 		}
 	}
-	worst, text := 0, ""
+	worst, doubted, text := 0, 0, ""
 	for k, n := range met {
 		most := signs[k].most * float64(pairs)
 		if signs[k].few && pairs < fewPairs {
@@ -160,11 +161,16 @@ func (s *Session) doubt(out *traces.Session) {
 		}
 		if n > max(1, worst) && float64(n) > most && !(signs[k].long && pairs < fewPairs) {
 			worst, text = n, fmt.Sprintf("token counts contradict each other: in %d of %d calls %s", n, pairs, signs[k].what)
+			if signs[k].may {
+				text = fmt.Sprintf("in %d of %d calls %s: the log has one value for all, or all answers were equally long", n, pairs, signs[k].what)
+				continue
+			}
+			doubted = n
 		}
 	}
 	if worst > 0 {
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: %s", s.ID, text)
-		out.Quality.Uncounted = max(out.Quality.Uncounted, worst) // among them may be some that were told one by one
+		out.Quality.Uncounted = max(out.Quality.Uncounted, doubted) // among them may be some that were told one by one
 	}
 	if n, read := constant(out); n > 0 {
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: all %d calls behind a first one read %d tokens, however much was sent before: the log has one value for all, or only the head was cached",

@@ -43,7 +43,7 @@ type said struct {
 			Arguments jsontext.Value `json:"arguments"`
 		} `json:"function"`
 	} `json:"tool_calls"`
-	Reasoning string `json:"reasoning_content"`
+	Thoughts string `json:"reasoning_content"`
 }
 
 // part is one part of a message.
@@ -63,6 +63,14 @@ type part struct {
 	Output    jsontext.Value `json:"response|result|output"`
 	IsError   bool           `json:"is_error"`
 	Cache     jsontext.Value `json:"cache_control|cachePoint"`
+
+	// Google's interface and Bedrock's name what a part is by its member, not by a type.
+	Use       jsontext.Value `json:"functionCall|function_call|toolUse"`
+	Result    jsontext.Value `json:"functionResponse|function_response|toolResult"`
+	Thought   bool           `json:"thought"`
+	Reasoning jsontext.Value `json:"reasoningContent"`
+	Inline    jsontext.Value `json:"inlineData|inline_data|fileData|file_data|image|video"`
+	Document  jsontext.Value `json:"document"`
 
 	Mime   string         `json:"mime_type"`
 	Image  jsontext.Value `json:"image_url"`
@@ -89,8 +97,8 @@ func (m Maker) Message(raw []byte) (*Message, error) {
 	if out.Assistant {
 		text = prompt.KindText
 	}
-	if s.Reasoning != "" {
-		out.Blocks = append(out.Blocks, m.Text(prompt.KindThinking, s.Reasoning))
+	if s.Thoughts != "" {
+		out.Blocks = append(out.Blocks, m.Text(prompt.KindThinking, s.Thoughts))
 	}
 	switch {
 	case s.Role == "" && s.Type != "":
@@ -175,7 +183,9 @@ func (m Maker) part(list []Block, p *part, text prompt.Kind) []Block {
 			list = append(list, m.Text(prompt.KindThinking, t))
 		}
 		return list
-	case "text", "input_text", "output_text", "":
+	case "":
+		return m.named(list, p, text)
+	case "text", "input_text", "output_text":
 		if t := p.Text + TextOf(p.Content); t != "" {
 			list = append(list, m.Text(text, t))
 		}
@@ -195,6 +205,45 @@ func (m Maker) part(list []Block, p *part, text prompt.Kind) []Block {
 		return append(list, m.Text(kind, string(p.Source)+p.URI+TextOf(p.Content)))
 	}
 	m.Skip(p.Type)
+	return list
+}
+
+// named appends the blocks of a part that has no type.
+func (m Maker) named(list []Block, p *part, text prompt.Kind) []Block {
+	var of struct { // a call of a tool, or its result
+		ID      string         `json:"id|toolUseId"`
+		Name    string         `json:"name"`
+		Input   jsontext.Value `json:"args|input"`
+		Content jsontext.Value `json:"response|content"`
+		Status  string         `json:"status"`
+		Text    struct {
+			Text string `json:"text"`
+		} `json:"reasoningText"`
+	}
+	for _, v := range [...]jsontext.Value{p.Use, p.Result, p.Reasoning} {
+		if v.Kind() == '{' && Decode(v, &of) != nil {
+			m.Skip("part")
+		}
+	}
+	switch id := CallID(of.ID); {
+	case p.Use.Kind() == '{':
+		return append(list, m.Use(id, of.Name, of.Input))
+	case p.Result.Kind() == '{':
+		return append(list, m.Result(id, TextOf(of.Content), of.Status == "error", bytes.Contains(of.Content, []byte(`"image`))))
+	case p.Inline.Kind() == '{':
+		kind := prompt.KindDocument
+		if bytes.Contains(p.Inline, []byte(`"image/`)) || bytes.Contains(p.Inline, []byte(`"format"`)) {
+			kind = prompt.KindImage
+		}
+		return append(list, m.Text(kind, string(p.Inline)))
+	case p.Document.Kind() == '{':
+		return append(list, m.Text(prompt.KindDocument, string(p.Document)))
+	case p.Thought || of.Text.Text != "":
+		text = prompt.KindThinking
+	}
+	if t := p.Text + of.Text.Text + TextOf(p.Content); t != "" {
+		list = append(list, m.Text(text, t))
+	}
 	return list
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Response is the body of a response of a model, or the events of its stream, in the forms of Anthropic's
-// interface and OpenAI's two.
+// interface, OpenAI's two, Google's and Bedrock's.
 type Response struct {
 	ID, Model string
 	Created   jsontext.Value
@@ -57,9 +57,9 @@ type piece struct {
 // event is an event of a stream, or the body of a response.
 type event struct {
 	Type     string         `json:"type"`
-	ID       string         `json:"id"`
-	Model    string         `json:"model"`
-	Created  jsontext.Value `json:"created"`
+	ID       string         `json:"id|responseId|response_id"`
+	Model    string         `json:"model|modelVersion|model_version"`
+	Created  jsontext.Value `json:"created|created_at|createTime|create_time"`
 	Message  jsontext.Value `json:"message"`  // of Anthropic's first event
 	Response jsontext.Value `json:"response"` // of OpenAI's last event
 	Content  jsontext.Value `json:"content"`
@@ -71,7 +71,13 @@ type event struct {
 	Index int            `json:"index"`
 	Block delta          `json:"content_block"`
 	Delta jsontext.Value `json:"delta"`
-	Usage jsontext.Value `json:"usage"`
+	Usage jsontext.Value `json:"usage|usageMetadata|usage_metadata"`
+	// Candidates are what Google's interface answers, in a stream the next part of its text.
+	Candidates []struct {
+		Content struct {
+			Parts []part `json:"parts"`
+		} `json:"content"`
+	} `json:"candidates"`
 	Tier  string         `json:"service_tier"` // of OpenAI's interfaces
 	Error jsontext.Value `json:"error"`
 }
@@ -130,6 +136,20 @@ func (a *Response) add(v []byte) {
 			a.say(s.Raw())
 		}
 	}
+	if e.Output.Kind() == '{' { // as Bedrock answers
+		var output struct {
+			Message jsontext.Value `json:"message"`
+		}
+		if Decode(e.Output, &output) == nil && output.Message.Kind() == '{' {
+			a.say(output.Message)
+		}
+	}
+	for i := range e.Candidates {
+		a.Known = true
+		for k := range e.Candidates[i].Content.Parts {
+			a.next(&e.Candidates[i].Content.Parts[k])
+		}
+	}
 	for i := range e.Choices {
 		a.Known = true
 		if m := e.Choices[i].Message; m.Kind() == '{' {
@@ -148,6 +168,22 @@ func (a *Response) add(v []byte) {
 func (a *Response) say(raw []byte) {
 	a.Known = true
 	a.blocks = append(a.blocks, a.file.Message(raw).Blocks...)
+}
+
+// next adds a part of Google's answer. A text goes on with the text before it, a call of a tool is whole.
+func (a *Response) next(p *part) {
+	switch {
+	case p.Use.Kind() == '{':
+		var use FunctionCall
+		if Decode(p.Use, &use) != nil {
+			a.file.Maker.Skip("part")
+		}
+		a.piece(prompt.KindToolUse, len(a.pieces), use.ID, use.Name, string(use.Args))
+	case p.Thought:
+		a.piece(prompt.KindThinking, 0, "", "", p.Text)
+	default:
+		a.piece(prompt.KindText, 0, "", "", p.Text)
+	}
 }
 
 // delta adds what an event of a stream says.
@@ -191,17 +227,20 @@ func (a *Response) Reply() []Block {
 	return list
 }
 
-// counted are the names of token counts in both interfaces and in the interfaces of gateways before them.
+// counted are the names of token counts in these interfaces and in the interfaces of gateways before them. Google counts thoughts and
+// what its own tools put into the prompt beside output and input.
 var counted = TableOf(`
-input     prompt_tokens input_tokens
-output    output_tokens completion_tokens
-read      cache_read_input_tokens cached_tokens prompt_cache_hit_tokens
-write     cache_creation_input_tokens cache_write_tokens cache_creation_tokens
+input     prompt_tokens input_tokens promptTokenCount prompt_token_count inputTokens
+output    output_tokens completion_tokens candidatesTokenCount candidates_token_count outputTokens
+read      cache_read_input_tokens cached_tokens prompt_cache_hit_tokens cachedContentTokenCount cached_content_token_count cacheReadInputTokens cacheReadInputTokenCount
+write     cache_creation_input_tokens cache_write_tokens cache_creation_tokens cacheWriteInputTokens cacheWriteInputTokenCount
 hour      ephemeral_1h_input_tokens
+thoughts  thoughtsTokenCount thoughts_token_count
+tool      toolUsePromptTokenCount tool_use_prompt_token_count
 half_hour ttl_30m_tokens
 half_day  ttl_12h_tokens
 reasoning reasoning_tokens thinking_tokens
-total     total_tokens
+total     total_tokens totalTokenCount total_token_count totalTokens
 speed     speed
 geo       inference_geo
 tier      service_tier
@@ -213,7 +252,10 @@ func (a *Response) count(v []byte) {
 	s := jsonscan.New(v)
 	for name := range s.Members {
 		c, ok := counted[string(name)]
-		a.inside = a.inside || string(name) == "prompt_tokens" || string(name) == "input_tokens_details"
+		switch string(name) {
+		case "prompt_tokens", "input_tokens_details", "promptTokenCount", "prompt_token_count":
+			a.inside = true
+		}
 		switch v := s.Raw(); {
 		case len(v) == 0 || v[0] == 'n':
 		case string(name) == "iterations":
@@ -248,11 +290,19 @@ func Summaries(iterations []byte) (list []Usage) {
 // Usage splits the counts into disjoint classes. Anthropic's interface always has both reads and writes.
 func (a *Response) Usage() Usage {
 	l := a.counts.Logged()
+	if thoughts := a.counts.Count("thoughts"); thoughts.N > 0 {
+		l.Reasoning = thoughts
+		l.Output = Count{Logged: true, N: l.Output.N + thoughts.N}
+	}
+	l.Input.N += max(0, a.counts.Count("tool").N)
 	if l.Apart = !a.inside; l.Apart && l.Read.Logged != l.Write.Logged {
 		return Usage{Reasoning: -1, Bad: true}
 	}
 	return l.Usage()
 }
+
+// Cached reports whether the counts say what was read from the cache, if only that it was nothing.
+func (a *Response) Cached() bool { return a.counts.Has("read") }
 
 // USD returns the cost that a gateway states, 0 for none.
 func (a *Response) USD() float64 {

@@ -3,6 +3,7 @@ package reqlog
 import (
 	"bytes"
 	"cmp"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,21 +15,31 @@ import (
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
 )
 
-// exchange is a request with its response, or one of the two, while it is read. Its
+// exchange is a request with its response, or one of the two, while it is read, by the names that their writers
+// use: programs of their own, claude-trace, agentcap, nock, Bedrock's log of invocations, Helicone, LiteLLM and HAR. Its
 // values share the bytes of the text. Members that are not named here, headers among them, are not looked at.
 type exchange struct {
-	ID       jsontext.Value `json:"request_id"`
+	ID       jsontext.Value `json:"request_id|requestId"`
 	Task     jsontext.Value `json:"task_id|session_id"`
 	Path     jsontext.Value `json:"path|url|upstream_url"`
 	Method   jsontext.Value `json:"method"`
-	Start    jsontext.Value `json:"start|start_time|captured_at"`
-	End      jsontext.Value `json:"end|end_time"`
-	Late     jsontext.Value `json:"captured_at_resp"` // of a record of a response
-	Status   jsontext.Value `json:"status|status_code"`
-	Request  half           `json:"request"`
-	Response half           `json:"response"`
-	Stream   jsontext.Value `json:"raw"`  // of a response
-	Body     jsontext.Value `json:"body"` // of one of the two
+	Model    jsontext.Value `json:"modelId|model"`
+	Start    jsontext.Value `json:"start|start_time|startTime|captured_at|request_created_at|startedDateTime"`
+	End      jsontext.Value `json:"end|end_time|endTime|response_created_at"`
+	At       jsontext.Value `json:"timestamp|created_at|ts"` // where neither is known
+	Took     jsontext.Value `json:"time"`                    // of HAR, ms
+	Late     jsontext.Value `json:"captured_at_resp"`        // of a record of a response
+	Status   jsontext.Value `json:"status|status_code|response_status"`
+	Request  half           `json:"request|request_body|input"`
+	Response half           `json:"response|response_body|output"`
+	Messages jsontext.Value `json:"messages"`  // of a line that is the body of the request
+	Served   jsontext.Value `json:"cache_hit"` // by the gateway, which asked no model
+	Kind     jsontext.Value `json:"call_type"` // of LiteLLM, which leaves out counts that a provider did not say
+	Stream   jsontext.Value `json:"raw"`       // of a response
+	Body     jsontext.Value `json:"body"`      // of one of the two
+	HAR      struct {
+		Entries jsontext.Value `json:"entries"`
+	} `json:"log"`
 }
 
 // half is a request or a response: an object that holds a body, or the body itself, which has one of some members. A body is
@@ -40,7 +51,7 @@ type half struct {
 }
 
 // bodied are members of bodies; see half.
-var bodied = []string{"model", "usage", "choices", "content", "output", "error"}
+var bodied = []string{"model", "usage", "choices", "output", "error", "messages", "contents", "candidates"}
 
 // Scan implements jsonscan.Scannable.
 func (h *half) Scan(s *jsonscan.Scanner) {
@@ -52,15 +63,23 @@ func (h *half) Scan(s *jsonscan.Scanner) {
 	}
 	for name := range s.Members {
 		switch v := s.Raw(); string(name) {
-		case "body", "body_raw":
+		case "body", "body_raw", "inputBodyJson", "outputBodyJson":
 			if len(v) > 0 && v[0] != 'n' {
 				h.json = v
 			}
+		case "postData", "content": // of HAR; the content of an answer is a list
+			var said struct {
+				Text jsontext.Value `json:"text"`
+			}
+			if len(v) > 0 && v[0] == '{' && jsonscan.Decode(v, &said) == nil {
+				h.json = said.Text
+			}
+			bare = bare || len(v) > 0 && v[0] == '['
 		case "timestamp":
 			h.time = v
 		case "url":
 			h.path = v
-		case "status_code":
+		case "status_code", "status":
 			h.status = v
 		case "method":
 			h.method = v
@@ -77,6 +96,7 @@ func (h *half) Scan(s *jsonscan.Scanner) {
 type call struct {
 	*assembly.Request
 	half   string // the id that its halves share, "" for none
+	after  string // the response that the request goes on with, "" for none
 	asked  bool   // the request is known
 	told   bool   // the response is known
 	failed bool
@@ -84,7 +104,17 @@ type call struct {
 }
 
 // paths are the paths of interfaces that are known.
-var paths = regexp.MustCompile(`/(messages|completions|responses)/?(\?|$)`)
+var paths = regexp.MustCompile(`/(messages|completions|responses)/?(\?|$)|/models/([^/:]+):(generateContent|streamGenerateContent)|/model/([^/]+)/(converse|invoke)`)
+
+// modelIn returns the model that a path names, "" for none: Google's and Bedrock's interfaces have it there.
+func modelIn(path string) string {
+	m := paths.FindStringSubmatch(path)
+	if m == nil {
+		return ""
+	}
+	name, _ := url.PathUnescape(cmp.Or(m[3], m[5]))
+	return name
+}
 
 // first returns the text of the first value that is there.
 func first(list ...jsontext.Value) string {
@@ -97,7 +127,7 @@ func first(list ...jsontext.Value) string {
 }
 
 // add adds an exchange. It reports whether it is one at all.
-func (f *file) add(line int, x *exchange) bool {
+func (f *file) add(line int, x *exchange, whole []byte) bool {
 	ask, answer := x.Request.json, x.Response.json
 	if len(x.Stream) > 0 {
 		answer = x.Stream
@@ -107,19 +137,32 @@ func (f *file) add(line int, x *exchange) bool {
 	} else if ask == nil {
 		ask = x.Body
 	}
+	if ask == nil && len(x.Messages) > 0 || len(ask) > 0 && ask[0] == '[' {
+		ask = whole
+	}
 	path := first(x.Path, x.Request.path, x.Response.path)
 	if ask == nil && answer == nil && path == "" {
 		return false
 	}
 	r := &assembly.Request{Place: assembly.Place{Source: f.File, Line: int32(line)}, ID: first(x.ID), Session: first(x.Task), Whole: true}
 	r.Start, r.End = f.Moment(line, []byte(first(x.Start, x.Request.time))), f.Moment(line, []byte(first(x.End, x.Late, x.Response.time)))
+	if took, err := strconv.ParseFloat(string(x.Took), 64); err == nil && r.Start > 0 && r.End == 0 && took > 0 {
+		r.End = r.Start + int64(took*1e6)
+	}
+	r.Model = assembly.ModelName(cmp.Or(first(x.Model), modelIn(path)))
 	c := &call{half: r.ID, Request: r}
 	ask = assembly.Inner(ask, &f.scratch[0])
 	f.ask(c, ask)
 	status, _ := strconv.Atoi(first(x.Status, x.Response.status))
 	c.failed = status >= 400
 	answer = assembly.Inner(answer, &f.scratch[1])
-	c.hear(f.Response(answer))
+	a := f.Response(answer)
+	if c.hear(a); len(x.Kind) > 0 && !a.Cached() {
+		c.Usage = assembly.Usage{Reasoning: -1, Bad: true}
+	}
+	if c.Start == 0 && c.End == 0 {
+		c.Start = f.Moment(line, x.At)
+	}
 	if c.ID == "" && c.asked && c.told && (c.Start > 0 || c.End > 0) {
 		c.same = prompt.DigestBytes(ask).Extend(prompt.DigestBytes(answer)).ExtendInt(uint64(c.Start)).ExtendInt(uint64(c.End))
 	}
@@ -134,7 +177,7 @@ func (f *file) add(line int, x *exchange) bool {
 	case known && posted && !c.asked && !c.told && !c.failed:
 		f.Lacks(1, line, "the request to %.40q has no response that could be read", path)
 	}
-	if !c.asked && !c.told || c.failed && !c.Usage.OK {
+	if !c.asked && !c.told || c.failed && !c.Usage.OK || string(x.Served) == "true" {
 		f.others++
 		f.Unknown["exchange/"+map[bool]string{true: "failed", false: "other"}[c.failed]]++
 		return true
@@ -171,11 +214,13 @@ func (f *file) ask(c *call, body []byte) {
 		switch string(name) {
 		case "model":
 			c.Model = assembly.ModelName(string(s.Str()))
-		case "system", "instructions":
+		case "system", "instructions", "systemInstruction", "system_instruction":
 			system = s.Raw()
-		case "tools":
+		case "tools", "toolConfig":
 			tools = s.Raw()
-		case "messages", "input":
+		case "previous_response_id":
+			c.after = string(s.Str())
+		case "messages", "input", "contents":
 			c.asked = true
 			system = slices.Concat(system, c.list(f.List(&s)))
 		case "metadata":

@@ -1,8 +1,8 @@
 // Package reqlog reads logs of the requests that a program sent to a model, with
-// the responses: the bodies of Anthropic's and OpenAI's interfaces, as pairs in
-// lines of JSON (claude-trace, or a line that a program writes itself), as records
-// of their own (agentcap), or in a list (nock, with which Cline records). Headers
-// hold keys; they are not read.
+// the responses: the bodies of the interfaces of Anthropic, OpenAI, Google and Bedrock, as pairs in
+// lines of JSON (claude-trace, Bedrock's log of invocations, Helicone, LiteLLM, or a line that a program writes itself), as
+// records of their own (agentcap), in a list (nock, with which Cline records), or in a HAR file, as browsers and proxies
+// export it. Headers hold keys; they are not read.
 //
 // A request shows all that was sent: tools, system prompt, messages and the markers
 // of the cache. So the prefix of a conversation is known, and what a request changed
@@ -50,17 +50,24 @@ func document(head []byte) bool {
 }
 
 // bodyMembers are some of those that the body of a request has.
-var bodyMembers = []string{"messages", "input", "model", "system", "instructions", "tools", "max_tokens", "stream", "metadata"}
+var bodyMembers = []string{"messages", "input", "contents", "model", "system", "instructions", "systemInstruction", "tools",
+	"max_tokens", "stream", "metadata", "generationConfig", "inferenceConfig"}
 
 // exchangeIn reports whether a value, which may be cut off, is an exchange, or a list of these: a request with its method or
-// two members of a body, a record of agentcap, or one of nock. Rows of LiteLLM, which have no cached counts, are none.
+// two members of a body, a call that Bedrock or LiteLLM logs, a record of agentcap, one of nock, or a HAR file.
 func exchangeIn(head []byte) bool {
 	seen := assembly.Names(bytes.TrimLeft(head, " \t\r\n["), 3)
-	body := slices.DeleteFunc(slices.Clone(bodyMembers), func(name string) bool { return !seen["request."+name] && !seen["request.body."+name] })
+	body := slices.DeleteFunc(slices.Clone(bodyMembers), func(name string) bool {
+		return !seen["request."+name] && !seen["request.body."+name] && !seen["request_body."+name]
+	})
 	switch {
+	case seen["call_type"] && seen["startTime"] && seen["messages"]:
+		return true
 	case seen["prompt_tokens"] || seen["call_type"]:
 		return false
-	case len(body) > 1 && slices.Contains(bodyMembers[:3], body[0]), seen["request.url"] && seen["request.method"]:
+	case len(body) > 1 && slices.Contains(bodyMembers[:4], body[0]), seen["request.url"] && seen["request.method"]:
+		return true
+	case seen["modelId"] && seen["operation"] && seen["input"], seen["log.version"] && seen["log.creator"]:
 		return true
 	}
 	return seen["request_id"] && (seen["captured_at"] || seen["captured_at_resp"]) || seen["scope"] && seen["method"] && seen["path"]
@@ -96,11 +103,18 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 // read reads an exchange.
 func (f *file) read(c *assembly.Cursor) error {
 	var x exchange
-	line := c.Line()
-	if c.Decode(&x); c.Err() == nil && f.add(line, &x) {
-		return nil
+	line, from := c.Line(), c.Offset()
+	if c.Decode(&x); c.Err() != nil {
+		return errNoExchanges
 	}
-	return errNoExchanges
+	if len(x.HAR.Entries) > 0 {
+		_, err := assembly.Objects(x.HAR.Entries, line, errNoExchanges, f.read)
+		return err
+	}
+	if !f.add(line, &x, c.From(from)) {
+		return errNoExchanges
+	}
+	return nil
 }
 
 // texts reads the texts of a line or a document again.
@@ -143,6 +157,28 @@ func whole(files []*file) (list []*call) {
 	return list
 }
 
+// continued puts in front of requests that name the response they go on with, as OpenAI's newer interface lets them, what the
+// request before sent and was answered.
+func continued(list []*call) []*call {
+	if !slices.ContainsFunc(list, func(c *call) bool { return c.after != "" }) {
+		return list
+	}
+	said := map[string][]*assembly.Message{} // by responses: up to the answer
+	slices.SortStableFunc(list, func(a, b *call) int { return cmp.Compare(a.Start, b.Start) })
+	for _, c := range list {
+		before, known := said[c.after]
+		if c.after != "" && known {
+			c.Messages = slices.Concat(before, c.Messages)
+		} else if c.after != "" {
+			c.Source.Problems.Add(c.Source.Name, int(c.Line), "the request goes on with response %.40q, which is not in the log; what precedes it counts as unseen", c.after)
+		}
+		if c.ID != "" {
+			said[c.ID] = append(slices.Clip(c.Messages), assembly.NewMessage(true, c.Reply))
+		}
+	}
+	return list
+}
+
 // join adds the other half of a call.
 func (c *call) join(o *call) {
 	req, resp := c.Request, o.Request
@@ -158,7 +194,7 @@ func (c *call) join(o *call) {
 // sessions makes a session of the calls that name one, and of the calls of a file that name none.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	var all []*assembly.Request
-	for _, c := range whole(files) {
+	for _, c := range continued(whole(files)) {
 		if !c.failed || c.Usage.OK {
 			all = append(all, c.Request)
 		}

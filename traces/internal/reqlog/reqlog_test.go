@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -73,24 +74,38 @@ func quoted(s string) string {
 	return string(b)
 }
 
-const url = `"method":"POST","url":"https://api.anthropic.com/v1/messages","headers":{"authorization":"Bearer secret"}`
+const address = `"method":"POST","url":"https://api.anthropic.com/v1/messages","headers":{"authorization":"Bearer secret"}`
 
 // forms are the forms of a log, each a file or several.
 var forms = map[string]func(list []exchanged) map[string]string{
 	"claude-trace": func(list []exchanged) map[string]string {
 		return lines(list, func(e *exchanged) string {
-			return fmt.Sprintf(`{"request":{"timestamp":%d.0,%s,"body":%s},"response":{"timestamp":%d,"status_code":200,"headers":{},"body":%s}}`, start+e.from, url, e.request(), start+e.to, e.response())
+			return fmt.Sprintf(`{"request":{"timestamp":%d.0,%s,"body":%s},"response":{"timestamp":%d,"status_code":200,"headers":{},"body":%s}}`, start+e.from, address, e.request(), start+e.to, e.response())
 		})
 	},
 	"claude-trace, streamed": func(list []exchanged) map[string]string {
 		return lines(list, func(e *exchanged) string {
-			return fmt.Sprintf(`{"request":{"timestamp":%d,%s,"body":%s},"response":{"timestamp":%d,"status_code":200,"body_raw":%s}}`, start+e.from, url, e.request(), start+e.to, quoted(e.stream()))
+			return fmt.Sprintf(`{"request":{"timestamp":%d,%s,"body":%s},"response":{"timestamp":%d,"status_code":200,"body_raw":%s}}`, start+e.from, address, e.request(), start+e.to, quoted(e.stream()))
 		})
 	},
 	"bodies": func(list []exchanged) map[string]string {
 		return lines(list, func(e *exchanged) string {
 			return fmt.Sprintf(`{"start":%d000,"end":%d000,"request":%s,"response":%s}`, start+e.from, start+e.to, e.request(), e.response())
 		})
+	},
+	"Helicone": func(list []exchanged) map[string]string {
+		return lines(list, func(e *exchanged) string {
+			return fmt.Sprintf(`{"request_created_at":%q,"response_created_at":%q,"request_body":%s,"response_body":%s,"response_status":200}`, stamp(e.from), stamp(e.to), e.request(), e.response())
+		})
+	},
+	"HAR": func(list []exchanged) map[string]string {
+		var entries []string
+		for i := range list {
+			e := &list[i]
+			entries = append(entries, fmt.Sprintf(`{"startedDateTime":%q,"time":%d,"request":{%s,"postData":{"mimeType":"application/json","text":%s}},`+
+				`"response":{"status":200,"content":{"size":9,"mimeType":"text/event-stream","text":%s}}}`, stamp(e.from), 1000*(e.to-e.from), address, quoted(e.request()), quoted(e.stream())))
+		}
+		return map[string]string{"a.har": `{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[` + strings.Join(entries, ",\n") + `]}}`}
 	},
 	"agentcap": func(list []exchanged) map[string]string {
 		files := map[string]string{}
@@ -102,6 +117,8 @@ var forms = map[string]func(list []exchanged) map[string]string{
 		return files
 	},
 }
+
+func stamp(at int) string { return time.Unix(start+int64(at), 0).UTC().Format(time.RFC3339) }
 
 func lines(list []exchanged, line func(*exchanged) string) map[string]string {
 	var b strings.Builder
@@ -230,6 +247,80 @@ func TestOpenAI(t *testing.T) {
 		}
 		if head := s.Blocks[s.Threads[0].Prefix.From]; head.Kind != prompt.KindSystem {
 			t.Errorf("%s: the head is %v", name, head.Kind)
+		}
+	}
+}
+
+// Two calls with a tool between them by the interfaces of Google and Bedrock, by OpenAI's that names the response before, and in LiteLLM's rows.
+// The first sends 1,000 tokens, the second 1,100, 900 of them read; each answers with 20, thoughts among them.
+func TestOtherInterfaces(t *testing.T) {
+	said := func(id string, answer string) string { // by Google: thoughts and the input of its own tools stand beside the counts
+		return fmt.Sprintf(`{"candidates":[{"content":{"role":"model","parts":[{"text":"why","thought":true},%s]}}],"modelVersion":"gemini-2.5-pro","responseId":%q`, answer, id)
+	}
+	const call, back = `{"functionCall":{"name":"view","args":{"path":"/a"}}}`, `{"functionResponse":{"name":"view","response":{"output":"found"}}}`
+	google := func(list ...string) string {
+		return `{"systemInstruction":{"parts":[{"text":"s"}]},"contents":[` + strings.Join(list, ",") + `]}`
+	}
+	asked := `{"role":"user","parts":[{"text":"do it"}]}`
+	counts := [2]string{`,"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":15,"thoughtsTokenCount":5,"totalTokenCount":1020}}`,
+		`,"usageMetadata":{"promptTokenCount":1090,"toolUsePromptTokenCount":10,"cachedContentTokenCount":900,"candidatesTokenCount":15,"thoughtsTokenCount":5,"totalTokenCount":1120}}`}
+	url := `"method":"POST","url":"https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:generateContent"`
+	converse := func(list ...string) string {
+		return `{"system":[{"text":"s"}],"messages":[` + strings.Join(list, ",") + `]}`
+	}
+	bedrock := func(at int, in, out string) string {
+		return fmt.Sprintf(`{"schemaType":"ModelInvocationLog","timestamp":%q,"requestId":"q%d","operation":"Converse","modelId":"anthropic.claude-sonnet-4-5-20250929-v1:0",`+
+			`"input":{"inputBodyJson":%s},"output":{"outputBodyJson":%s}}`, stamp(at), at, in, out)
+	}
+	use := `{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"why"}}},{"toolUse":{"toolUseId":"u1","name":"view","input":{"path":"/a"}}}]}`
+	goOn := func(at int, id, body, input string, read int, output string) string {
+		return fmt.Sprintf(`{"timestamp":%q,"request":{"model":"gpt-5.1","instructions":"s",%s},"response":{"id":%q,"object":"response","created_at":%d,"model":"gpt-5.1","output":[%s],`+
+			`"usage":{"input_tokens":%s,"input_tokens_details":{"cached_tokens":%d},"output_tokens":20}}}`, stamp(at), body, id, start+at, output, input, read)
+	}
+	row := func(at int, messages, message, input string, read int) string {
+		return fmt.Sprintf(`{"id":"c%d","call_type":"acompletion","startTime":%d.5,"endTime":%d.5,"model":"gpt-5.1","messages":[{"role":"system","content":"s"},%s],`+
+			`"response":{"id":"c%d","model":"gpt-5.1","choices":[{"message":%s}],"usage":{"prompt_tokens":%s,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":%d}}}}`,
+			at, start+at, start+at+2, messages, at, message, input, read)
+	}
+	chose := `{"role":"assistant","reasoning_content":"why","tool_calls":[{"id":"u1","function":{"name":"view","arguments":"{\"path\":\"/a\"}"}}]}`
+	for name, text := range map[string]string{
+		"Google": fmt.Sprintf(`{"request":{"timestamp":%d,%s,"body":%s},"response":{"timestamp":%d,"status_code":200,"body":%s}}`, start, url, google(asked), start+2, said("r1", call)+counts[0]) + "\n" +
+			fmt.Sprintf(`{"request":{"timestamp":%d,%s,"body":%s},"response":{"timestamp":%d,"status_code":200,"body":%s}}`, start+5, url,
+				google(asked, `{"role":"model","parts":[{"text":"why","thought":true},`+call+`]}`, `{"role":"user","parts":[`+back+`]}`), start+7, said("r2", `{"text":"done"}`)+counts[1]),
+		"Bedrock": bedrock(0, converse(`{"role":"user","content":[{"text":"do it"}]}`), `{"output":{"message":`+use+`},"usage":{"inputTokens":1000,"outputTokens":20,"cacheReadInputTokens":0,"cacheWriteInputTokens":0}}`) + "\n" +
+			bedrock(5, converse(`{"role":"user","content":[{"text":"do it"}]}`, use, `{"role":"user","content":[{"toolResult":{"toolUseId":"u1","content":[{"text":"found"}]}}]}`),
+				`{"output":{"message":{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"why"}}},{"text":"done"}]}},"usage":{"inputTokens":200,"outputTokens":20,"cacheReadInputTokens":900,"cacheWriteInputTokens":0}}`),
+		"the response before": goOn(0, "resp1", `"input":"do it"`, "1000", 0, `{"type":"reasoning","summary":[{"type":"summary_text","text":"why"}]},{"type":"function_call","call_id":"u1","name":"view","arguments":"{\"path\":\"/a\"}"}`) + "\n" +
+			goOn(5, "resp2", `"previous_response_id":"resp1","input":[{"type":"function_call_output","call_id":"u1","output":"found"}]`, "1100", 900,
+				`{"type":"reasoning","summary":[{"type":"summary_text","text":"why"}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}`),
+		"LiteLLM": row(0, `{"role":"user","content":"do it"}`, chose, "1000", 0) + "\n" +
+			row(5, `{"role":"user","content":"do it"},`+chose+`,{"role":"tool","tool_call_id":"u1","content":"found"}`, `{"role":"assistant","reasoning_content":"why","content":"done"}`, "1100", 900),
+	} {
+		if !Describe().Document([]byte(text[:250])) {
+			t.Errorf("%s is not recognized: %s", name, text[:250])
+		}
+		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": text + "\n"})
+		if len(c.Sessions) != 1 || len(c.Sessions[0].Threads) != 1 || len(c.Sessions[0].Threads[0].Rounds) != 2 {
+			t.Errorf("%s: %d sessions, problems %v", name, len(c.Sessions), c.Problems)
+			continue
+		}
+		s := c.Sessions[0]
+		r := s.Threads[0].Rounds
+		if a, b := (prompt.Usage{Uncached: 1000, Output: 20}), (prompt.Usage{Uncached: 200, Read: 900, Output: 20}); r[0].Usage != a || r[1].Usage != b {
+			t.Errorf("%s: usage %+v, then %+v", name, r[0].Usage, r[1].Usage)
+		}
+		if r[0].At < start*1e9 || r[1].At < (start+5)*1e9 || r[1].Verdict != traces.VerdictSame || len(s.Threads[0].Events) != 0 {
+			t.Errorf("%s: times %d and %d, verdict %v, events %v", name, r[0].At, r[1].At, r[1].Verdict, s.Threads[0].Events)
+		}
+		kinds := [2][]string{agenttest.Kinds(s, r[0].Reply), agenttest.Kinds(s, r[1].Reply)}
+		if !slices.Equal(kinds[0], []string{"thinking", "tool_use"}) || !slices.Equal(kinds[1], []string{"thinking", "text"}) {
+			t.Errorf("%s: replies are %v", name, kinds)
+		}
+		if got := agenttest.Kinds(s, r[1].Input); len(got) == 0 || got[0] != "tool_result" {
+			t.Errorf("%s: the second input is %v", name, got)
+		}
+		if !strings.HasPrefix(s.Models[r[0].Model], "g") && !strings.Contains(s.Models[r[0].Model], "claude-sonnet-4-5") {
+			t.Errorf("%s: of %s", name, s.Models[r[0].Model])
 		}
 	}
 }
