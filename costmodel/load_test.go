@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 func load(t testing.TB, text string) *costmodel.Table {
@@ -61,9 +61,9 @@ func TestLoadDocumentedFile(t *testing.T) {
 	if p.Model.Window != 200_000 || p.Model.Provider != "acme" || p.Fast != 2 || p.StoragePerMTokHour != 4.5 {
 		t.Errorf("facts %+v, fast %g, storage %g", p.Model, p.Fast, p.StoragePerMTokHour)
 	}
-	wantClasses(t, "tier", listed(p.Standard(), 200_000), [results.NumClasses]float64{6, 0.6, 7.5, 12, 7.5, 22.5})
+	wantClasses(t, "tier", listed(p.Standard(), 200_000), [measures.NumClasses]float64{6, 0.6, 7.5, 12, 7.5, 22.5})
 	later := lookup(t, tab, "my-model", "2026-12-01")
-	wantClasses(t, "later", listed(later.Standard(), 0), [results.NumClasses]float64{2, 2, 2, 2, 2, 10})
+	wantClasses(t, "later", listed(later.Standard(), 0), [measures.NumClasses]float64{2, 2, 2, 2, 2, 10})
 	if want := date(t, "2026-11-01"); !tab.AsOf().Equal(want) {
 		t.Errorf("as of %s, want %s", tab.AsOf(), want)
 	}
@@ -73,7 +73,7 @@ func TestLoadDocumentedFile(t *testing.T) {
 func TestLoadJSON(t *testing.T) {
 	tab := load(t, "{\n\t\"schema\": 1,\n\t\"models\": {\n\t\t\"m\": {\"prices\": {\"input\": 3e0, \"output\": 15}}\n\t}\n}\n")
 	p := lookup(t, tab, "m", "")
-	wantClasses(t, "m", listed(p.Standard(), 0), [results.NumClasses]float64{3, 3, 3, 3, 3, 15})
+	wantClasses(t, "m", listed(p.Standard(), 0), [measures.NumClasses]float64{3, 3, 3, 3, 3, 15})
 }
 
 func TestMerge(t *testing.T) {
@@ -110,10 +110,10 @@ models:
 		r := p.Standard()
 		l := r.PerMTok(0)
 		m := p.Model
-		if m.Name != row.want || !near(l[results.ClassUncached], row.in) || !near(l[results.ClassOutput], row.out) ||
+		if m.Name != row.want || !near(l[measures.ClassUncached], row.in) || !near(l[measures.ClassOutput], row.out) ||
 			m.Window != row.window || m.MinCache != row.minCache {
 			t.Errorf("%s: %s at %g/%g, window %d, min cache %d; want %+v", row.name,
-				m.Name, l[results.ClassUncached], l[results.ClassOutput], m.Window, m.MinCache, row)
+				m.Name, l[measures.ClassUncached], l[measures.ClassOutput], m.Window, m.MinCache, row)
 		}
 	}
 	if want := date(t, "2026-12-24"); !tab.AsOf().Equal(want) {
@@ -121,7 +121,7 @@ models:
 	}
 	p := lookup(t, table(t), "claude-opus-4-6", "2026-11-01")
 	wantClasses(t, "the built-in table afterwards", listed(p.Standard(), 0),
-		[results.NumClasses]float64{5, 0.5, 6.25, 10, 6.25, 25})
+		[measures.NumClasses]float64{5, 0.5, 6.25, 10, 6.25, 25})
 }
 
 // Without a date of the call or of the table the newest prices hold.
@@ -135,7 +135,7 @@ models:
       - {from: 2026-01-01, input: 3, output: 4}
 `)
 	p := lookup(t, tab, "m", "")
-	wantClasses(t, "m", listed(p.Standard(), 0), [results.NumClasses]float64{3, 3, 3, 3, 3, 4})
+	wantClasses(t, "m", listed(p.Standard(), 0), [measures.NumClasses]float64{3, 3, 3, 3, 3, 4})
 }
 
 // An alias follows the prices merged later.
@@ -146,7 +146,7 @@ func TestMergeAfterAliases(t *testing.T) {
 	}
 	tab = tab.Merge(load(t, "{schema: 1, models: {claude-opus-4-6: {prices: {input: 1, output: 2}}}}"))
 	p := lookup(t, tab, "a", "")
-	wantClasses(t, "a", listed(p.Standard(), 0), [results.NumClasses]float64{1, 1, 1, 1, 1, 2})
+	wantClasses(t, "a", listed(p.Standard(), 0), [measures.NumClasses]float64{1, 1, 1, 1, 1, 2})
 }
 
 func TestLoadReadErrors(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 func table(t testing.TB) *costmodel.Table {
@@ -44,13 +44,13 @@ func date(t testing.TB, day string) time.Time {
 
 // listed returns the prices of the tier that begins above the given number of
 // input tokens, USD per million tokens.
-func listed(r costmodel.Rate, above int64) [results.NumClasses]float64 {
+func listed(r costmodel.Rate, above int64) [measures.NumClasses]float64 {
 	return r.PerMTok(above + 1)
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b)) }
 
-func wantClasses(t *testing.T, what string, have, want [results.NumClasses]float64) {
+func wantClasses(t *testing.T, what string, have, want [measures.NumClasses]float64) {
 	t.Helper()
 	for i := range want {
 		if !near(have[i], want[i]) {
@@ -85,7 +85,7 @@ func TestClaudePriceList(t *testing.T) {
 		for _, model := range row.models {
 			p := lookup(t, table(t), model, "2026-11-01")
 			// An unstated lifetime is the default one, 5 minutes.
-			want := [results.NumClasses]float64{row.in, row.read, row.w5, row.w1, row.w5, row.out}
+			want := [measures.NumClasses]float64{row.in, row.read, row.w5, row.w1, row.w5, row.out}
 			wantClasses(t, model, listed(p.Standard(), row.above), want)
 		}
 	}
@@ -115,9 +115,9 @@ func TestClaudeMultipliers(t *testing.T) {
 				if want == 0 {
 					want = 0.1
 				}
-				in := l[results.ClassUncached]
-				wantClasses(t, name+" "+day, l, [results.NumClasses]float64{
-					in, want * in, 1.25 * in, 2 * in, 1.25 * in, l[results.ClassOutput],
+				in := l[measures.ClassUncached]
+				wantClasses(t, name+" "+day, l, [measures.NumClasses]float64{
+					in, want * in, 1.25 * in, 2 * in, 1.25 * in, l[measures.ClassOutput],
 				})
 				checked++
 			}
@@ -177,7 +177,7 @@ func TestOtherPriceLists(t *testing.T) {
 		{"deepseek-chat", 0, 0.28, 0.28, 0.028, 0.42},
 	} {
 		p := lookup(t, table(t), row.model, "2026-11-01")
-		wantClasses(t, row.model, listed(p.Standard(), row.above), [results.NumClasses]float64{
+		wantClasses(t, row.model, listed(p.Standard(), row.above), [measures.NumClasses]float64{
 			row.in, row.read, row.write, row.write, row.write, row.out,
 		})
 	}
@@ -216,9 +216,9 @@ func TestPricesByDate(t *testing.T) {
 		p := lookup(t, table(t), row.model, row.day)
 		r := p.Standard()
 		l := r.PerMTok(row.size)
-		if !near(l[results.ClassUncached], row.in) || !near(l[results.ClassRead], row.read) || !near(l[results.ClassOutput], row.out) {
+		if !near(l[measures.ClassUncached], row.in) || !near(l[measures.ClassRead], row.read) || !near(l[measures.ClassOutput], row.out) {
 			t.Errorf("%s: %s on %s: input %g, read %g, output %g; want %g, %g, %g", row.why, row.model, row.day,
-				l[results.ClassUncached], l[results.ClassRead], l[results.ClassOutput], row.in, row.read, row.out)
+				l[measures.ClassUncached], l[measures.ClassRead], l[measures.ClassOutput], row.in, row.read, row.out)
 		}
 		if !p.From.Equal(date(t, row.from)) || !p.Until.Equal(date(t, row.until)) {
 			t.Errorf("%s: %s on %s holds from %s until %s; want %q, %q", row.why, row.model, row.day,
@@ -230,7 +230,7 @@ func TestPricesByDate(t *testing.T) {
 // Historic premium of Sonnet 4.5 above 200k: every class (LiteLLM, genai-prices).
 func TestLongContextPremium(t *testing.T) {
 	p := lookup(t, table(t), "claude-sonnet-4-5-20250929", "2026-01-15")
-	wantClasses(t, "above 200k", listed(p.Standard(), 200_000), [results.NumClasses]float64{6, 0.6, 7.5, 12, 7.5, 22.5})
+	wantClasses(t, "above 200k", listed(p.Standard(), 200_000), [measures.NumClasses]float64{6, 0.6, 7.5, 12, 7.5, 22.5})
 }
 
 // Tiers count all input, reads and writes too, and apply to the whole request
@@ -238,12 +238,12 @@ func TestLongContextPremium(t *testing.T) {
 func TestTierOfARequest(t *testing.T) {
 	p := lookup(t, table(t), "claude-haiku-5-5", "2026-11-01")
 	at := prompt.Usage{Uncached: 10, Read: 90_000, Write5m: 9_990, Output: 1_000}
-	wantClasses(t, "100,000 tokens", p.Cost(at), [results.NumClasses]float64{
+	wantClasses(t, "100,000 tokens", p.Cost(at), [measures.NumClasses]float64{
 		10 * 0.1e-6, 90_000 * 0.01e-6, 9_990 * 0.125e-6, 0, 0, 1_000 * 0.5e-6,
 	})
 	over := at
 	over.Write1h = 1
-	wantClasses(t, "100,001 tokens", p.Cost(over), [results.NumClasses]float64{
+	wantClasses(t, "100,001 tokens", p.Cost(over), [measures.NumClasses]float64{
 		10 * 0.5e-6, 90_000 * 0.05e-6, 9_990 * 0.625e-6, 1e-6, 0, 1_000 * 2.5e-6,
 	})
 	r := p.Standard()
@@ -257,9 +257,9 @@ func TestTierOfARequest(t *testing.T) {
 func TestCostByClass(t *testing.T) {
 	p := lookup(t, table(t), "claude-opus-4-5-20251101", "2026-01-15")
 	u := prompt.Usage{Uncached: 14, Read: 51_000, Write5m: 2_000, Write1h: 1_000, WriteOther: 500, Output: 800}
-	wantClasses(t, "cost", p.Cost(u), [results.NumClasses]float64{0.00007, 0.0255, 0.0125, 0.01, 0.003125, 0.02})
+	wantClasses(t, "cost", p.Cost(u), [measures.NumClasses]float64{0.00007, 0.0255, 0.0125, 0.01, 0.003125, 0.02})
 	r := p.Standard()
-	if zero := r.Cost(&prompt.Usage{}); zero != [results.NumClasses]float64{} {
+	if zero := r.Cost(&prompt.Usage{}); zero != [measures.NumClasses]float64{} {
 		t.Errorf("no tokens cost %g", zero)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // A resolved rate does not allocate.
@@ -15,7 +15,7 @@ func TestCostDoesNotAllocate(t *testing.T) {
 	r := p.Standard()
 	u := prompt.Usage{Uncached: 12, Read: 120_000, Write5m: 900, Output: 300}
 	var sum float64
-	if n := testing.AllocsPerRun(100, func() { c := r.Cost(&u); sum += c[results.ClassRead] }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { c := r.Cost(&u); sum += c[measures.ClassRead] }); n != 0 {
 		t.Errorf("%g allocations a call, want 0", n)
 	}
 	if sum == 0 {
@@ -55,7 +55,7 @@ func BenchmarkCost(b *testing.B) {
 			for b.Loop() {
 				u.Read++
 				c := r.Cost(&u)
-				sum += c[results.ClassRead]
+				sum += c[measures.ClassRead]
 			}
 			b.ReportMetric(sum/float64(b.N), "USD/op")
 		})

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Names as clients, routers and cloud platforms record them.
@@ -216,7 +216,7 @@ func TestDecoratedNames(t *testing.T) {
 		}
 	}
 	free := lookup(t, tab, "openrouter/deepseek/deepseek-chat:free", day)
-	if rate := free.Standard(); rate.PerMTok(1) != [results.NumClasses]float64{} {
+	if rate := free.Standard(); rate.PerMTok(1) != [measures.NumClasses]float64{} {
 		t.Error("a free route costs something")
 	}
 }

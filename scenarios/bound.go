@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	schedule "github.com/compactsim/compactsim/sim/bound"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -48,7 +49,7 @@ func boundNote(families []*family) results.Note {
 		}
 		return low + " … " + high
 	}
-	return results.Note{Metric: results.NameRegret, Text: fmt.Sprintf("even with the future known, no schedule of full compaction "+
+	return results.Note{Metric: measures.NameRegret, Text: fmt.Sprintf("even with the future known, no schedule of full compaction "+
 		"costs less than %s (the best one found costs %s), and none that only clears tool results less than %s",
 		span(sums[0]), span(sums[1]), span(sums[2]))}
 }
@@ -81,10 +82,10 @@ func (p *Plan) bound(
 		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil && d.Cells[i].Scenario.Agent == sim.Agent{}
 		for k, r := range cells[i].Rows.All() {
 			b := &of[i].bounds[at[r.Session]]
-			r.Figures[results.BoundUSD], r.Figures[results.BoundReachedUSD], r.Figures[results.ClearBoundUSD],
-				r.Figures[results.Bounded] = b.compact.Below, b.compact.Reached, b.clear.Below, 1
+			r.Figures[measures.BoundUSD], r.Figures[measures.BoundReachedUSD], r.Figures[measures.ClearBoundUSD],
+				r.Figures[measures.Bounded] = b.compact.Below, b.compact.Reached, b.clear.Below, 1
 			cells[i].Rows.Edit(k, func(kept *results.Row) { *kept = *r })
-			whole := r.N(results.OverWindow) == 0 && r.N(results.UnsimulatedCalls) == 0
+			whole := r.N(measures.OverWindow) == 0 && r.N(measures.UnsimulatedCalls) == 0
 			if alone && whole && r.CostUSD() < b.compact.Below*(1-1e-9) {
 				return fmt.Errorf("%w: session %s under %s costs $%.6f, less than the bound of $%.6f",
 					sim.ErrInvariant, r.Session, d.Cells[i].Name, r.CostUSD(), b.compact.Below)

@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/chains"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -220,7 +221,7 @@ func lost(run *results.Run, c *studies.Chains) float64 {
 		if run.Cells[i].Cell != c.Cell {
 			continue
 		}
-		usd := run.Cells[i].Total.CostBy(results.SourceCompact).Total()
+		usd := run.Cells[i].Total.CostBy(measures.SourceCompact).Total()
 		for j := range c.Compactions {
 			usd -= c.Compactions[j].CallCost.Total()
 		}

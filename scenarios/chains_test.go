@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -23,8 +23,8 @@ func TestChains(t *testing.T) {
 		}
 		for i := range list {
 			c := &list[i]
-			if total := run.Reference(c.Strategy).Total; len(c.Compactions) != total.N(results.Compactions) {
-				t.Errorf("%s: %d compactions, the row has %d", c.Cell, len(c.Compactions), total.N(results.Compactions))
+			if total := run.Reference(c.Strategy).Total; len(c.Compactions) != total.N(measures.Compactions) {
+				t.Errorf("%s: %d compactions, the row has %d", c.Cell, len(c.Compactions), total.N(measures.Compactions))
 			}
 			if first != nil && !slices.Equal(c.Compactions, first[i].Compactions) {
 				t.Errorf("%s: %d workers give other compactions", c.Cell, workers)

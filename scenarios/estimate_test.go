@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Charts take their calls from the recorded cell and from the cheapest other cells, as many calls
@@ -27,8 +28,8 @@ func TestCallsOfForemostCells(t *testing.T) {
 	}
 	for _, c := range cells {
 		for i := range run.Cells {
-			if run.Cells[i].Cell == c.Cell && run.Cells[i].Total.N(results.Calls) != len(c.Calls) {
-				t.Errorf("%s: %d calls, its row counts %d", c.Cell, len(c.Calls), run.Cells[i].Total.N(results.Calls))
+			if run.Cells[i].Cell == c.Cell && run.Cells[i].Total.N(measures.Calls) != len(c.Calls) {
+				t.Errorf("%s: %d calls, its row counts %d", c.Cell, len(c.Calls), run.Cells[i].Total.N(measures.Calls))
 			}
 		}
 	}

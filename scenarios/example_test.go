@@ -12,7 +12,6 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -41,7 +40,8 @@ func Example() {
 	}
 	none := run.Reference("none")
 	difference, _ := run.VsRecorded(none)
-	fmt.Printf("%s: %+.0f %% in cost, %d misses\n", none.Cell, 100*difference.Relative, none.Total.N(results.Misses))
+	misses, _ := none.Total.Lookup("misses")
+	fmt.Printf("%s: %+.0f %% in cost, %.0f misses\n", none.Cell, 100*difference.Relative, misses)
 	// Output: none: +51 % in cost, 10 misses
 }
 
@@ -81,7 +81,9 @@ func Example_calls() {
 		log.Fatal(err)
 	}
 	for _, name := range []string{"billed", "recorded"} {
-		fmt.Printf("%s: %d calls, $%.4f\n", name, run.Reference(name).Total.N(results.Calls), run.Reference(name).Total.CostUSD())
+		total := &run.Reference(name).Total
+		calls, _ := total.Lookup("calls")
+		fmt.Printf("%s: %.0f calls, $%.4f\n", name, calls, total.CostUSD())
 	}
 	// Output:
 	// billed: 2 calls, $0.0662
@@ -151,7 +153,9 @@ func Example_layer() {
 		if err != nil { // sessions ended early: the cost of less work
 			log.Fatal(err)
 		}
-		fmt.Printf("%s: %d times forgotten, %d misses, $%.2f\n", name, total.N(results.Microcompactions), total.N(results.Misses), usd)
+		forgotten, _ := total.Lookup("microcompactions")
+		misses, _ := total.Lookup("misses")
+		fmt.Printf("%s: %.0f times forgotten, %.0f misses, $%.2f\n", name, forgotten, misses, usd)
 	}
 	// Output:
 	// forgetful: 37 times forgotten, 37 misses, $70.63

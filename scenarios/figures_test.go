@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -103,24 +104,24 @@ type measured[T any] struct {
 }
 
 var callFields = map[string]measured[results.CallRecord]{
-	"calls":     {results.UnitCalls, func(*results.CallRecord) float64 { return 1 }},
-	"input":     {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Input()) }},
-	"read":      {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Read) }},
-	"written":   {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Writes()) }},
-	"unread":    {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Input() - c.Usage.Read) }},
-	"output":    {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Output) }},
-	"context":   {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Context) }},
-	"usd":       {results.UnitUSD, func(c *results.CallRecord) float64 { return c.Cost.Total() }},
-	"input_usd": {results.UnitUSD, func(c *results.CallRecord) float64 { return c.Cost.Total() - c.Cost[results.ClassOutput] }},
+	"calls":     {measures.UnitCalls, func(*results.CallRecord) float64 { return 1 }},
+	"input":     {measures.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Input()) }},
+	"read":      {measures.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Read) }},
+	"written":   {measures.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Writes()) }},
+	"unread":    {measures.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Input() - c.Usage.Read) }},
+	"output":    {measures.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Output) }},
+	"context":   {measures.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Context) }},
+	"usd":       {measures.UnitUSD, func(c *results.CallRecord) float64 { return c.Cost.Total() }},
+	"input_usd": {measures.UnitUSD, func(c *results.CallRecord) float64 { return c.Cost.Total() - c.Cost[measures.ClassOutput] }},
 }
 
 var compactionFields = map[string]measured[studies.Compaction]{
-	"number":    {results.UnitCount, func(*studies.Compaction) float64 { return 1 }},
-	"before":    {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Before) }},
-	"after":     {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.After) }},
-	"saved":     {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Saved) }},
-	"value":     {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Value) }},
-	"rewritten": {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Rewritten) }},
+	"number":    {measures.UnitCount, func(*studies.Compaction) float64 { return 1 }},
+	"before":    {measures.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Before) }},
+	"after":     {measures.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.After) }},
+	"saved":     {measures.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Saved) }},
+	"value":     {measures.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Value) }},
+	"rewritten": {measures.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Rewritten) }},
 }
 
 // sum adds up a list, or takes its nth member, counted from 1.
@@ -212,7 +213,7 @@ func (r *trial) figure(t *testing.T, f *figure) quantity {
 	}
 	if f.Over != nil {
 		over := r.value(t, f.Over)
-		v = quantity{value: v.value / over.value, unit: results.UnitRatio, none: cmp.Or(v.none, over.none)}
+		v = quantity{value: v.value / over.value, unit: measures.UnitRatio, none: cmp.Or(v.none, over.none)}
 		if v.none == "" && over.value == 0 {
 			v.none = "there is nothing to divide by"
 		}
@@ -321,23 +322,23 @@ func (v quantity) String() string {
 	switch {
 	case v.none != "":
 		return "none"
-	case v.unit == results.UnitUSD && size == 0:
+	case v.unit == measures.UnitUSD && size == 0:
 		return "$0"
-	case v.unit == results.UnitUSD:
+	case v.unit == measures.UnitUSD:
 		decimals := 2
 		for ; decimals < 6 && size < 1; size *= 10 {
 			decimals++
 		}
 		return document.USD(v.value, decimals)
-	case v.unit == results.UnitRatio && size != 0 && size < 0.01:
+	case v.unit == measures.UnitRatio && size != 0 && size < 0.01:
 		return strconv.FormatFloat(100*v.value, 'f', 2, 64) + " %"
-	case v.unit == results.UnitRatio:
+	case v.unit == measures.UnitRatio:
 		return strconv.FormatFloat(100*v.value, 'f', 1, 64) + " %"
-	case v.unit == results.UnitSeconds:
+	case v.unit == measures.UnitSeconds:
 		return document.Grouped(v.value, 1) + " s"
-	case v.unit == results.UnitCount || v.unit == "":
+	case v.unit == measures.UnitCount || v.unit == "":
 		return whole
-	case v.unit == results.UnitCalls && v.value == 1:
+	case v.unit == measures.UnitCalls && v.value == 1:
 		return "1 call"
 	}
 	return whole + " " + v.unit

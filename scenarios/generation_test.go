@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -47,9 +48,9 @@ func TestOwnIsOfEachClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		own, same := run.Reference("own"), run.Reference("same")
-		if own.Rows.At(0).CostUSD() != same.Rows.At(0).CostUSD() || own.Rows.At(0).N(results.Compactions) != same.Rows.At(0).N(results.Compactions) {
-			t.Errorf("%s: $%f, %d compactions; %s has $%f, %d", version, own.Rows.At(0).CostUSD(), own.Rows.At(0).N(results.Compactions),
-				want.preset, same.Rows.At(0).CostUSD(), same.Rows.At(0).N(results.Compactions))
+		if own.Rows.At(0).CostUSD() != same.Rows.At(0).CostUSD() || own.Rows.At(0).N(measures.Compactions) != same.Rows.At(0).N(measures.Compactions) {
+			t.Errorf("%s: $%f, %d compactions; %s has $%f, %d", version, own.Rows.At(0).CostUSD(), own.Rows.At(0).N(measures.Compactions),
+				want.preset, same.Rows.At(0).CostUSD(), same.Rows.At(0).N(measures.Compactions))
 		}
 		if !slices.ContainsFunc(run.Notes, func(n results.Note) bool { return n.Cell == "own" && n.Text == want.note }) {
 			t.Errorf("%s: notes %v, want %q", version, run.Notes, want.note)

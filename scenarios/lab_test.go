@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/explain"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -154,7 +155,7 @@ func TestLabSessions(t *testing.T) {
 				t.Fatal(err)
 			}
 			first := 0
-			if i := slices.IndexFunc(e.Calls, func(c studies.ExplainedCall) bool { return c.Source == results.SourceCompact.String() }); i >= 0 {
+			if i := slices.IndexFunc(e.Calls, func(c studies.ExplainedCall) bool { return c.Source == measures.SourceCompact.String() }); i >= 0 {
 				first = e.Calls[i].Round
 			}
 			if first != tc.own {

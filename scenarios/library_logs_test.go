@@ -12,6 +12,7 @@ import (
 
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -139,9 +140,9 @@ func TestRecordedCostsWhatLibrariesWereBilled(t *testing.T) {
 		if strings.HasPrefix(name, "langchain-summary-small") {
 			most = 0.05 // its server read four summaries of the same text, at which no request had a breakpoint
 		}
-		if off := recorded.CostUSD()/billed.CostUSD() - 1; math.Abs(off) > most || billed.N(results.Compactions) < 3 || len(corpus.Sessions[0].Threads) != 1 {
+		if off := recorded.CostUSD()/billed.CostUSD() - 1; math.Abs(off) > most || billed.N(measures.Compactions) < 3 || len(corpus.Sessions[0].Threads) != 1 {
 			t.Errorf("%s: billed $%.4f, recorded $%.4f (%+.1f %%), %d compactions, %d threads", name, billed.CostUSD(), recorded.CostUSD(), 100*off,
-				billed.N(results.Compactions), len(corpus.Sessions[0].Threads))
+				billed.N(measures.Compactions), len(corpus.Sessions[0].Threads))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -116,7 +117,7 @@ func (l *losses) tell(run *results.Run) {
 	}
 	for i := range l.cells {
 		in := &l.cells[i]
-		note := results.Note{Cell: in.cell, Metric: results.NameCost, Text: in.String()}
+		note := results.Note{Cell: in.cell, Metric: measures.NameCost, Text: in.String()}
 		if !slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return c.Cell == in.cell }) {
 			note.Cell, note.Metric, note.Text = "", "", in.cell+": "+note.Text // it has no other session
 		}

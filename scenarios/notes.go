@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
@@ -29,7 +30,7 @@ func annotate(run *results.Run, d *Design, real bool) {
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy == results.StrategyRecorded {
 			if parts := unlogged(c, run.Reference(results.StrategyBilled)); len(parts) > 0 {
-				note(c.Cell, results.NameCost, "includes %s that are in no log", strings.Join(parts, " and "))
+				note(c.Cell, measures.NameCost, "includes %s that are in no log", strings.Join(parts, " and "))
 			}
 		}
 	}
@@ -42,7 +43,7 @@ func annotate(run *results.Run, d *Design, real bool) {
 			note(c.Cell, "", "%s", why)
 		}
 		if idle(c) { // it forgets nothing because it does nothing
-			c.Unmeasured = append(c.Unmeasured, results.NameRecall)
+			c.Unmeasured = append(c.Unmeasured, measures.NameRecall)
 		}
 	}
 	run.Notes = append(run.Notes, ineffective(run)...)
@@ -192,7 +193,7 @@ func (d *Design) departures(run *results.Run) string {
 func mostFetches(run *results.Run) string {
 	strategy, most := "", 0
 	for i := range run.Cells {
-		if n := run.Cells[i].Total.N(results.Needs + results.ID(recall.Fetches)); n > most {
+		if n := run.Cells[i].Total.N(measures.Needs + measures.ID(recall.Fetches)); n > most {
 			strategy, most = run.Cells[i].Strategy, n
 		}
 	}
@@ -207,7 +208,7 @@ func mostFetches(run *results.Run) string {
 func unlogged(c, billed *results.Cell) []string {
 	r := &c.Total
 	var parts []string
-	add := func(source results.Source, what string) {
+	add := func(source measures.Source, what string) {
 		usd := r.CostBy(source).Total()
 		if billed != nil && billed.Covers(c) {
 			for i, row := range billed.Rows.All() {
@@ -220,9 +221,9 @@ func unlogged(c, billed *results.Cell) []string {
 			parts = append(parts, fmt.Sprintf("$%.2f for %s", usd, what))
 		}
 	}
-	add(results.SourceCompact, "summary calls")
-	add(results.SourceOther, "calls beside the conversation")
-	if usd := r.Figures[results.UnloggedInputUSD]; usd >= 0.005 {
+	add(measures.SourceCompact, "summary calls")
+	add(measures.SourceOther, "calls beside the conversation")
+	if usd := r.Figures[measures.UnloggedInputUSD]; usd >= 0.005 {
 		parts = append(parts, fmt.Sprintf("$%.2f for input of calls without counts", usd))
 	}
 	return parts

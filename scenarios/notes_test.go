@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
@@ -14,8 +15,8 @@ func TestMostFetches(t *testing.T) {
 	if got := mostFetches(run); got != "" {
 		t.Errorf("%q without a fetch", got)
 	}
-	run.Cells[0].Total.Figures[results.Needs+results.ID(recall.Fetches)] = 3
-	run.Cells[2].Total.Figures[results.Needs+results.ID(recall.Fetches)] = 7
+	run.Cells[0].Total.Figures[measures.Needs+measures.ID(recall.Fetches)] = 3
+	run.Cells[2].Total.Figures[measures.Needs+measures.ID(recall.Fetches)] = 7
 	if got, want := mostFetches(run), " (7 calls of truncate; --open-loop leaves these out)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

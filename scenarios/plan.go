@@ -26,6 +26,8 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Plan is one run: the cells of a design over sessions and a price table.
@@ -220,7 +222,7 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 	run.Notes = append(run.Notes, d.earlyPrices(p.Prices, sessions)...)
 	if err := p.library.Err(); err != nil {
 		run.Notes = append(run.Notes, results.Note{Text: "what is forgotten is not measured where texts cannot be read: " +
-			err.Error(), Metric: results.NameRecall})
+			err.Error(), Metric: measures.NameRecall})
 	}
 	if text := lesson(&p.lessons); text != "" {
 		run.Notes = append(run.Notes, results.Note{Text: text})

@@ -20,6 +20,7 @@ import (
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -203,7 +204,7 @@ func TestLatencySweep(t *testing.T) {
 	var waits []float64
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy == "truncate-oldest" {
-			waits = append(waits, c.Total.WaitFor(results.WaitFirstToken))
+			waits = append(waits, c.Total.WaitFor(measures.WaitFirstToken))
 		}
 	}
 	if len(waits) != 2 || waits[0] == waits[1] {
@@ -220,9 +221,9 @@ func TestEndedSessionsAreSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &run.Cells[len(run.Cells)-1]
-	left := int64(c.Total.N(results.UnsimulatedCalls))
-	if left == 0 || c.Total.N(results.Calls)+int(left) < run.Workload.Calls {
-		t.Fatalf("%d calls, %d left out of %d", c.Total.N(results.Calls), left, run.Workload.Calls)
+	left := int64(c.Total.N(measures.UnsimulatedCalls))
+	if left == 0 || c.Total.N(measures.Calls)+int(left) < run.Workload.Calls {
+		t.Fatalf("%d calls, %d left out of %d", c.Total.N(measures.Calls), left, run.Workload.Calls)
 	}
 	if _, ok := run.VsRecorded(c); ok {
 		t.Error("compared with the recording")

@@ -18,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -236,7 +237,7 @@ func markInterrupted(run *results.Run, cells int, bound bool, err error) {
 			c.Rows.Drop(func(session string) bool { return !have[session] })
 		}
 	}
-	run.Notes = append(run.Notes, results.Note{Cell: recorded.Cell, Metric: results.NameCost,
+	run.Notes = append(run.Notes, results.Note{Cell: recorded.Cell, Metric: measures.NameCost,
 		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", recorded.Rows.Len(), sessions)})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -183,7 +184,7 @@ client: {env: {DISABLE_AUTO_COMPACT: [0, 1]}}
 	r := run(t, d)
 	got := map[string]int{}
 	for _, c := range r.Cells {
-		got[c.Cell] = c.Total.N(results.Compactions)
+		got[c.Cell] = c.Total.N(measures.Compactions)
 	}
 	on, off := got["x client.env.DISABLE_AUTO_COMPACT=0"], got["x client.env.DISABLE_AUTO_COMPACT=1"]
 	if on == 0 || off != 0 || len(got) != 5 {
@@ -256,8 +257,8 @@ func TestClientRunsAgain(t *testing.T) {
 		t.Error("the resolved scenario of variables gives other rows")
 	}
 	r := run(t, d)
-	if i := slices.IndexFunc(r.Cells, func(c results.Cell) bool { return c.Strategy == "none" }); r.Cells[i].Total.N(results.HeadChanges) < 5 {
-		t.Errorf("%d changes of the head", r.Cells[i].Total.N(results.HeadChanges))
+	if i := slices.IndexFunc(r.Cells, func(c results.Cell) bool { return c.Strategy == "none" }); r.Cells[i].Total.N(measures.HeadChanges) < 5 {
+		t.Errorf("%d changes of the head", r.Cells[i].Total.N(measures.HeadChanges))
 	}
 }
 

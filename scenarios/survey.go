@@ -17,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -224,7 +225,7 @@ func (d *Design) billedAt() []priceDate {
 func (d *Design) billedCell(date priceDate) results.Cell {
 	c := results.Cell{
 		Cell: results.StrategyBilled, Strategy: results.StrategyBilled,
-		Unmeasured: append(results.Groups(), results.NameOverflows, results.NameAddedLatency),
+		Unmeasured: append(results.Groups(), measures.NameOverflows, measures.NameAddedLatency),
 	}
 	if len(d.priceDates()) > 1 {
 		const key = "prices.at"

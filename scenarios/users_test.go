@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/users"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -171,10 +172,10 @@ func TestPeakCallsInFlight(t *testing.T) {
 	c := &simulateUsers(t, oneCall(usersKey, ofOne("a", api, "1h, 2h")+ofOne("b", api, "1h"))).Cells[0]
 	var got []int
 	for _, r := range c.Rows.All() {
-		got = append(got, r.N(results.PeakCallsInFlight))
+		got = append(got, r.N(measures.PeakCallsInFlight))
 	}
-	if want := []int{1, 1, 2}; !slices.Equal(got, want) || c.Total.N(results.PeakCallsInFlight) != 2 {
-		t.Errorf("%v calls at once, in all %d; want %v and 2", got, c.Total.N(results.PeakCallsInFlight), want)
+	if want := []int{1, 1, 2}; !slices.Equal(got, want) || c.Total.N(measures.PeakCallsInFlight) != 2 {
+		t.Errorf("%v calls at once, in all %d; want %v and 2", got, c.Total.N(measures.PeakCallsInFlight), want)
 	}
 }
 
@@ -201,7 +202,7 @@ users:
   organisations:
     acme: {users: %d, sessions: {turns: {min: 1}, rounds: {min: 2}}, arrivals: {process: trace, times: [%s]}}
 `, tc.users, strings.Join(times, ", ")))
-		if got := run.Cells[0].Total.N(results.Dreams); got != tc.want {
+		if got := run.Cells[0].Total.N(measures.Dreams); got != tc.want {
 			t.Errorf("%s: %d dreams, want %d", name, got, tc.want)
 		}
 	}
@@ -232,15 +233,15 @@ func TestResumedSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	late, soon := &run.Cells[0].Total, &simulateUsers(t, text("5m")).Cells[0].Total
-	if late.MissesOf(prompt.MissExpiry) != 1 || soon.N(results.Misses) > 1 {
-		t.Errorf("resumed after six hours: %d misses by expiry; after five minutes: %d", late.MissesOf(prompt.MissExpiry), soon.N(results.Misses))
+	if late.MissesOf(prompt.MissExpiry) != 1 || soon.N(measures.Misses) > 1 {
+		t.Errorf("resumed after six hours: %d misses by expiry; after five minutes: %d", late.MissesOf(prompt.MissExpiry), soon.N(measures.Misses))
 	}
 	left := 0
 	for b := range rounds[1].Reply.From {
 		left += int(s.Blocks[b].Tokens)
 	}
-	if late.N(results.MissedTokens) != left {
-		t.Errorf("%d tokens are written again, want %d", late.N(results.MissedTokens), left)
+	if late.N(measures.MissedTokens) != left {
+		t.Errorf("%d tokens are written again, want %d", late.N(measures.MissedTokens), left)
 	}
 }
 
@@ -264,8 +265,8 @@ func TestOverageAndLatch(t *testing.T) {
 		t.Errorf("the same within the quota: %+v, want 1h alone", u)
 	}
 	over, within = both("", "5m")
-	if over.N(results.QuotaChanges) != 1 || within.N(results.QuotaChanges) != 0 || over.Usage() != within.Usage() {
-		t.Errorf("latched: %d changes, %+v, want one that does nothing to %+v", over.N(results.QuotaChanges), over.Usage(), within.Usage())
+	if over.N(measures.QuotaChanges) != 1 || within.N(measures.QuotaChanges) != 0 || over.Usage() != within.Usage() {
+		t.Errorf("latched: %d changes, %+v, want one that does nothing to %+v", over.N(measures.QuotaChanges), over.Usage(), within.Usage())
 	}
 	over, within = both("server: {ttl_in_key: true}\nclient: {ttl: {latch: false}}\n", "5m")
 	// At the change all that the conversation has read at an hour is written at 5m.
@@ -284,7 +285,7 @@ func TestOrganisationsAreIndependent(t *testing.T) {
 	}
 	of := func(scope, organisations string) *results.Row {
 		sum := inOrganisation(&simulateUsers(t, text(scope, organisations)).Cells[0], "birch")
-		sum.Figures[results.PeakCallsInFlight] = 0 // counts calls of other users
+		sum.Figures[measures.PeakCallsInFlight] = 0 // counts calls of other users
 		return sum
 	}
 	alone := of("false", birch)

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // The row counts what the records of the conversation's own calls show: hits, misses by
@@ -18,33 +19,33 @@ func TestRowCountsTheConversation(t *testing.T) {
 	var want results.Row
 	for i := range calls {
 		c := &calls[i]
-		if c.Source == results.SourceCompact {
+		if c.Source == measures.SourceCompact {
 			if c.Round != -1 {
 				t.Errorf("a summary call is recorded as round %d", c.Round)
 			}
 			continue
 		}
-		want.Figures[results.PeakContext] = float64(max(int64(want.N(results.PeakContext)), c.Context))
+		want.Figures[measures.PeakContext] = float64(max(int64(want.N(measures.PeakContext)), c.Context))
 		switch {
 		case c.First:
 		case c.Miss == prompt.MissNone:
-			want.Figures[results.HitCalls]++
-			want.Figures[results.LaterCalls]++
+			want.Figures[measures.HitCalls]++
+			want.Figures[measures.LaterCalls]++
 		default:
-			want.Figures[results.MissesByClass+results.ID(c.Miss)]++
-			want.Figures[results.LaterCalls]++
+			want.Figures[measures.MissesByClass+measures.ID(c.Miss)]++
+			want.Figures[measures.LaterCalls]++
 		}
 	}
-	if row.N(results.HitCalls) != want.N(results.HitCalls) || row.N(results.LaterCalls) != want.N(results.LaterCalls) ||
-		!slices.Equal(row.Figures[results.MissesByClass:results.Waits], want.Figures[results.MissesByClass:results.Waits]) ||
-		row.N(results.PeakContext) != want.N(results.PeakContext) {
-		t.Errorf("%d of %d hit, misses %v, peak %d; want %d of %d, %v, %d", row.N(results.HitCalls),
-			row.N(results.LaterCalls), row.Figures[results.MissesByClass:results.Waits],
-			row.N(results.PeakContext), want.N(results.HitCalls), want.N(results.LaterCalls),
-			want.Figures[results.MissesByClass:results.Waits], want.N(results.PeakContext))
+	if row.N(measures.HitCalls) != want.N(measures.HitCalls) || row.N(measures.LaterCalls) != want.N(measures.LaterCalls) ||
+		!slices.Equal(row.Figures[measures.MissesByClass:measures.Waits], want.Figures[measures.MissesByClass:measures.Waits]) ||
+		row.N(measures.PeakContext) != want.N(measures.PeakContext) {
+		t.Errorf("%d of %d hit, misses %v, peak %d; want %d of %d, %v, %d", row.N(measures.HitCalls),
+			row.N(measures.LaterCalls), row.Figures[measures.MissesByClass:measures.Waits],
+			row.N(measures.PeakContext), want.N(measures.HitCalls), want.N(measures.LaterCalls),
+			want.Figures[measures.MissesByClass:measures.Waits], want.N(measures.PeakContext))
 	}
-	if row.N(results.Compactions) == 0 || row.MissesOf(prompt.MissExpiry) != 1 {
-		t.Errorf("%d compactions, %d calls behind a pause miss", row.N(results.Compactions), row.MissesOf(prompt.MissExpiry))
+	if row.N(measures.Compactions) == 0 || row.MissesOf(prompt.MissExpiry) != 1 {
+		t.Errorf("%d compactions, %d calls behind a pause miss", row.N(measures.Compactions), row.MissesOf(prompt.MissExpiry))
 	}
 }
 
@@ -56,8 +57,8 @@ func TestUnpricedCallsAreCounted(t *testing.T) {
 	billed := Billed(s, c.Prices, time.Time{})
 	row, _ := run(t, c, s)
 	for _, r := range []results.Row{billed, row} {
-		if r.N(results.UnpricedCalls) != 3 || r.CostByClass().Total() != 0 {
-			t.Errorf("%s: %d of 3 calls unpriced, $%g", r.Strategy, r.N(results.UnpricedCalls), r.CostByClass().Total())
+		if r.N(measures.UnpricedCalls) != 3 || r.CostByClass().Total() != 0 {
+			t.Errorf("%s: %d of 3 calls unpriced, $%g", r.Strategy, r.N(measures.UnpricedCalls), r.CostByClass().Total())
 		}
 	}
 }

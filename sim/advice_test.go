@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -21,12 +21,12 @@ func TestAdviceIsBilled(t *testing.T) {
 		config := testConfig(t, name)
 		row, calls := run(t, config, s)
 		plain, _ := run(t, testConfig(t, name), &without)
-		if got := row.CostUSD() - plain.CostUSD(); math.Abs(got-usd) > 1e-9 || math.Abs(row.CostBy(results.SourceAdvisor).Total()-usd) > 1e-9 {
+		if got := row.CostUSD() - plain.CostUSD(); math.Abs(got-usd) > 1e-9 || math.Abs(row.CostBy(measures.SourceAdvisor).Total()-usd) > 1e-9 {
 			t.Errorf("%s: $%.4f more with an advisor, want $%.2f", name, got, usd)
 		}
 		n := 0
 		for _, c := range calls {
-			if c.Source == results.SourceAdvisor {
+			if c.Source == measures.SourceAdvisor {
 				n++
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -53,7 +54,7 @@ func TestAgentMemoryAndSharedPrefixes(t *testing.T) {
 		c.Person = func(i int, _ *traces.Session) Person { return Person{Owner: 1, User: int32(i) * tc.user} }
 		var read []int64
 		c.Record = func(r *results.CallRecord) {
-			if r.Source == results.SourceAgent && r.First {
+			if r.Source == measures.SourceAgent && r.First {
 				read = append(read, r.Usage.Read)
 			}
 		}
@@ -76,7 +77,7 @@ func TestAgentMemoryWeighs(t *testing.T) {
 		assembly.System.AgentMemory.Tokens = tokens
 		c.Assembly = &assembly
 		_, calls := run(t, c, b.session())
-		return callsOf(calls, results.SourceMain)[0].Context, callsOf(calls, results.SourceAgent)[0].Context
+		return callsOf(calls, measures.SourceMain)[0].Context, callsOf(calls, measures.SourceAgent)[0].Context
 	}
 	main, agent := sizes(0)
 	if m, a := sizes(600); m != main || a != agent+600 {

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -43,7 +44,7 @@ func (b *sessionBuilder) subagent(parent, round int32, delay int64) {
 // firsts returns the usages of the first calls of the sub-agents.
 func firsts(calls []results.CallRecord) []prompt.Usage {
 	var list []prompt.Usage
-	for _, c := range callsOf(calls, results.SourceAgent) {
+	for _, c := range callsOf(calls, measures.SourceAgent) {
 		if c.First {
 			list = append(list, c.Usage)
 		}
@@ -67,8 +68,8 @@ func TestForkReadsItsParentsPrefix(t *testing.T) {
 		if got := firsts(calls); len(got) != 1 || got[0] != want {
 			t.Errorf("{%s}: %+v, want %+v", params, got, want)
 		}
-		if row.CallsBy(results.SourceAgent) != 3 {
-			t.Errorf("{%s}: %d calls", params, row.CallsBy(results.SourceAgent))
+		if row.CallsBy(measures.SourceAgent) != 3 {
+			t.Errorf("{%s}: %d calls", params, row.CallsBy(measures.SourceAgent))
 		}
 	}
 }
@@ -127,8 +128,8 @@ func TestAgentSummaryOnTheClock(t *testing.T) {
 	// there, and what the call writes cannot be read yet.
 	sizes := []int64{300, 300 + 200 + 1000, 300 + 2*(200+1000)}
 	row, calls := run(t, written(t, "  - agent-summary: {strip_thinking: false}\n"), s)
-	list := callsOf(calls, results.SourceOf("agent_summary"))
-	if len(list) != len(sizes) || row.N(results.AgentSummaries) != 3 {
+	list := callsOf(calls, measures.SourceOf("agent_summary"))
+	if len(list) != len(sizes) || row.N(measures.AgentSummaries) != 3 {
 		t.Fatalf("%d summaries, %v", len(list), row.Reasons)
 	}
 	for i, c := range list {
@@ -137,12 +138,12 @@ func TestAgentSummaryOnTheClock(t *testing.T) {
 		}
 	}
 	row, calls = run(t, written(t, "  - agent-summary: {same_model: true}\n"), s)
-	list = callsOf(calls, results.SourceOf("agent_summary"))
+	list = callsOf(calls, measures.SourceOf("agent_summary"))
 	usages(t, "the same model", list,
 		prompt.Usage{Read: 8300, Write5m: 150, Output: 8},
 		prompt.Usage{Read: 9500, Write5m: 150, Output: 8},
 		prompt.Usage{Read: 9500, Write5m: 200 + 1000 + 150, Output: 8})
-	if own := row.UsageBy(results.SourceAgent); own != (prompt.Usage{Read: 8300 + 9500, Write5m: 8300 + 2*1200, Output: 600}) {
+	if own := row.UsageBy(measures.SourceAgent); own != (prompt.Usage{Read: 8300 + 9500, Write5m: 8300 + 2*1200, Output: 600}) {
 		t.Errorf("the sub-agent's own calls: %+v", own)
 	}
 }
@@ -151,12 +152,12 @@ func TestAgentSummaryOnTheClock(t *testing.T) {
 func TestAgentSummarySwitches(t *testing.T) {
 	for params, want := range map[string]int{"": 3, "enabled: false": 0, "seconds: 45": 2, "seconds: 10": 9} {
 		row, _ := run(t, written(t, "  - agent-summary: {"+params+"}\n"), coordinated(1).session())
-		if got := row.CallsBy(results.SourceOf("agent_summary")); got != want {
+		if got := row.CallsBy(measures.SourceOf("agent_summary")); got != want {
 			t.Errorf("{%s}: %d summaries, want %d (%v)", params, got, want, row.Reasons)
 		}
 	}
 	row, _ := run(t, written(t, "  - agent-summary: {}\n"), newSession("alone").looping(3, 3).session())
-	if got := row.CallsBy(results.SourceOf("agent_summary")); got != 0 {
+	if got := row.CallsBy(measures.SourceOf("agent_summary")); got != 0 {
 		t.Errorf("%d summaries of a conversation without sub-agents", got)
 	}
 	// The thinking of the responses sent, 40 tokens each, of which the second
@@ -164,7 +165,7 @@ func TestAgentSummarySwitches(t *testing.T) {
 	input := map[bool]int64{}
 	for _, strip := range []bool{true, false} {
 		row, _ := run(t, written(t, fmt.Sprintf("  - agent-summary: {strip_thinking: %v}\n", strip)), coordinated(1).session())
-		u := row.UsageBy(results.SourceOf("agent_summary"))
+		u := row.UsageBy(measures.SourceOf("agent_summary"))
 		input[strip] = u.Input()
 	}
 	if got := input[false] - input[true]; got != 3*40 {
@@ -176,7 +177,7 @@ func TestAgentSummarySwitches(t *testing.T) {
 	big.Blocks[big.Threads[1].Rounds[0].Input.From].Tokens = 20_000
 	for params, reads := range map[string]bool{"": false, "skip_cache_write: true": true} {
 		row, _ := run(t, written(t, "  - agent-summary: {strip_thinking: false, "+params+"}\n"), big)
-		if u := row.UsageBy(results.SourceOf("agent_summary")); (u.Read > 0) != reads {
+		if u := row.UsageBy(measures.SourceOf("agent_summary")); (u.Read > 0) != reads {
 			t.Errorf("{%s}: %+v", params, u)
 		}
 	}
@@ -201,12 +202,12 @@ func TestMessagesReachTheParent(t *testing.T) {
 	} {
 		row, calls := run(t, written(t, "  - agent-messages: {"+tc.params+"}\n"), s)
 		var got []int64
-		for _, c := range callsOf(calls, results.SourceMain) {
+		for _, c := range callsOf(calls, measures.SourceMain) {
 			got = append(got, c.Context)
 		}
 		want := []int64{plain[0], plain[1] + tc.more, plain[2] + tc.more}
-		if fmt.Sprint(got) != fmt.Sprint(want) || int64(row.N(results.AgentMessages)) != tc.messages {
-			t.Errorf("{%s}: contexts %v with %d messages, want %v with %d", tc.params, got, row.N(results.AgentMessages), want, tc.messages)
+		if fmt.Sprint(got) != fmt.Sprint(want) || int64(row.N(measures.AgentMessages)) != tc.messages {
+			t.Errorf("{%s}: contexts %v with %d messages, want %v with %d", tc.params, got, row.N(measures.AgentMessages), want, tc.messages)
 		}
 	}
 }
@@ -237,15 +238,15 @@ func TestEverythingBesideTheConversation(t *testing.T) {
 	}
 	for i := range rows[0] {
 		a, b := rows[0][i], rows[1][i]
-		if a.Usage() != b.Usage() || !slices.Equal(a.Figures[results.StoredResults:results.CallsBySource],
-			b.Figures[results.StoredResults:results.CallsBySource]) || !maps.Equal(a.Reasons, b.Reasons) {
+		if a.Usage() != b.Usage() || !slices.Equal(a.Figures[measures.StoredResults:measures.CallsBySource],
+			b.Figures[measures.StoredResults:measures.CallsBySource]) || !maps.Equal(a.Reasons, b.Reasons) {
 			t.Errorf("session %d: a second run differs:\n%+v\n%+v", i, a, b)
 		}
-		if n := &a.Figures; n[results.MemoryExtractions] == 0 || n[results.Suggestions] == 0 || n[results.AgentSummaries] == 0 ||
-			n[results.AgentMessages] == 0 || n[results.BackgroundCalls] == 0 {
+		if n := &a.Figures; n[measures.MemoryExtractions] == 0 || n[measures.Suggestions] == 0 || n[measures.AgentSummaries] == 0 ||
+			n[measures.AgentMessages] == 0 || n[measures.BackgroundCalls] == 0 {
 			t.Errorf("session %d: %+v", i, n)
 		}
-		if a.N(results.Compactions) == 0 {
+		if a.N(measures.Compactions) == 0 {
 			t.Errorf("session %d: no compaction", i)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -47,7 +47,7 @@ func TestAnnouncedAgainBehindACompaction(t *testing.T) {
 			c.Person = func(int, *traces.Session) Person { return Person{Owner: 1, Version: tc.release} }
 			_, calls := run(t, c, s)
 			for i := 1; i < len(calls); i++ {
-				if calls[i-1].Source == results.SourceCompact {
+				if calls[i-1].Source == measures.SourceCompact {
 					return calls[i].Context
 				}
 			}

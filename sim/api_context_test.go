@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // With a window of a million the edit fires: at 201,900 tokens eighteen results of 10,000 are
@@ -20,8 +20,8 @@ func TestAPIContextClearsAtAMillion(t *testing.T) {
 	if calls[17].Context != 191700 || calls[18].Context != left || calls[18].Miss != prompt.MissEdit || calls[18].Usage.Read != 16000 {
 		t.Errorf("contexts %v, read %d with miss %v", mainContexts(calls), calls[18].Usage.Read, calls[18].Miss)
 	}
-	if calls[19].Usage.Read != left || row.N(results.Misses) != 1 || row.N(results.Microcompactions) != 0 || row.Firings["api-context"] != 1 {
-		t.Errorf("then %+v; %d misses, firings %v", calls[19].Usage, row.N(results.Misses), row.Firings)
+	if calls[19].Usage.Read != left || row.N(measures.Misses) != 1 || row.N(measures.Microcompactions) != 0 || row.Firings["api-context"] != 1 {
+		t.Errorf("then %+v; %d misses, firings %v", calls[19].Usage, row.N(measures.Misses), row.Firings)
 	}
 }
 
@@ -31,7 +31,7 @@ func TestAPIContextBehindAutoCompact(t *testing.T) {
 	s := reading(newSession("s").turns(22, 0, 10000).session())
 	for auto, want := range map[string][3]int{"true": {1, 0, 0}, "false": {0, 1, 0}} {
 		row, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 167000}, auto: "+auto+"}\n  - api-context: {}\n"), s)
-		if got := [3]int{row.N(results.Compactions), row.Firings["api-context"], row.N(results.Overflows)}; got != want {
+		if got := [3]int{row.N(measures.Compactions), row.Firings["api-context"], row.N(measures.Overflows)}; got != want {
 			t.Errorf("auto %s: %v compactions, clearings and overflows, want %v", auto, got, want)
 		}
 	}

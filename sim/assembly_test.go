@@ -7,7 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/google/go-cmp/cmp"
 )
@@ -116,9 +116,9 @@ func TestVariablesOfTheWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.Window() != tc.window || int64(row.N(results.PeakContext)) >= tc.peak ||
-			int64(row.N(results.PeakContext)) < tc.peak*9/10 && tc.peak < 100_000 {
-			t.Errorf("%s: window %d, largest context %d; want %d, below %d", name, l.Window(), row.N(results.PeakContext), tc.window, tc.peak)
+		if l.Window() != tc.window || int64(row.N(measures.PeakContext)) >= tc.peak ||
+			int64(row.N(measures.PeakContext)) < tc.peak*9/10 && tc.peak < 100_000 {
+			t.Errorf("%s: window %d, largest context %d; want %d, below %d", name, l.Window(), row.N(measures.PeakContext), tc.window, tc.peak)
 		}
 	}
 	large := newSession("l").turns(2, 0, 1000)
@@ -140,11 +140,11 @@ func TestInputOnlyCountUndercounts(t *testing.T) {
 	s := newSession("s").turns(60, 0, 4000).session()
 	full, _ := run(t, headConfig(t, "auto-compact/167k", nil), s)
 	low, _ := run(t, headConfig(t, "auto-compact/167k", func(a *client.Assembly) { a.Count.Canonical = "input_only" }), s)
-	if full.N(results.Overflows) != 0 || full.N(results.PeakContext) > 167_000+4200 {
-		t.Errorf("counted in full: %d overflows, largest context %d", full.N(results.Overflows), full.N(results.PeakContext))
+	if full.N(measures.Overflows) != 0 || full.N(measures.PeakContext) > 167_000+4200 {
+		t.Errorf("counted in full: %d overflows, largest context %d", full.N(measures.Overflows), full.N(measures.PeakContext))
 	}
-	if low.N(results.Overflows) == 0 || low.N(results.PeakContext) < 190_000 {
-		t.Errorf("input_tokens alone: %d overflows, largest context %d", low.N(results.Overflows), low.N(results.PeakContext))
+	if low.N(measures.Overflows) == 0 || low.N(measures.PeakContext) < 190_000 {
+		t.Errorf("input_tokens alone: %d overflows, largest context %d", low.N(measures.Overflows), low.N(measures.PeakContext))
 	}
 }
 

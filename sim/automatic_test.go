@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -178,8 +179,8 @@ func TestExpectedLossOfCodex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 0.2 * 0.25 * 17792 * 4.5e-6; row.Figures[results.ExpectedLossUSD] < want*0.999 || row.Figures[results.ExpectedLossUSD] > want*1.001 {
-		t.Errorf("expected loss $%.6f, want $%.6f", row.Figures[results.ExpectedLossUSD], want)
+	if want := 0.2 * 0.25 * 17792 * 4.5e-6; row.Figures[measures.ExpectedLossUSD] < want*0.999 || row.Figures[measures.ExpectedLossUSD] > want*1.001 {
+		t.Errorf("expected loss $%.6f, want $%.6f", row.Figures[measures.ExpectedLossUSD], want)
 	}
 	// Of another agent's 3 losses, which count for 1.5, 30,000 tokens were due, and 70,000 missing: (0.5 + 1.5·7/3)/2 = 2.
 	p.LearnLosses([]profile.Shown{{Agent: "other", Provider: "other", Session: "other", Early: 15, EarlyTokens: 600_000, Missing: 70_000}})
@@ -189,7 +190,7 @@ func TestExpectedLossOfCodex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := scaled.Figures[results.ExpectedLossUSD] / row.Figures[results.ExpectedLossUSD]; got < 1.999 || got > 2.001 {
+		if got := scaled.Figures[measures.ExpectedLossUSD] / row.Figures[measures.ExpectedLossUSD]; got < 1.999 || got > 2.001 {
 			t.Errorf("expected loss times %g by another session's, want 2", got)
 		}
 	}
@@ -226,7 +227,7 @@ func TestExpectedLossBehindALoss(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return row.Figures[results.ExpectedLossUSD]
+		return row.Figures[measures.ExpectedLossUSD]
 	}
 	if nothing, some := loss(0), loss(7_905); some <= 0 || nothing/some < 1.98/0.85*0.999 || nothing/some > 1.98/0.85*1.001 {
 		t.Errorf("expected losses $%.6f behind nothing, $%.6f behind a read: want %.3f times as much", nothing, some, 1.98/0.85)

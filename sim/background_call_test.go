@@ -9,7 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -46,7 +46,7 @@ func TestLastRequestOfABackgroundCall(t *testing.T) {
 				t.Errorf("{%s}: last requests %v, want %v", params, got, want)
 			}
 		}
-		turns := callsOf(calls, results.SourceOf("extract_memories"))
+		turns := callsOf(calls, measures.SourceOf("extract_memories"))
 		for i := range turns {
 			if i%len(want) > 0 && turns[i].Expected != turns[i-1].Usage.Input() {
 				t.Errorf("{%s}: turn %d is expected to read %d, want the %d of the one before", params, i, turns[i].Expected, turns[i-1].Usage.Input())
@@ -61,7 +61,7 @@ func TestTimeOfABackgroundCall(t *testing.T) {
 	c := written(t, "  - memory-extraction: {}\n")
 	c.Latency = costmodel.DefaultLatency()
 	_, calls := run(t, c, newSession("s").looping(2, 1).session())
-	for _, r := range callsOf(calls, results.SourceOf("extract_memories")) {
+	for _, r := range callsOf(calls, measures.SourceOf("extract_memories")) {
 		if got, want := r.End-r.Start, c.Latency.Total(r.Usage); got != want {
 			t.Errorf("%+v takes %d ns, want %d", r.Usage, got, want)
 		}
@@ -75,7 +75,7 @@ func TestBackgroundCallAtTheWindow(t *testing.T) {
 		c := written(t, "  - memory-extraction: {turns: 1}\n")
 		c.Window = window
 		row, _ := run(t, c, newSession("s").looping(1, 1).session())
-		if got := row.CallsBy(results.SourceOf("extract_memories")); got != want || row.Reasons["memory-extraction: "+prompt.FailTooLong] != 1-want {
+		if got := row.CallsBy(measures.SourceOf("extract_memories")); got != want || row.Reasons["memory-extraction: "+prompt.FailTooLong] != 1-want {
 			t.Errorf("a window of %d: %d calls, %v", window, got, row.Reasons)
 		}
 	}
@@ -111,8 +111,8 @@ func TestSummariserCallsAreNumbered(t *testing.T) {
 			t.Fatalf("numbers %v", got)
 		}
 	}
-	if row.N(results.Compactions) < 2 || len(got) != 2*row.N(results.Compactions) {
-		t.Errorf("%d calls numbered in %d compactions, want two each", len(got), row.N(results.Compactions))
+	if row.N(measures.Compactions) < 2 || len(got) != 2*row.N(measures.Compactions) {
+		t.Errorf("%d calls numbered in %d compactions, want two each", len(got), row.N(measures.Compactions))
 	}
 }
 
@@ -144,8 +144,8 @@ func TestWaitInALaterSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if alone.Figures[results.AddedLatency] == 0 || !near(rows[1].Figures[results.AddedLatency], alone.Figures[results.AddedLatency]) {
-		t.Errorf("%g s of waiting, by itself %g s", rows[1].Figures[results.AddedLatency], alone.Figures[results.AddedLatency])
+	if alone.Figures[measures.AddedLatency] == 0 || !near(rows[1].Figures[measures.AddedLatency], alone.Figures[measures.AddedLatency]) {
+		t.Errorf("%g s of waiting, by itself %g s", rows[1].Figures[measures.AddedLatency], alone.Figures[measures.AddedLatency])
 	}
 }
 
@@ -160,7 +160,7 @@ func TestBackgroundCallBehindTheLastAnswer(t *testing.T) {
 	s := newSession("s").looping(2, 1).session()
 	s.Agent, s.Models = traces.AgentCodex, []string{"gpt-5.4"}
 	_, calls := run(t, c, s)
-	turns := callsOf(calls, results.SourceOf("extract_memories"))
+	turns := callsOf(calls, measures.SourceOf("extract_memories"))
 	if len(turns) != 4 {
 		t.Errorf("%d turns of background calls, want 2 behind each of 2 answers", len(turns))
 	}

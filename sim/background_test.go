@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -32,7 +33,7 @@ func (b *sessionBuilder) looping(turns, rounds int) *sessionBuilder {
 }
 
 // callsOf returns the calls of a source, in order of completion.
-func callsOf(calls []results.CallRecord, source results.Source) []results.CallRecord {
+func callsOf(calls []results.CallRecord, source measures.Source) []results.CallRecord {
 	var list []results.CallRecord
 	for _, c := range calls {
 		if c.Source == source {
@@ -65,18 +66,18 @@ func TestMemoryExtractionOnTheClock(t *testing.T) {
 	s := newSession("s").looping(2, 1).session()
 	row, calls := run(t, written(t, "  - memory-extraction: {}\n"), s)
 	second := int64(18300 + 200 + 300) // what the second turn's call holds
-	usages(t, "extractions", callsOf(calls, results.SourceOf("extract_memories")),
+	usages(t, "extractions", callsOf(calls, measures.SourceOf("extract_memories")),
 		prompt.Usage{Read: 18300, Write5m: 200 + 1500, Output: 400},
 		prompt.Usage{Read: 18300 + 1700, Write5m: 400 + 1500, Output: 400},
 		prompt.Usage{Read: second, Write5m: 200 + 1500, Output: 400},
 		prompt.Usage{Read: second + 1700, Write5m: 400 + 1500, Output: 400})
-	if row.N(results.MemoryExtractions) != 2 || row.N(results.BackgroundCalls) != 2 || row.Firings["memory-extraction"] != 2 {
-		t.Errorf("counts %v, firings %v", row.Figures[results.StoredResults:results.CallsBySource], row.Firings)
+	if row.N(measures.MemoryExtractions) != 2 || row.N(measures.BackgroundCalls) != 2 || row.Firings["memory-extraction"] != 2 {
+		t.Errorf("counts %v, firings %v", row.Figures[measures.StoredResults:measures.CallsBySource], row.Firings)
 	}
 	none, _ := run(t, testConfig(t, "none"), s)
-	if row.UsageBy(results.SourceMain) != none.UsageBy(results.SourceMain) || row.Figures[results.AddedLatency] != 0 {
-		t.Errorf("the conversation: %+v and %g s of waiting, without: %+v", row.UsageBy(results.SourceMain),
-			row.Figures[results.AddedLatency], none.UsageBy(results.SourceMain))
+	if row.UsageBy(measures.SourceMain) != none.UsageBy(measures.SourceMain) || row.Figures[measures.AddedLatency] != 0 {
+		t.Errorf("the conversation: %+v and %g s of waiting, without: %+v", row.UsageBy(measures.SourceMain),
+			row.Figures[measures.AddedLatency], none.UsageBy(measures.SourceMain))
 	}
 }
 
@@ -108,7 +109,7 @@ func TestMemoryExtractionSwitches(t *testing.T) {
 		{"subagents: true", coordinated(1).session(), 6, nil},
 	} {
 		row, _ := run(t, written(t, "  - memory-extraction: {"+tc.params+"}\n"), tc.session)
-		if got := row.CallsBy(results.SourceOf("extract_memories")); got != tc.calls || !maps.Equal(row.Reasons, tc.reasons) {
+		if got := row.CallsBy(measures.SourceOf("extract_memories")); got != tc.calls || !maps.Equal(row.Reasons, tc.reasons) {
 			t.Errorf("%s: %d calls, %v; want %d, %v", tc.params, got, row.Reasons, tc.calls, tc.reasons)
 		}
 	}
@@ -123,10 +124,10 @@ func TestShortForkLifetime(t *testing.T) {
 	const tokens = 4 * (200 + 1000) // the response and the instruction of each
 	for lifetime, want := range map[string]prompt.Usage{"5m": {Write5m: tokens}, "1h": {Write1h: tokens}} {
 		row, calls := run(t, written(t, "  - speculation: {share: 1, turns: 1, instruction: 1000, lifetime: "+lifetime+"}\n"), s)
-		if u := row.UsageBy(results.SourceOf("speculation")); u.Write5m != want.Write5m || u.Write1h != want.Write1h {
+		if u := row.UsageBy(measures.SourceOf("speculation")); u.Write5m != want.Write5m || u.Write1h != want.Write1h {
 			t.Errorf("%s: wrote %+v, want %+v", lifetime, u, want)
 		}
-		for i, c := range callsOf(calls, results.SourceMain)[1:] {
+		for i, c := range callsOf(calls, measures.SourceMain)[1:] {
 			if want := int64(18300 + 500*i); c.Usage.Read != want {
 				t.Errorf("%s: turn %d reads %d, want its own %d", lifetime, i+1, c.Usage.Read, want)
 			}
@@ -161,12 +162,12 @@ func TestSuggestionLeavesTheResponse(t *testing.T) {
 		_, calls := run(t, written(t, "  - "+params+"\n"), s)
 		var forks []results.CallRecord
 		for _, c := range calls {
-			if c.Source != results.SourceMain {
+			if c.Source != measures.SourceMain {
 				forks = append(forks, c)
 			}
 		}
 		usages(t, params, forks[:1], want[0])
-		usages(t, params, callsOf(calls, results.SourceMain)[1:], want[1])
+		usages(t, params, callsOf(calls, measures.SourceMain)[1:], want[1])
 	}
 }
 
@@ -190,7 +191,7 @@ func TestShortForkSwitches(t *testing.T) {
 		{"  - prompt-suggestion: {accepted: 1}\n  - speculation: {turns: 1, accepted: 1}\n", [2]int{6, 6}, nil},
 	} {
 		row, _ := run(t, written(t, tc.layers), s)
-		got := [2]int{row.CallsBy(results.SourceOf("prompt_suggestion")), row.CallsBy(results.SourceOf("speculation"))}
+		got := [2]int{row.CallsBy(measures.SourceOf("prompt_suggestion")), row.CallsBy(measures.SourceOf("speculation"))}
 		if got != tc.calls || !maps.Equal(row.Reasons, tc.reasons) {
 			t.Errorf("%s: %v calls, %v; want %v, %v", tc.layers, got, row.Reasons, tc.calls, tc.reasons)
 		}
@@ -205,7 +206,7 @@ func TestShortForkSharesNest(t *testing.T) {
 	for share := 0; share <= 10; share++ {
 		_, calls := run(t, written(t, fmt.Sprintf("  - prompt-suggestion: {share: %g}\n", float64(share)/10)), s)
 		now := map[int64]bool{}
-		for _, c := range callsOf(calls, results.SourceOf("prompt_suggestion")) {
+		for _, c := range callsOf(calls, measures.SourceOf("prompt_suggestion")) {
 			now[c.Start] = true
 		}
 		for at := range before {
@@ -233,7 +234,7 @@ func TestMemoriesShowAfterACompaction(t *testing.T) {
 	contexts := func(layers string) []int64 {
 		var list []int64
 		_, calls := run(t, written(t, layers), s)
-		for _, c := range callsOf(calls, results.SourceMain) {
+		for _, c := range callsOf(calls, measures.SourceMain) {
 			list = append(list, c.Context)
 		}
 		return list
@@ -267,7 +268,7 @@ func TestMemoriesReachTheNextSession(t *testing.T) {
 	var contexts []int64
 	c := written(t, "  - memory-extraction: {saves: 1, growth: 2}\n")
 	c.Record = func(r *results.CallRecord) {
-		if r.Source == results.SourceMain {
+		if r.Source == measures.SourceMain {
 			contexts = append(contexts, r.Context)
 		}
 	}
@@ -278,7 +279,7 @@ func TestMemoriesReachTheNextSession(t *testing.T) {
 	if len(contexts) != 2 || contexts[0] != 18300 || contexts[1] != 18300+2*39 {
 		t.Errorf("contexts %v, want 18,300 and 78 more", contexts)
 	}
-	if n := int64(rows[1].N(results.HeadChanges)); n != 0 {
+	if n := int64(rows[1].N(measures.HeadChanges)); n != 0 {
 		t.Errorf("%d changes of a head that nothing was sent with", n)
 	}
 }
@@ -299,7 +300,7 @@ func TestSuggestionsStandForHiddenCalls(t *testing.T) {
 			Hidden: []profile.Habit{{Estimate: profile.Estimate{Value: 1, N: 1}}},
 		}
 		row, _ := run(t, c, s)
-		if got := [2]int{row.CallsBy(results.SourceOf("prompt_suggestion")), row.CallsBy(results.SourceOther)}; got != want {
+		if got := [2]int{row.CallsBy(measures.SourceOf("prompt_suggestion")), row.CallsBy(measures.SourceOther)}; got != want {
 			t.Errorf("%s: %d suggestions and %d hidden calls, want %v", layers, got[0], got[1], want)
 		}
 	}
@@ -333,7 +334,7 @@ func TestBackgroundCallsKeepDeletions(t *testing.T) {
 	layers := c.Strategy.Layers()
 	c.Strategy = strategies.NewStrategy("own", "", append([]strategies.Layer{deleter{}}, layers...)...)
 	_, calls := run(t, c, s)
-	main, extractions := callsOf(calls, results.SourceMain), callsOf(calls, results.SourceOf("extract_memories"))
+	main, extractions := callsOf(calls, measures.SourceMain), callsOf(calls, measures.SourceOf("extract_memories"))
 	for turn := range 2 {
 		last := main[3*turn+2]
 		if got, want := extractions[2*turn].Usage.Input(), last.Context+200+1500-1000; got != want {

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -84,8 +85,8 @@ func TestBranchInheritsDeletions(t *testing.T) {
 	c := testConfig(t, "none")
 	c.Strategy = strategies.NewStrategy("own", "", eraser{})
 	c.Window = 30_000
-	if row, _ := run(t, c, b.session()); row.N(results.Overflows) != 0 || row.N(results.OverWindow) != 0 {
-		t.Errorf("%d requests pass the window", row.N(results.Overflows))
+	if row, _ := run(t, c, b.session()); row.N(measures.Overflows) != 0 || row.N(measures.OverWindow) != 0 {
+		t.Errorf("%d requests pass the window", row.N(measures.Overflows))
 	}
 }
 

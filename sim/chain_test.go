@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -13,8 +13,8 @@ import (
 // thread form a chain (002: isRecompactionInChain).
 func TestRecompactionsFormAChain(t *testing.T) {
 	row, _ := run(t, testConfig(t, "auto-compact/167k"), newSession("s").turns(120, 0, 4000).session())
-	if n := row.N(results.Compactions); n < 3 || row.N(results.Recompactions) != n-1 || row.N(results.ChainMax) != n {
-		t.Errorf("%d compactions, %d recompactions in a chain of %d", n, row.N(results.Recompactions), row.N(results.ChainMax))
+	if n := row.N(measures.Compactions); n < 3 || row.N(measures.Recompactions) != n-1 || row.N(measures.ChainMax) != n {
+		t.Errorf("%d compactions, %d recompactions in a chain of %d", n, row.N(measures.Recompactions), row.N(measures.ChainMax))
 	}
 }
 
@@ -62,8 +62,8 @@ func TestCompactionEndsDeletions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []int{13: 1, 14: 1, 15: 1, 16: 0, 17: 0}; row.N(results.Compactions) != 1 || !slices.Equal(o.deletions, want) {
-		t.Errorf("%d compactions, deletions by request %v, want %v", row.N(results.Compactions), o.deletions, want)
+	if want := []int{13: 1, 14: 1, 15: 1, 16: 0, 17: 0}; row.N(measures.Compactions) != 1 || !slices.Equal(o.deletions, want) {
+		t.Errorf("%d compactions, deletions by request %v, want %v", row.N(measures.Compactions), o.deletions, want)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -22,9 +22,9 @@ func TestCachedMicrocompactKeepsTheCache(t *testing.T) {
 	if want := (prompt.Usage{Read: 25875, Write5m: 1200, Output: 200}); calls[13].Usage != want {
 		t.Errorf("behind them: %+v, want %+v", calls[13].Usage, want)
 	}
-	if row.N(results.Misses) != 0 || row.N(results.CacheDeletions) != 7 || row.N(results.DeletedTokens) != 7000 ||
-		row.N(results.ClearedResults) != 0 {
-		t.Errorf("%d misses, counts %v", row.N(results.Misses), row.Figures[results.StoredResults:results.CallsBySource])
+	if row.N(measures.Misses) != 0 || row.N(measures.CacheDeletions) != 7 || row.N(measures.DeletedTokens) != 7000 ||
+		row.N(measures.ClearedResults) != 0 {
+		t.Errorf("%d misses, counts %v", row.N(measures.Misses), row.Figures[measures.StoredResults:measures.CallsBySource])
 	}
 }
 
@@ -46,9 +46,9 @@ func TestCachedMicrocompactAfterExpiry(t *testing.T) {
 			t.Errorf("forget %s: %+v, want %d written", forget, u, want.written)
 		}
 		if calls[15].Context != want.next || calls[16].Context != want.third ||
-			int64(row.N(results.ReturnedTokens)) != want.returned || int64(row.N(results.CacheDeletions)) != want.deletions {
+			int64(row.N(measures.ReturnedTokens)) != want.returned || int64(row.N(measures.CacheDeletions)) != want.deletions {
 			t.Errorf("forget %s: then %d and %d tokens, counts %v, want %+v", forget, calls[15].Context, calls[16].Context,
-				row.Figures[results.StoredResults:results.CallsBySource], want)
+				row.Figures[measures.StoredResults:measures.CallsBySource], want)
 		}
 	}
 }
@@ -60,8 +60,8 @@ func TestReturnedResultsPassTheWindow(t *testing.T) {
 		c := testConfig(t, "cached-microcompact")
 		c.Window = 34_000
 		row, _ := run(t, c, reading(newSession("s").turns(14, 0, 1000).turns(1, gap, 0).session()))
-		if row.N(results.Overflows) != want {
-			t.Errorf("gap %d: %d requests refused, want %d", gap, row.N(results.Overflows), want)
+		if row.N(measures.Overflows) != want {
+			t.Errorf("gap %d: %d requests refused, want %d", gap, row.N(measures.Overflows), want)
 		}
 	}
 }
@@ -73,9 +73,9 @@ func TestCachedMicrocompactWithoutPin(t *testing.T) {
 	s := reading(newSession("s").turns(14, 0, 1000).session())
 	row, calls := run(t, written(t, "  - cached-microcompact: {pin: false}\n"), s)
 	want := prompt.Usage{Read: 31500, Write5m: 33900 - 31500, Output: 200}
-	if calls[12].Context != 25875 || calls[13].Usage != want || row.N(results.ReturnedTokens) != 7000 {
+	if calls[12].Context != 25875 || calls[13].Usage != want || row.N(measures.ReturnedTokens) != 7000 {
 		t.Errorf("%d tokens, then %+v, want %+v; counts %v", calls[12].Context, calls[13].Usage, want,
-			row.Figures[results.StoredResults:results.CallsBySource])
+			row.Figures[measures.StoredResults:measures.CallsBySource])
 	}
 }
 
@@ -89,8 +89,8 @@ func TestCachedMicrocompactGuard(t *testing.T) {
 	s := reading(b.turns(14, 0, 1000).session())
 	for guard, want := range map[string]int64{"true": 0, "false": 7} {
 		row, _ := run(t, written(t, "  - cached-microcompact: {main_thread_guard: "+guard+"}\n"), s)
-		if int64(row.N(results.CacheDeletions)) != want {
-			t.Errorf("guard %s: %d deletions, want %d", guard, row.N(results.CacheDeletions), want)
+		if int64(row.N(measures.CacheDeletions)) != want {
+			t.Errorf("guard %s: %d deletions, want %d", guard, row.N(measures.CacheDeletions), want)
 		}
 	}
 }
@@ -106,8 +106,8 @@ func TestTimeClearingTakesOverFromCached(t *testing.T) {
 		cached:                                 34400 + 175, // the read of this request shows that the cache is gone
 	} {
 		row, calls := run(t, written(t, layers), s)
-		if calls[14].Context != want || (row.N(results.ReturnedTokens) == 0) != (want < 34400) {
-			t.Errorf("%s: %d tokens, counts %v; want %d", layers, calls[14].Context, row.Figures[results.StoredResults:results.CallsBySource], want)
+		if calls[14].Context != want || (row.N(measures.ReturnedTokens) == 0) != (want < 34400) {
+			t.Errorf("%s: %d tokens, counts %v; want %d", layers, calls[14].Context, row.Figures[measures.StoredResults:measures.CallsBySource], want)
 		}
 	}
 }
@@ -148,15 +148,15 @@ func TestServerHintClears(t *testing.T) {
 	if calls[15].Context != 96300 || calls[16].Context != 101500-11*4960 || calls[27].Context != 101500-11*4960+11*5200-11*4960 {
 		t.Errorf("contexts %v", mainContexts(calls))
 	}
-	if row.N(results.ServerHints) != 2 || row.N(results.ClearedResults) != 22 || row.Firings["server-hint"] != 2 {
-		t.Errorf("counts %v, firings %v", row.Figures[results.StoredResults:results.CallsBySource], row.Firings)
+	if row.N(measures.ServerHints) != 2 || row.N(measures.ClearedResults) != 22 || row.Firings["server-hint"] != 2 {
+		t.Errorf("counts %v, firings %v", row.Figures[measures.StoredResults:measures.CallsBySource], row.Firings)
 	}
 	c = written(t, "  - server-hint: {floor: 60000, target_tokens_saved: 60000}\n")
 	c.HintAt = 100_000
 	row, _ = run(t, c, s)
 	// Eleven results are too few, twelve too, thirteen go; eleven again at the end.
-	if row.Firings["server-hint"] != 1 || row.N(results.ClearedResults) != 13 || row.Reasons["server-hint: too little to save"] != 3 {
-		t.Errorf("firings %v, reasons %v, counts %v", row.Firings, row.Reasons, row.Figures[results.StoredResults:results.CallsBySource])
+	if row.Firings["server-hint"] != 1 || row.N(measures.ClearedResults) != 13 || row.Reasons["server-hint: too little to save"] != 3 {
+		t.Errorf("firings %v, reasons %v, counts %v", row.Firings, row.Reasons, row.Figures[measures.StoredResults:measures.CallsBySource])
 	}
 }
 
@@ -175,7 +175,7 @@ func TestClearingLayersTogether(t *testing.T) {
 			t.Errorf("%s did nothing: %v", layer, row.Firings)
 		}
 	}
-	if row.CallsBy(results.SourceOf("reread")) == 0 {
+	if row.CallsBy(measures.SourceOf("reread")) == 0 {
 		t.Error("nothing was read back")
 	}
 }

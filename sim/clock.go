@@ -4,7 +4,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/internal/fetch"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -212,14 +212,14 @@ func (t *thread) shifted(m *costmodel.Latency, first, total int64, u *prompt.Usa
 		return first, total // nobody knows what the recorded server did
 	}
 	moved := max(first+m.Prompt(u.Input(), u.Read)-m.Prompt(input, was.Read), min(first, int64(m.Base)))
-	t.replay.book.Waited(results.WaitFirstToken, moved-first)
+	t.replay.book.Waited(measures.WaitFirstToken, moved-first)
 	return moved, total + moved - first
 }
 
 // waitOf returns the part that the waiting for a layer's call belongs to.
-func waitOf(source string) results.Wait {
-	if source == results.SourceCompact.String() {
-		return results.WaitCompaction
+func waitOf(source string) measures.Wait {
+	if source == measures.SourceCompact.String() {
+		return measures.WaitCompaction
 	}
-	return results.WaitOther
+	return measures.WaitOther
 }

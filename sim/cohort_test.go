@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -128,8 +129,8 @@ func TestRootThreadsBeginWithTheSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows[1].N(results.Calls) != 4 || starts[1]-starts[0] != 20*minute {
-		t.Errorf("%d calls, the second thread begins %d s behind the first", rows[1].N(results.Calls), (starts[1]-starts[0])/second)
+	if rows[1].N(measures.Calls) != 4 || starts[1]-starts[0] != 20*minute {
+		t.Errorf("%d calls, the second thread begins %d s behind the first", rows[1].N(measures.Calls), (starts[1]-starts[0])/second)
 	}
 }
 

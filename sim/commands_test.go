@@ -6,7 +6,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Three commands, of which the second fails and the third repeats the first: outputs of 1,000, 200 and 5,000 tokens, commands of
@@ -54,8 +54,8 @@ func TestCommandsOfOldClients(t *testing.T) {
 		}
 		cell := testConfig(t, "none")
 		cell.Profile = &profile.Profile{Weight: 1, Switches: profile.Switches{Hidden: true}}
-		if row, _ := run(t, cell, s); row.CallsBy(results.SourceOther) != c.calls {
-			t.Errorf("%q: %d calls beside the conversation, want %d", c.version, row.CallsBy(results.SourceOther), c.calls)
+		if row, _ := run(t, cell, s); row.CallsBy(measures.SourceOther) != c.calls {
+			t.Errorf("%q: %d calls beside the conversation, want %d", c.version, row.CallsBy(measures.SourceOther), c.calls)
 		}
 		s.Summed = true
 		if n := len(account.CommandCalls(s)); n != 0 {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -27,8 +27,8 @@ func TestCompactSwitches(t *testing.T) {
 	for name, session := range map[string]func() *traces.Session{"enabled": long, "auto": long, "manual": byHand, "subagents": agent} {
 		for _, on := range []string{"true", "false"} {
 			row, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 100000}, "+name+": "+on+"}\n"), session())
-			if (row.N(results.Compactions) > 0) != (on == "true") {
-				t.Errorf("%s: %s: %d compactions", name, on, row.N(results.Compactions))
+			if (row.N(measures.Compactions) > 0) != (on == "true") {
+				t.Errorf("%s: %s: %d compactions", name, on, row.N(measures.Compactions))
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func TestStrippedFromSmallModel(t *testing.T) {
 	input := func(changes string) (tokens int64, responses int64) {
 		_, calls := run(t, written(t, "  - full-compact: {trigger: {fixed: 150000}, call: [small-model], small_model: {"+changes+"}}\n"), s)
 		for i, r := range calls {
-			if r.Source == results.SourceCompact {
+			if r.Source == measures.SourceCompact {
 				return r.Usage.Input(), int64(i)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -49,7 +50,7 @@ func TestSmallModelIsColdAtItsOwnPrice(t *testing.T) {
 	row, calls := run(t, testConfig(t, "auto-compact/small-model"), s)
 	seen := 0
 	for _, c := range calls {
-		if c.Source != results.SourceCompact {
+		if c.Source != measures.SourceCompact {
 			continue
 		}
 		seen++
@@ -62,8 +63,8 @@ func TestSmallModelIsColdAtItsOwnPrice(t *testing.T) {
 			t.Errorf("cost $%.6f, want $%.6f", c.Cost.Total(), want)
 		}
 	}
-	if seen == 0 || row.N(results.Compactions) != seen {
-		t.Errorf("%d summary calls, %d compactions", seen, row.N(results.Compactions))
+	if seen == 0 || row.N(measures.Compactions) != seen {
+		t.Errorf("%d summary calls, %d compactions", seen, row.N(measures.Compactions))
 	}
 }
 
@@ -72,9 +73,9 @@ func TestSmallModelWindow(t *testing.T) {
 	c := written(t, "  - full-compact: {trigger: {fixed: 250000}, call: [small-model], prompt_too_long: {retries: 0}, breaker: 0}\n")
 	c.Window = 1_000_000
 	row, _ := run(t, c, newSession("s").turns(80, 0, 4000).session())
-	if row.N(results.Compactions) != 0 || row.N(results.FailedCompactions) == 0 {
-		t.Errorf("%d compactions, %d failures of a call of 250,000 tokens to a model of 200,000", row.N(results.Compactions),
-			row.N(results.FailedCompactions))
+	if row.N(measures.Compactions) != 0 || row.N(measures.FailedCompactions) == 0 {
+		t.Errorf("%d compactions, %d failures of a call of 250,000 tokens to a model of 200,000", row.N(measures.Compactions),
+			row.N(measures.FailedCompactions))
 	}
 }
 
@@ -90,21 +91,21 @@ func TestFallbackOnTheClock(t *testing.T) {
 		row, calls := run(t, c, s)
 		var compact []results.CallRecord
 		for _, r := range calls {
-			if r.Source == results.SourceCompact {
+			if r.Source == measures.SourceCompact {
 				compact = append(compact, r)
 			}
 		}
-		if row.N(results.FailedCompactions) != 0 || row.N(results.Compactions) == 0 {
-			t.Fatalf("%s: %d compactions, %d failures", reason, row.N(results.Compactions), row.N(results.FailedCompactions))
+		if row.N(measures.FailedCompactions) != 0 || row.N(measures.Compactions) == 0 {
+			t.Fatalf("%s: %d compactions, %d failures", reason, row.N(measures.Compactions), row.N(measures.FailedCompactions))
 		}
 		// The first compaction's calls, then one fork for each later one.
-		if got := len(compact) - (row.N(results.Compactions) - 1); got != billed {
+		if got := len(compact) - (row.N(measures.Compactions) - 1); got != billed {
 			t.Errorf("%s: %d billed calls in the first compaction, want %d", reason, got, billed)
 		}
 		if fallback := compact[billed-1]; fallback.Usage.Read != 0 {
 			t.Errorf("%s: the streaming call read %d tokens", reason, fallback.Usage.Read)
 		}
-		if !(row.Figures[results.AddedLatency] > 0) {
+		if !(row.Figures[measures.AddedLatency] > 0) {
 			t.Errorf("%s: no waiting", reason)
 		}
 	}
@@ -119,9 +120,9 @@ func TestFailingForEver(t *testing.T) {
 		stub.Failures = map[string]summarizer.Failures{"fork": as, "streaming": as}
 		c.Summarizer = stub
 		row, _ := run(t, c, newSession("s").turns(60, 0, 4000).session())
-		if row.N(results.FailedCompactions) != 3 || row.N(results.Compactions) != 0 || row.N(results.OverWindow) != 1 {
-			t.Errorf("%+v: %d failures, %d compactions, over window %d; want 3, 0, 1", as, row.N(results.FailedCompactions),
-				row.N(results.Compactions), row.N(results.OverWindow))
+		if row.N(measures.FailedCompactions) != 3 || row.N(measures.Compactions) != 0 || row.N(measures.OverWindow) != 1 {
+			t.Errorf("%+v: %d failures, %d compactions, over window %d; want 3, 0, 1", as, row.N(measures.FailedCompactions),
+				row.N(measures.Compactions), row.N(measures.OverWindow))
 		}
 	}
 }
@@ -134,7 +135,7 @@ func TestStripInFork(t *testing.T) {
 		c := written(t, fmt.Sprintf("  - full-compact: {trigger: {fixed: 150000}, fork: {strip: %v, skip_cache_write: true}}\n", strip))
 		_, calls := run(t, c, s)
 		for _, r := range calls {
-			if r.Source == results.SourceCompact {
+			if r.Source == measures.SourceCompact {
 				return r.Usage.Read
 			}
 		}
@@ -162,7 +163,7 @@ func TestSwitchedOffIsAbsent(t *testing.T) {
 	if !reflect.DeepEqual(rows["off"], rows["absent"]) || !reflect.DeepEqual(rows["behind"], rows["absent"]) {
 		t.Errorf("a layer that is off leaves a trace:\n%+v\n%+v\n%+v", rows["absent"], rows["off"], rows["behind"])
 	}
-	if on := rows["on"]; reflect.DeepEqual(on, rows["absent"]) || on.N(results.Microcompactions) == 0 {
+	if on := rows["on"]; reflect.DeepEqual(on, rows["absent"]) || on.N(measures.Microcompactions) == 0 {
 		t.Error("the layer does nothing when it is on either")
 	}
 }
@@ -175,21 +176,21 @@ func TestFirstOfSkipsTheRest(t *testing.T) {
 	const full = "full-compact: {trigger: {fixed: 150000}}\n"
 	grouped, _ := run(t, written(t, "  - first_of:\n    - "+micro+"    - "+full), s)
 	loose, _ := run(t, written(t, "  - "+micro+"  - "+full), s)
-	if grouped.N(results.Microcompactions) == 0 || grouped.N(results.Compactions) != 0 {
-		t.Errorf("grouped: %d clearings and %d compactions, want the cheaper one only", grouped.N(results.Microcompactions),
-			grouped.N(results.Compactions))
+	if grouped.N(measures.Microcompactions) == 0 || grouped.N(measures.Compactions) != 0 {
+		t.Errorf("grouped: %d clearings and %d compactions, want the cheaper one only", grouped.N(measures.Microcompactions),
+			grouped.N(measures.Compactions))
 	}
-	if n := grouped.Firings["microcompact"]; n < 2 || n != grouped.N(results.Microcompactions) || grouped.Firings["full-compact"] != 0 {
-		t.Errorf("grouped: %d clearings, firings %v", grouped.N(results.Microcompactions), grouped.Firings)
+	if n := grouped.Firings["microcompact"]; n < 2 || n != grouped.N(measures.Microcompactions) || grouped.Firings["full-compact"] != 0 {
+		t.Errorf("grouped: %d clearings, firings %v", grouped.N(measures.Microcompactions), grouped.Firings)
 	}
-	if loose.N(results.Compactions) == 0 {
-		t.Errorf("loose: %d clearings and %d compactions, want both", loose.N(results.Microcompactions), loose.N(results.Compactions))
+	if loose.N(measures.Compactions) == 0 {
+		t.Errorf("loose: %d clearings and %d compactions, want both", loose.N(measures.Microcompactions), loose.N(measures.Compactions))
 	}
 	// count_pending_clears: the clearing alone brings the count below the
 	// trigger.
 	counted, _ := run(t, written(t, "  - microcompact: {trigger: {fixed: 150000}}\n  - "+full), s)
-	if counted.N(results.Microcompactions) == 0 || counted.N(results.Compactions) != 0 {
-		t.Errorf("counted at once: %d clearings and %d compactions", counted.N(results.Microcompactions), counted.N(results.Compactions))
+	if counted.N(measures.Microcompactions) == 0 || counted.N(measures.Compactions) != 0 {
+		t.Errorf("counted at once: %d clearings and %d compactions", counted.N(measures.Microcompactions), counted.N(measures.Compactions))
 	}
 }
 
@@ -244,7 +245,7 @@ func TestStrippedFromOwnCalls(t *testing.T) {
 	input := func(call string) (tokens int64, thinking int64) {
 		_, calls := run(t, written(t, "  - full-compact: {trigger: {fixed: 150000}, "+call+"}\n"), s)
 		for i, r := range calls {
-			if r.Source == results.SourceCompact {
+			if r.Source == measures.SourceCompact {
 				return r.Usage.Input(), 40 * int64(i) // each response before it thought 40 tokens
 			}
 		}
@@ -272,19 +273,19 @@ func TestReactive(t *testing.T) {
 	s := newSession("s").turns(120, 0, 4000).session()
 	c := written(t, "  - full-compact: {trigger: {fixed: 150000}, auto: false, reactive: true, breaker: 0, call: [streaming]}\n")
 	row, calls := run(t, c, s)
-	if row.N(results.Compactions) < 2 || row.N(results.Overflows) != row.N(results.Compactions) ||
-		row.N(results.OverWindow) != 0 || row.N(results.PeakContext) > 200_000 {
-		t.Errorf("%d compactions, %d refusals, over window %d, peak %d", row.N(results.Compactions), row.N(results.Overflows),
-			row.N(results.OverWindow), row.N(results.PeakContext))
+	if row.N(measures.Compactions) < 2 || row.N(measures.Overflows) != row.N(measures.Compactions) ||
+		row.N(measures.OverWindow) != 0 || row.N(measures.PeakContext) > 200_000 {
+		t.Errorf("%d compactions, %d refusals, over window %d, peak %d", row.N(measures.Compactions), row.N(measures.Overflows),
+			row.N(measures.OverWindow), row.N(measures.PeakContext))
 	}
-	if row.N(results.Calls) != len(s.Threads[0].Rounds)+row.N(results.Compactions) || len(calls) != row.N(results.Calls) {
-		t.Errorf("%d calls, want %d and one for each of %d compactions", row.N(results.Calls), len(s.Threads[0].Rounds), row.N(results.Compactions))
+	if row.N(measures.Calls) != len(s.Threads[0].Rounds)+row.N(measures.Compactions) || len(calls) != row.N(measures.Calls) {
+		t.Errorf("%d calls, want %d and one for each of %d compactions", row.N(measures.Calls), len(s.Threads[0].Rounds), row.N(measures.Compactions))
 	}
 	c.Summarizer = failing{}
 	row, _ = run(t, c, s)
-	if row.N(results.Compactions) != 0 || row.N(results.OverWindow) != 1 || row.N(results.Overflows) == 0 ||
-		row.N(results.FailedCompactions) != row.N(results.Overflows) {
-		t.Errorf("failing: %d compactions, %d refusals, %d failures", row.N(results.Compactions), row.N(results.Overflows),
-			row.N(results.FailedCompactions))
+	if row.N(measures.Compactions) != 0 || row.N(measures.OverWindow) != 1 || row.N(measures.Overflows) == 0 ||
+		row.N(measures.FailedCompactions) != row.N(measures.Overflows) {
+		t.Errorf("failing: %d compactions, %d refusals, %d failures", row.N(measures.Compactions), row.N(measures.Overflows),
+			row.N(measures.FailedCompactions))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -68,8 +69,8 @@ func TestComposerSeesTheCall(t *testing.T) {
 	c.Summarizer = k
 	s := newSession("s").turns(40, 0, 4000).session()
 	row, _ := run(t, c, s)
-	if len(k.calls) != 1 || row.N(results.Compactions) != 1 {
-		t.Fatalf("%d calls, %d compactions, want 1 of each", len(k.calls), row.N(results.Compactions))
+	if len(k.calls) != 1 || row.N(measures.Compactions) != 1 {
+		t.Fatalf("%d calls, %d compactions, want 1 of each", len(k.calls), row.N(measures.Compactions))
 	}
 	call := k.calls[0]
 	if call.source != "compact" || call.model != "claude-opus-4-5" || call.session != "s" || call.windowSize != 200_000 {
@@ -79,17 +80,17 @@ func TestComposerSeesTheCall(t *testing.T) {
 		t.Errorf("a call of %d tokens that ends with %v and has %d markers", call.tokens, call.last, len(call.markers))
 	}
 	want := results.Figures{
-		results.RestoredFiles: 5, results.NetNegativeCompactions: 1,
-		results.LiveCalls: 1, results.LiveAttempts: 3, results.LiveIterations: 1,
-		results.LiveUncachedTokens: 11, results.LiveReadTokens: 150_000, results.LiveWriteTokens: 5600, results.LiveOutputTokens: 4000,
-		results.SectionsMissing: 2, results.SectionsCut: 1,
+		measures.RestoredFiles: 5, measures.NetNegativeCompactions: 1,
+		measures.LiveCalls: 1, measures.LiveAttempts: 3, measures.LiveIterations: 1,
+		measures.LiveUncachedTokens: 11, measures.LiveReadTokens: 150_000, measures.LiveWriteTokens: 5600, measures.LiveOutputTokens: 4000,
+		measures.SectionsMissing: 2, measures.SectionsCut: 1,
 	}
-	for id := results.StoredResults; id < results.CallsBySource; id++ {
+	for id := measures.StoredResults; id < measures.CallsBySource; id++ {
 		if row.Figures[id] != want[id] {
 			t.Errorf("count %d is %g, want %g", id, row.Figures[id], want[id])
 		}
 	}
-	if got := row.UsageBy(results.SourceCompact).Output; got != 4000 {
+	if got := row.UsageBy(measures.SourceCompact).Output; got != 4000 {
 		t.Errorf("the call bills %d output tokens, want 4,000", got)
 	}
 }
@@ -121,7 +122,7 @@ func TestComposerErrorKeepsWhatIsFinished(t *testing.T) {
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "session long") {
 		t.Fatalf("%v, want the composer's error and its session", err)
 	}
-	if rows[0][0].N(results.Calls) != 3 || rows[0][1].Strategy != "" {
-		t.Errorf("%d calls of the finished session, want 3; the other one: %+v", rows[0][0].N(results.Calls), rows[0][1].Strategy)
+	if rows[0][0].N(measures.Calls) != 3 || rows[0][1].Strategy != "" {
+		t.Errorf("%d calls of the finished session, want 3; the other one: %+v", rows[0][0].N(measures.Calls), rows[0][1].Strategy)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -73,8 +73,8 @@ func TestChildrenOfAnEmptyThread(t *testing.T) {
 	agent.Prefix.To = agent.Prefix.From + 1
 	b.turns(3, 0, 500)
 	row, _ := run(t, testConfig(t, "none"), b.session())
-	if row.N(results.Calls) != 3 {
-		t.Errorf("%d calls, want 3", row.N(results.Calls))
+	if row.N(measures.Calls) != 3 {
+		t.Errorf("%d calls, want 3", row.N(measures.Calls))
 	}
 }
 
@@ -93,9 +93,9 @@ func TestRecordedCallsAreKeptAtAnyWindow(t *testing.T) {
 		c := testConfig(t, "recorded")
 		c.Window = window
 		row, calls := run(t, c, build())
-		if row.CallsBy(results.SourceCompact) != 1 || row.Figures[results.AddedLatency] != 60 || calls[11].Context != 16000+9000+300 {
+		if row.CallsBy(measures.SourceCompact) != 1 || row.Figures[measures.AddedLatency] != 60 || calls[11].Context != 16000+9000+300 {
 			t.Errorf("window %d: %d summary calls, %g s, context %d after it", window,
-				row.CallsBy(results.SourceCompact), row.Figures[results.AddedLatency], calls[11].Context)
+				row.CallsBy(measures.SourceCompact), row.Figures[measures.AddedLatency], calls[11].Context)
 		}
 	}
 }

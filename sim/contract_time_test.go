@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -51,7 +51,7 @@ func TestBackgroundBehindACompaction(t *testing.T) {
 	got := 0
 	c.Strategy = strategies.NewStrategy("own", "", append(layers, follower{&got})...)
 	row, _ := run(t, c, newSession("s").turns(60, 0, 4000).session())
-	if row.N(results.Compactions) == 0 || got != row.N(results.Compactions) {
-		t.Errorf("%d results of %d compactions", got, row.N(results.Compactions))
+	if row.N(measures.Compactions) == 0 || got != row.N(measures.Compactions) {
+		t.Errorf("%d results of %d compactions", got, row.N(measures.Compactions))
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -65,7 +65,7 @@ func (n *detection) sent(t *thread, c *call, f *flight, i int32) {
 	d := &n.calls[i]
 	f.told = i + 1
 	d.Source, d.Thread, d.Model = f.Source, t.Index, t.replay.book.Models.Of(f.Model).Name
-	if d.Source == results.SourceCompact {
+	if d.Source == measures.SourceCompact {
 		d.Source = account.OwnSource(t.Trace.Kind) // whose baseline a summary call has
 	}
 	d.At, d.Context, d.Compacted, d.Cleared = t.replay.now(f.Start), f.Context, false, false
@@ -93,7 +93,7 @@ func (n *detection) ended(t *thread, f *flight, now int64) {
 	}
 	d, s := &n.calls[f.told-1], t.replay
 	d.End, d.Read, d.Deleted = s.now(now), f.Outcome.Usage.Read, f.Outcome.Deleted
-	if f.Source == results.SourceCompact {
+	if f.Source == measures.SourceCompact {
 		d.Deleted = t.Gone // to the server it is another conversation, whose count begins anew
 	}
 	v := s.detector.See(d)

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/google/go-cmp/cmp"
@@ -155,7 +156,7 @@ func TestCompactionIsExpected(t *testing.T) {
 			if calls[i].Miss == prompt.MissCompaction {
 				compacted++
 			}
-			if calls[i].Source == results.SourceCompact {
+			if calls[i].Source == measures.SourceCompact {
 				summaries++
 			}
 		}
@@ -194,8 +195,8 @@ func TestDetectorChangesNothing(t *testing.T) {
 	}
 	c.Breaks = true
 	with, _ := run(t, c, s)
-	if with.Breaks.Matrix().Watched() != with.N(results.LaterCalls)+1 {
-		t.Errorf("%d calls watched of %d", with.Breaks.Matrix().Watched(), with.N(results.LaterCalls)+1)
+	if with.Breaks.Matrix().Watched() != with.N(measures.LaterCalls)+1 {
+		t.Errorf("%d calls watched of %d", with.Breaks.Matrix().Watched(), with.N(measures.LaterCalls)+1)
 	}
 	with.Breaks = nil
 	if diff := cmp.Diff(without, with); diff != "" {

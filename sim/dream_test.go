@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -32,7 +33,7 @@ func dreamt(t *testing.T, params string, sessions []*traces.Session) (string, re
 	var list []int64
 	var all results.Row
 	for i := range rows {
-		list = append(list, int64(rows[i].N(results.Dreams)))
+		list = append(list, int64(rows[i].N(measures.Dreams)))
 		all.Add(&rows[i])
 	}
 	return fmt.Sprint(list), all
@@ -47,8 +48,8 @@ func TestDreamAcrossSessions(t *testing.T) {
 	if got != "[0 0 0 0 0 1 0 0 0 0 0 1]" {
 		t.Errorf("dreams %v, want one of the sixth and one of the twelfth session", got)
 	}
-	if row.CallsBy(results.SourceOf("dream")) != 20 || row.Firings["dream"] != 2 {
-		t.Errorf("%d calls, firings %v; want two dreams of ten turns", row.CallsBy(results.SourceOf("dream")), row.Firings)
+	if row.CallsBy(measures.SourceOf("dream")) != 20 || row.Firings["dream"] != 2 {
+		t.Errorf("%d calls, firings %v; want two dreams of ten turns", row.CallsBy(measures.SourceOf("dream")), row.Firings)
 	}
 	// The first five find too few, and so do the next four a day later.
 	for reason, want := range map[string]int{"too few sessions since the last one": 9, "too soon after the last one": 1} {
@@ -63,7 +64,7 @@ func TestDreamAcrossSessions(t *testing.T) {
 // 2,000; each further one writes 400 of answer and 2,500 of results.
 func TestDreamUsage(t *testing.T) {
 	_, row := dreamt(t, "past_sessions: 5", dreamers(0))
-	u := row.UsageBy(results.SourceOf("dream"))
+	u := row.UsageBy(measures.SourceOf("dream"))
 	var read int64 = 18300
 	for turn := range int64(9) {
 		read += 18300 + 2200 + turn*2900
@@ -105,9 +106,9 @@ func TestDreamSwitches(t *testing.T) {
 		{"race_seconds: 2, reread: false", at(5*h + time.Second), "[0 0 0 0 0 1 1]", 20},
 	} {
 		got, row := dreamt(t, tc.params, dreamers(tc.starts...))
-		if got != tc.want || row.CallsBy(results.SourceOf("dream")) != tc.calls {
+		if got != tc.want || row.CallsBy(measures.SourceOf("dream")) != tc.calls {
 			t.Errorf("{%s}: dreams %s in %d calls, want %s in %d (%v)", tc.params, got,
-				row.CallsBy(results.SourceOf("dream")), tc.want, tc.calls, row.Reasons)
+				row.CallsBy(measures.SourceOf("dream")), tc.want, tc.calls, row.Reasons)
 		}
 	}
 }

@@ -3,7 +3,7 @@ package sim
 import (
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -29,7 +29,7 @@ func TestEndOfLoopWithACallAtOnce(t *testing.T) {
 		"and a pause behind it": {newSession("s").turns(3, 0, 1000).answer().again().answer().turns(2, minute, 1000).session(), 1},
 	} {
 		row, _ := run(t, written(t, endOfLoop), tc.session)
-		if n := row.N(results.Compactions); n != tc.want {
+		if n := row.N(measures.Compactions); n != tc.want {
 			t.Errorf("%s: %d compactions, want %d", name, n, tc.want)
 		}
 	}
@@ -45,13 +45,13 @@ func TestEndOfLoopOnABranch(t *testing.T) {
 	row, calls := run(t, written(t, endOfLoop), b.session())
 	byThread := map[int32]int{}
 	for _, c := range calls {
-		if c.Source == results.SourceCompact {
+		if c.Source == measures.SourceCompact {
 			byThread[c.Thread]++
 		}
 	}
-	if row.N(results.Compactions) != 3 || byThread[0] != 1 || byThread[1] != 2 {
+	if row.N(measures.Compactions) != 3 || byThread[0] != 1 || byThread[1] != 2 {
 		t.Errorf("%d compactions, %d on the conversation, %d on its branch; want 3, 1 and 2",
-			row.N(results.Compactions), byThread[0], byThread[1])
+			row.N(measures.Compactions), byThread[0], byThread[1])
 	}
 }
 
@@ -69,12 +69,12 @@ func TestEndOfLoopAtTheEnd(t *testing.T) {
 		row, calls := run(t, written(t, endOfLoop), tc.session)
 		n := 0
 		for _, c := range calls {
-			if c.Source == results.SourceCompact {
+			if c.Source == measures.SourceCompact {
 				n++
 			}
 		}
-		if n != tc.want || row.N(results.Compactions) != 0 {
-			t.Errorf("%s: %d calls and %d compactions, want %d and 0", name, n, row.N(results.Compactions), tc.want)
+		if n != tc.want || row.N(measures.Compactions) != 0 {
+			t.Errorf("%s: %d calls and %d compactions, want %d and 0", name, n, row.N(measures.Compactions), tc.want)
 		}
 	}
 }

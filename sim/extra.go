@@ -6,7 +6,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/fetch"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -59,7 +59,7 @@ func (l *Loop) extended(t *thread, f *flight) {
 	t.Usage, t.Gone = f.Outcome.Usage, f.Outcome.Deleted
 	t.LastEnd, t.Started = l.clock.now, true
 	t.Since++
-	t.replay.book.Waited(results.WaitOther, l.clock.now-f.Start)
+	t.replay.book.Waited(measures.WaitOther, l.clock.now-f.Start)
 	t.retried, t.barred = false, 0
 	t.fetch.Look()
 	l.ask(t, 0)

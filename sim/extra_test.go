@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // fetching is a profile of how often agents fetch what they lack, of whatever kind.
@@ -33,7 +34,7 @@ func TestFetchesByTheProfile(t *testing.T) {
 		c, s := withNeeds(t, written(t, "  - time-microcompact: {gap_minutes: 60, keep_recent: 5}\n"), editLater())
 		c.Agent.Refetch, c.Profile = tc.how, tc.profile
 		row, _ := run(t, c, s)
-		if got := row.CallsBy(results.SourceReread); got != tc.fetches {
+		if got := row.CallsBy(measures.SourceReread); got != tc.fetches {
 			t.Errorf("%s: %d fetches, want %d", tc.what, got, tc.fetches)
 		}
 	}
@@ -61,12 +62,12 @@ func TestFurtherRounds(t *testing.T) {
 	n, first := 0, -1
 	for i := range calls {
 		switch r := &calls[i]; {
-		case r.Source == results.SourceCompact && first < 0:
+		case r.Source == measures.SourceCompact && first < 0:
 			first = i
-		case r.Source == results.SourceReread:
+		case r.Source == measures.SourceReread:
 			n++
 			next := &calls[i+1]
-			if next.Source == results.SourceCompact {
+			if next.Source == measures.SourceCompact {
 				continue
 			}
 			if want := rounds[next.Round-1].Usage.Output; r.Usage.Output != want || next.Context != r.Context+want+1500 || r.Round != -1 {
@@ -75,11 +76,11 @@ func TestFurtherRounds(t *testing.T) {
 			}
 		}
 	}
-	if n != 60-first || row.N(results.LaterCalls) != 60+n-1 {
-		t.Errorf("%d further rounds behind %d of 60, %d later calls", n, first, row.N(results.LaterCalls))
+	if n != 60-first || row.N(measures.LaterCalls) != 60+n-1 {
+		t.Errorf("%d further rounds behind %d of 60, %d later calls", n, first, row.N(measures.LaterCalls))
 	}
-	if plain.N(results.Compactions) != 2 || row.N(results.Compactions) < 4 {
-		t.Errorf("%d compactions, %d with twice the requests between them", plain.N(results.Compactions), row.N(results.Compactions))
+	if plain.N(measures.Compactions) != 2 || row.N(measures.Compactions) < 4 {
+		t.Errorf("%d compactions, %d with twice the requests between them", plain.N(measures.Compactions), row.N(measures.Compactions))
 	}
 	seen := 0
 	for i := range l.threads[0].Context.Len() {

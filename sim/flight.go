@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -48,12 +48,12 @@ func (c *call) layer() int32 {
 }
 
 // source returns the source of the call, of a conversation of some kind.
-func (c *call) source(of traces.ThreadKind) results.Source {
+func (c *call) source(of traces.ThreadKind) measures.Source {
 	switch {
 	case c.beside != nil:
-		return results.SourceOf(c.beside.Source)
+		return measures.SourceOf(c.beside.Source)
 	case c.extra != (fetch.Extra{}):
-		return results.SourceReread
+		return measures.SourceReread
 	}
 	return account.OwnSource(of)
 }
@@ -295,7 +295,7 @@ func (l *Loop) hide(t *thread, f *flight) {
 	}
 	t.replay.meter(&l.request, &out)
 	i := l.flights.add(flight{
-		Call:   account.Call{Kind: account.Hidden, Source: results.SourceOther, Model: f.Model, Start: l.clock.now, Outcome: out, Context: out.Effective},
+		Call:   account.Call{Kind: account.Hidden, Source: measures.SourceOther, Model: f.Model, Start: l.clock.now, Outcome: out, Context: out.Effective},
 		thread: t.id, layer: -1, ticket: out.Ticket, answer: prompt.Answer{First: hidden.First, Total: hidden.Total},
 	})
 	l.depart(t, i, hidden.First, hidden.Total)

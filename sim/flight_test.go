@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -47,8 +48,8 @@ func inquired(t *testing.T, c Config, l inquirer, s *traces.Session) (row result
 // The first call of a thread is the conversation's, whatever layers asked before it.
 func TestFirstCallIsTheConversations(t *testing.T) {
 	row, calls, _ := inquired(t, testConfig(t, "none"), inquirer{instruction: 100}, newSession("s").turns(2, 0, 1000).session())
-	if len(calls) != 4 || row.N(results.LaterCalls) != 1 {
-		t.Fatalf("%d calls, %d later ones", len(calls), row.N(results.LaterCalls))
+	if len(calls) != 4 || row.N(measures.LaterCalls) != 1 {
+		t.Fatalf("%d calls, %d later ones", len(calls), row.N(measures.LaterCalls))
 	}
 	for i, r := range calls {
 		if r.First != (i == 1) {
@@ -122,7 +123,7 @@ func TestFurtherRoundsOfABranch(t *testing.T) {
 	c.Agent.Elongation = 1
 	_, calls := run(t, c, b.session())
 	further := 0
-	for _, r := range callsOf(calls, results.SourceReread) {
+	for _, r := range callsOf(calls, measures.SourceReread) {
 		if r.Thread == 1 {
 			further++
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -27,15 +27,15 @@ func TestDroppedBlocks(t *testing.T) {
 		if i >= at {
 			want -= int64(ev.Saved)
 		}
-		if calls[i].Context != want || calls[i].Source != results.SourceMain {
+		if calls[i].Context != want || calls[i].Source != measures.SourceMain {
 			t.Errorf("call %d of source %s has %d tokens, want %d", i, calls[i].Source, calls[i].Context, want)
 		}
 	}
-	if calls[at].Miss != prompt.MissEdit || row.N(results.Microcompactions) != 1 || len(calls) != len(before) {
-		t.Errorf("miss %v, %d cleared, %d calls, want an edit, 1 and %d", calls[at].Miss, row.N(results.Microcompactions), len(calls), len(before))
+	if calls[at].Miss != prompt.MissEdit || row.N(measures.Microcompactions) != 1 || len(calls) != len(before) {
+		t.Errorf("miss %v, %d cleared, %d calls, want an edit, 1 and %d", calls[at].Miss, row.N(measures.Microcompactions), len(calls), len(before))
 	}
 	th.Events = []traces.Event{{Kind: traces.EventCompact, Round: at, Uncalled: true, Kept: 1000, Absorbed: int32(th.Rounds[at].Input.Len())}}
-	if row, calls := run(t, testConfig(t, "recorded"), s); len(calls) != len(before) || row.N(results.Compactions) != 1 || row.CallsBy(results.SourceCompact) != 0 {
-		t.Errorf("%d calls, %d of summaries, for %d compactions; want %d, 0 and 1", len(calls), row.CallsBy(results.SourceCompact), row.N(results.Compactions), len(before))
+	if row, calls := run(t, testConfig(t, "recorded"), s); len(calls) != len(before) || row.N(measures.Compactions) != 1 || row.CallsBy(measures.SourceCompact) != 0 {
+		t.Errorf("%d calls, %d of summaries, for %d compactions; want %d, 0 and 1", len(calls), row.CallsBy(measures.SourceCompact), row.N(measures.Compactions), len(before))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"pgregory.net/rapid"
 )
@@ -55,8 +56,8 @@ func TestEvents(t *testing.T) {
 			if got := calls[1].Context - 19_500; got != tc.grows {
 				t.Errorf("%s %s: the request grows by %d, want %d", tc.do, tc.value, got, tc.grows)
 			}
-			if changed := row.N(results.HeadChanges) == 1; changed != (want < all) {
-				t.Errorf("%s %s: %d changes of the head", tc.do, tc.value, row.N(results.HeadChanges))
+			if changed := row.N(measures.HeadChanges) == 1; changed != (want < all) {
+				t.Errorf("%s %s: %d changes of the head", tc.do, tc.value, row.N(measures.HeadChanges))
 			}
 			if got := calls[2].Usage.Read; got != calls[1].Context {
 				t.Errorf("%s %s: the call behind reads %d of %d", tc.do, tc.value, got, calls[1].Context)
@@ -94,8 +95,8 @@ func TestServerInThePrefix(t *testing.T) {
 	if want := []prompt.Scope{prompt.ScopeGlobal, prompt.ScopeOrg, prompt.ScopeGlobal}; !slices.Equal(scopes, want) {
 		t.Errorf("the static section is marked %v, want %v", scopes, want)
 	}
-	if row.N(results.HeadChanges) != 2 {
-		t.Errorf("%d changes of the head, want 2", row.N(results.HeadChanges))
+	if row.N(measures.HeadChanges) != 2 {
+		t.Errorf("%d changes of the head, want 2", row.N(measures.HeadChanges))
 	}
 }
 
@@ -146,7 +147,7 @@ func TestEventsOfSubagents(t *testing.T) {
 		e := atRound(2, "effort", "low")
 		e.Threads = threads
 		row, _ := run(t, headConfig(t, "none", nil, e), b.session())
-		if got := int64(row.N(results.HeadChanges)); got != want {
+		if got := int64(row.N(measures.HeadChanges)); got != want {
 			t.Errorf("threads %s: %d changes, want %d", threads, got, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -123,7 +124,7 @@ func TestFloorBehindACompaction(t *testing.T) {
 	} {
 		c := headConfig(t, "auto-compact/167k", tc.change, tc.events...)
 		_, calls := run(t, c, newSession("s").turns(60, 0, 4000).session())
-		i := slices.IndexFunc(calls, func(r results.CallRecord) bool { return r.Source == results.SourceCompact })
+		i := slices.IndexFunc(calls, func(r results.CallRecord) bool { return r.Source == measures.SourceCompact })
 		if got := calls[i+1].Usage.Read; got != tc.want {
 			t.Errorf("%s: %d tokens read behind the compaction, want %d", name, got, tc.want)
 		}
@@ -138,7 +139,7 @@ func TestRenderedPromptReuse(t *testing.T) {
 	reads := func(reuse bool, events []client.Event) int64 {
 		c := headConfig(t, "auto-compact/167k", func(a *client.Assembly) { divided(a); a.System.RenderedReuse = reuse }, events...)
 		_, calls := run(t, c, newSession("s").turns(60, 0, 4000).session())
-		i := slices.IndexFunc(calls, func(r results.CallRecord) bool { return r.Source == results.SourceCompact })
+		i := slices.IndexFunc(calls, func(r results.CallRecord) bool { return r.Source == measures.SourceCompact })
 		return calls[i].Usage.Read
 	}
 	if with, without := reads(true, flag), reads(false, nil); with != without || with < 160_000 {
@@ -177,8 +178,8 @@ func TestBillingHeader(t *testing.T) {
 func TestUncachedSection(t *testing.T) {
 	for p, want := range map[float64]int64{0: 18_300, 1: 15_100} {
 		row, calls := run(t, headConfig(t, "none", func(a *client.Assembly) { divided(a); a.System.UncachedChange = p }), threeCalls())
-		if calls[1].Usage.Read != want || int64(row.N(results.HeadChanges)) != int64(2*p) {
-			t.Errorf("probability %g: read %d, want %d; %d changes", p, calls[1].Usage.Read, want, row.N(results.HeadChanges))
+		if calls[1].Usage.Read != want || int64(row.N(measures.HeadChanges)) != int64(2*p) {
+			t.Errorf("probability %g: read %d, want %d; %d changes", p, calls[1].Usage.Read, want, row.N(measures.HeadChanges))
 		}
 	}
 }
@@ -273,7 +274,7 @@ func TestBillingHeaderOfForks(t *testing.T) {
 			divided(a)
 			a.System.HeaderInKey, a.System.ToolMarker = inKey, "last"
 		}), newSession("s").turns(60, 0, 4000).session())
-		i := slices.IndexFunc(calls, func(r results.CallRecord) bool { return r.Source == results.SourceCompact })
+		i := slices.IndexFunc(calls, func(r results.CallRecord) bool { return r.Source == measures.SourceCompact })
 		if got := calls[i].Usage.Read; got < want || inKey == "true" && got != want {
 			t.Errorf("header in the key %s: the summary call reads %d, want %d", inKey, got, want)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/google/go-cmp/cmp"
 )
@@ -72,9 +72,9 @@ func TestEventsOfWhatIsNotThere(t *testing.T) {
 		if tc.want > 0 {
 			changes = 1
 		}
-		if got := calls[2].Context - before[2].Context; got != tc.want || row.N(results.HeadChanges) != changes ||
+		if got := calls[2].Context - before[2].Context; got != tc.want || row.N(measures.HeadChanges) != changes ||
 			calls[1].Context != before[1].Context {
-			t.Errorf("%s: %d tokens more, %d changes; want %d", name, got, row.N(results.HeadChanges), tc.want)
+			t.Errorf("%s: %d tokens more, %d changes; want %d", name, got, row.N(measures.HeadChanges), tc.want)
 		}
 		var why map[string]int
 		if tc.why != "" {
@@ -109,8 +109,8 @@ func TestEventsSayWhyNothingChanges(t *testing.T) {
 	// A compaction, of the third call's 20,700 tokens, renders project files again.
 	a := headConfig(t, "auto-compact/167k", nil, atRound(2, "claude_md_edit", "500"))
 	row, _ = run(t, a, newSession("head").turns(12, 0, 20_000).session())
-	if row.N(results.Compactions) == 0 || len(row.Reasons) > 0 {
-		t.Errorf("%d compactions, reasons %v", row.N(results.Compactions), row.Reasons)
+	if row.N(measures.Compactions) == 0 || len(row.Reasons) > 0 {
+		t.Errorf("%d compactions, reasons %v", row.N(measures.Compactions), row.Reasons)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestUncachedSectionChanges(t *testing.T) {
 			a.System.Sizes.Uncached, a.System.UncachedChange = size, 1
 		})
 		row, _ := run(t, c, threeCalls())
-		if got := int64(row.N(results.HeadChanges)); got < want || (got > 0) != (want > 0) {
+		if got := int64(row.N(measures.HeadChanges)); got < want || (got > 0) != (want > 0) {
 			t.Errorf("a section of %d tokens: %d changes in three calls, want %d", size, got, want)
 		}
 	}
@@ -144,7 +144,7 @@ func TestMemoriesGrowByCompactions(t *testing.T) {
 	const full = "  - full-compact: {trigger: {fixed: 150000}, manual: true, attachments: {plan: false, plan_mode: 0, agent_status: 0}}\n"
 	last := func(layers string) int64 {
 		_, calls := run(t, written(t, layers), s)
-		own := callsOf(calls, results.SourceMain)
+		own := callsOf(calls, measures.SourceMain)
 		return own[len(own)-1].Context
 	}
 	if got := last(full+"  - memory-extraction: {saves: 1, growth: 2}\n") - last(full); got != 20*39 {

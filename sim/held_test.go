@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -47,7 +48,7 @@ func TestReadsOfWhatNobodySent(t *testing.T) {
 			switch {
 			case calls[i].Round == 3:
 				fourth = u.Input() - u.Read
-			case calls[i].Source == results.SourceCompact:
+			case calls[i].Source == measures.SourceCompact:
 				summary = u.Input() - u.Read
 			}
 		}

@@ -3,7 +3,7 @@ package sim
 import (
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -47,8 +47,8 @@ func TestIdleCompaction(t *testing.T) {
 		c := written(t, "  - full-compact: {trigger: {fixed: 900000}, attachments: {files: {count: 0}}, "+tc.changes+"}\n")
 		c.Window = 1_000_000
 		row, calls := run(t, c, idleSession(tc.hour, tc.pause))
-		if got := row.N(results.IdleCompactions) == 1; got != tc.compact || row.N(results.Compactions) > 0 != tc.compact {
-			t.Errorf("%s: %d idle compactions of %d", name, row.N(results.IdleCompactions), row.N(results.Compactions))
+		if got := row.N(measures.IdleCompactions) == 1; got != tc.compact || row.N(measures.Compactions) > 0 != tc.compact {
+			t.Errorf("%s: %d idle compactions of %d", name, row.N(measures.IdleCompactions), row.N(measures.Compactions))
 			continue
 		}
 		last := calls[len(calls)-1].Usage
@@ -59,7 +59,7 @@ func TestIdleCompaction(t *testing.T) {
 			continue
 		}
 		summary := calls[len(calls)-2]
-		if summary.Source != results.SourceCompact || summary.Usage.Read != all-500 || last.Input() > 25_000 {
+		if summary.Source != measures.SourceCompact || summary.Usage.Read != all-500 || last.Input() > 25_000 {
 			t.Errorf("%s: the summary call of %v reads %d, %d are sent on return", name, summary.Source, summary.Usage.Read, last.Input())
 		}
 	}
@@ -75,8 +75,8 @@ func TestIdleCompactionAtWork(t *testing.T) {
 	c := written(t, "  - full-compact: {trigger: {fixed: 900000}, idle: {enabled: true}}\n")
 	c.Window = 1_000_000
 	row, calls := run(t, c, s)
-	if last := calls[len(calls)-1].Usage.Input(); row.N(results.Compactions) != 0 || last != 18_300+59*4200 {
-		t.Errorf("%d compactions, %d tokens behind the tool; want all %d", row.N(results.Compactions), last, 18_300+59*4200)
+	if last := calls[len(calls)-1].Usage.Input(); row.N(measures.Compactions) != 0 || last != 18_300+59*4200 {
+		t.Errorf("%d compactions, %d tokens behind the tool; want all %d", row.N(measures.Compactions), last, 18_300+59*4200)
 	}
 }
 
@@ -86,10 +86,10 @@ func TestIdleCompactionWaits(t *testing.T) {
 		c := written(t, "  - full-compact: {trigger: {fixed: 900000}, idle: {enabled: true}}\n")
 		c.Window = 1_000_000
 		row, _ := run(t, c, idleSession(true, pause))
-		if row.N(results.IdleCompactions) != 1 {
+		if row.N(measures.IdleCompactions) != 1 {
 			t.Fatalf("no idle compaction in a pause of %d s", pause/second)
 		}
-		return row.Figures[results.AddedLatency]
+		return row.Figures[measures.AddedLatency]
 	}
 	if free, caught := waits(120*minute), waits(54*minute+10*second); free != 0 || !(caught > 5) {
 		t.Errorf("%g s behind two hours, %g s on coming back in the middle of it", free, caught)
@@ -103,7 +103,7 @@ func TestIdleCompactionBesideKeepalives(t *testing.T) {
 		"  - keepalive: {every_1h: 30.1, at_most: 1}\n")
 	c.Window = 1_000_000
 	row, _ := run(t, c, idleSession(true, 120*minute))
-	if row.N(results.IdleCompactions) != 1 {
-		t.Errorf("%d idle compactions", row.N(results.IdleCompactions))
+	if row.N(measures.IdleCompactions) != 1 {
+		t.Errorf("%d idle compactions", row.N(measures.IdleCompactions))
 	}
 }

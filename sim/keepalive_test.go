@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -45,14 +45,14 @@ func TestKeepalivePaysInSomeGaps(t *testing.T) {
 		s := gapSession(tc.gap, false)
 		without, _ := run(t, testConfig(t, "none"), s)
 		with, calls := run(t, written(t, keepalive), s)
-		if n := int64(with.N(results.Keepalives)); n != tc.sent || int64(with.CallsBy(results.SourceKeepalive)) != tc.sent {
+		if n := int64(with.N(measures.Keepalives)); n != tc.sent || int64(with.CallsBy(measures.SourceKeepalive)) != tc.sent {
 			t.Errorf("gap of %d min: %d keep-alives, want %d", tc.gap/minute, n, tc.sent)
 		}
 		if saved := without.CostUSD() - with.CostUSD(); !near(saved, tc.saved) {
 			t.Errorf("gap of %d min: $%.6f saved, want $%.6f", tc.gap/minute, saved, tc.saved)
 		}
 		for _, c := range calls {
-			if want := (prompt.Usage{Read: 19_500, Output: 1}); c.Source == results.SourceKeepalive && c.Usage != want {
+			if want := (prompt.Usage{Read: 19_500, Output: 1}); c.Source == measures.SourceKeepalive && c.Usage != want {
 				t.Errorf("gap of %d min: a keep-alive of %+v, want %+v", tc.gap/minute, c.Usage, want)
 			}
 		}
@@ -66,14 +66,14 @@ func TestKeepalivePaysInSomeGaps(t *testing.T) {
 func TestKeepaliveOfAnHour(t *testing.T) {
 	for gap, want := range map[int64]int64{54 * minute: 0, 70 * minute: 1, 115 * minute: 2} {
 		row, calls := run(t, written(t, keepalive), gapSession(gap, true))
-		if n := int64(row.N(results.Keepalives)); n != want {
+		if n := int64(row.N(measures.Keepalives)); n != want {
 			t.Errorf("gap of %d min: %d keep-alives, want %d", gap/minute, n, want)
 		}
 		if last := calls[len(calls)-1]; last.Miss != prompt.MissNone || last.Usage.Read != 19_500 {
 			t.Errorf("gap of %d min: the prompt reads %d: %v", gap/minute, last.Usage.Read, last.Miss)
 		}
-		if row.Figures[results.AddedLatency] != 0 {
-			t.Errorf("gap of %d min: %g s of waiting", gap/minute, row.Figures[results.AddedLatency])
+		if row.Figures[measures.AddedLatency] != 0 {
+			t.Errorf("gap of %d min: %g s of waiting", gap/minute, row.Figures[measures.AddedLatency])
 		}
 	}
 }
@@ -84,8 +84,8 @@ func TestKeepaliveWhileAToolRuns(t *testing.T) {
 	b := newSession("tool").turns(2, 0, 1000)
 	b.round(traces.TriggerToolResult, 6*minute, 1000)
 	row, calls := run(t, written(t, keepalive), b.session())
-	if row.N(results.Keepalives) != 1 || calls[2].Source != results.SourceKeepalive {
-		t.Fatalf("%d keep-alives", row.N(results.Keepalives))
+	if row.N(measures.Keepalives) != 1 || calls[2].Source != measures.SourceKeepalive {
+		t.Fatalf("%d keep-alives", row.N(measures.Keepalives))
 	}
 	if calls[3].Miss != prompt.MissNone {
 		t.Errorf("the results' request misses: %v", calls[3].Miss)
@@ -121,11 +121,11 @@ func TestKeepaliveSwitches(t *testing.T) {
 		{"keepalive: {subagents: true}", agent, 1, 7_000},
 	} {
 		row, calls := run(t, written(t, "  - "+tc.layer+"\n"), tc.session)
-		if n := int64(row.N(results.Keepalives)); n != tc.sent {
+		if n := int64(row.N(measures.Keepalives)); n != tc.sent {
 			t.Errorf("%s: %d keep-alives, want %d", tc.layer, n, tc.sent)
 		}
 		for _, c := range calls {
-			if c.Source == results.SourceKeepalive && c.Usage.Input() != tc.input {
+			if c.Source == measures.SourceKeepalive && c.Usage.Input() != tc.input {
 				t.Errorf("%s: %d tokens, want %d", tc.layer, c.Usage.Input(), tc.input)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -22,8 +22,8 @@ func TestKeptCachesArePaidByTheHour(t *testing.T) {
 	row, calls := run(t, c, b.session())
 	first, last := calls[0], calls[len(calls)-1]
 	hours := float64(last.Start-first.Start)/3.6e12 + 1
-	if want := float64(first.Usage.Input()) / 1e6 * hours * 4.5; math.Abs(row.Figures[results.StorageUSD]-want) > 1e-12 {
-		t.Errorf("storage $%.9f, want $%.9f", row.Figures[results.StorageUSD], want)
+	if want := float64(first.Usage.Input()) / 1e6 * hours * 4.5; math.Abs(row.Figures[measures.StorageUSD]-want) > 1e-12 {
+		t.Errorf("storage $%.9f, want $%.9f", row.Figures[measures.StorageUSD], want)
 	}
 	usd := 0.0
 	for i := range calls {
@@ -32,7 +32,7 @@ func TestKeptCachesArePaidByTheHour(t *testing.T) {
 			t.Errorf("call %d: %+v", i, calls[i].Usage)
 		}
 	}
-	if want := usd + row.Figures[results.StorageUSD]; math.Abs(row.CostUSD()-want) > 1e-12 {
+	if want := usd + row.Figures[measures.StorageUSD]; math.Abs(row.CostUSD()-want) > 1e-12 {
 		t.Errorf("cost $%.9f, want that of calls and storage, $%.9f", row.CostUSD(), want)
 	}
 }

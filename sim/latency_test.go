@@ -7,7 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -44,10 +44,10 @@ func TestShiftedFirstTokens(t *testing.T) {
 		if took := float64(calls[2].End-calls[2].Start) / 1e9; !near(took, 5+tc.shift) {
 			t.Errorf("pause of %d s: the call takes %g s, want 5 and %g", tc.pause/second, took, tc.shift)
 		}
-		want := [3]float64{results.WaitFirstToken: tc.shift}
-		if !near(row.WaitFor(results.WaitFirstToken), tc.shift) || !near(row.Figures[results.AddedLatency], tc.shift) {
-			t.Errorf("pause of %d s: %g s added, %v, want %v", tc.pause/second, row.Figures[results.AddedLatency],
-				row.Figures[results.Waits:results.SecondsAt], want)
+		want := [3]float64{measures.WaitFirstToken: tc.shift}
+		if !near(row.WaitFor(measures.WaitFirstToken), tc.shift) || !near(row.Figures[measures.AddedLatency], tc.shift) {
+			t.Errorf("pause of %d s: %g s added, %v, want %v", tc.pause/second, row.Figures[measures.AddedLatency],
+				row.Figures[measures.Waits:measures.SecondsAt], want)
 		}
 	}
 }
@@ -61,16 +61,16 @@ func TestNoFirstTokenAheadOfTheBase(t *testing.T) {
 	c := testConfig(t, "none")
 	c.Latency = costmodel.DefaultLatency()
 	row, _ := run(t, c, s)
-	if !near(row.Figures[results.AddedLatency], 1.71-2) {
-		t.Errorf("%g s added, want 1.71 − 2", row.Figures[results.AddedLatency])
+	if !near(row.Figures[measures.AddedLatency], 1.71-2) {
+		t.Errorf("%g s added, want 1.71 − 2", row.Figures[measures.AddedLatency])
 	}
 	c.Latency.Base = 0
-	if row, _ = run(t, c, s); !near(row.Figures[results.AddedLatency], -0.4446) {
-		t.Errorf("without a base %g s added, want −0.4446", row.Figures[results.AddedLatency])
+	if row, _ = run(t, c, s); !near(row.Figures[measures.AddedLatency], -0.4446) {
+		t.Errorf("without a base %g s added, want −0.4446", row.Figures[measures.AddedLatency])
 	}
 	c.Latency = costmodel.Latency{}
-	if row, _ = run(t, c, s); row.Figures[results.AddedLatency] != 0 {
-		t.Errorf("without a model %g s added", row.Figures[results.AddedLatency])
+	if row, _ = run(t, c, s); row.Figures[measures.AddedLatency] != 0 {
+		t.Errorf("without a model %g s added", row.Figures[measures.AddedLatency])
 	}
 }
 
@@ -80,8 +80,8 @@ func TestShiftNeedsRecordedUsage(t *testing.T) {
 	s.Threads[0].Rounds[2].Usage = prompt.Usage{Output: 200}
 	c := testConfig(t, "none")
 	c.Latency = costmodel.DefaultLatency()
-	if row, _ := run(t, c, s); row.Figures[results.AddedLatency] != 0 {
-		t.Errorf("%g s added", row.Figures[results.AddedLatency])
+	if row, _ := run(t, c, s); row.Figures[measures.AddedLatency] != 0 {
+		t.Errorf("%g s added", row.Figures[measures.AddedLatency])
 	}
 }
 
@@ -101,9 +101,9 @@ func TestRecordedCompactionWaits(t *testing.T) {
 		c := testConfig(t, "recorded")
 		c.Latency = latency
 		row, calls := run(t, c, b.session())
-		if want := [3]float64{results.WaitCompaction: 60}; [3]float64(row.Figures[results.Waits:results.SecondsAt]) != want ||
-			row.Figures[results.AddedLatency] != 60 {
-			t.Errorf("waits %v of %g s, want %v", row.Figures[results.Waits:results.SecondsAt], row.Figures[results.AddedLatency], want)
+		if want := [3]float64{measures.WaitCompaction: 60}; [3]float64(row.Figures[measures.Waits:measures.SecondsAt]) != want ||
+			row.Figures[measures.AddedLatency] != 60 {
+			t.Errorf("waits %v of %g s, want %v", row.Figures[measures.Waits:measures.SecondsAt], row.Figures[measures.AddedLatency], want)
 		}
 		// The prompt comes 10 s behind the first response, as recorded, and waits.
 		if at := (calls[2].Start - calls[0].End) / second; at != 70 {
@@ -137,11 +137,11 @@ func TestTimeOfALayersCall(t *testing.T) {
 	c.Strategy = strategies.NewStrategy("own", "", &rereader{})
 	c.Latency = costmodel.DefaultLatency()
 	row, _ := run(t, c, latencySession(minute))
-	if want := 1.71 + 0.13908 + 0.03952 + 2; !near(row.WaitFor(results.WaitOther), want) {
-		t.Errorf("%g s, want %g", row.WaitFor(results.WaitOther), want)
+	if want := 1.71 + 0.13908 + 0.03952 + 2; !near(row.WaitFor(measures.WaitOther), want) {
+		t.Errorf("%g s, want %g", row.WaitFor(measures.WaitOther), want)
 	}
-	if row.WaitFor(results.WaitCompaction) != 0 {
-		t.Errorf("%g s of compactions", row.WaitFor(results.WaitCompaction))
+	if row.WaitFor(measures.WaitCompaction) != 0 {
+		t.Errorf("%g s of compactions", row.WaitFor(measures.WaitCompaction))
 	}
 }
 
@@ -173,9 +173,9 @@ func TestWaitForACompactionInAGap(t *testing.T) {
 		c := testConfig(t, "none")
 		c.Strategy = strategies.NewStrategy("own", "", &gapCaller{})
 		row, _ := run(t, c, s)
-		if row.WaitFor(results.WaitCompaction) != want || row.Figures[results.AddedLatency] != want {
-			t.Errorf("pause of %d s: waits %v of %g s, want %g", pause/second, row.Figures[results.Waits:results.SecondsAt],
-				row.Figures[results.AddedLatency], want)
+		if row.WaitFor(measures.WaitCompaction) != want || row.Figures[measures.AddedLatency] != want {
+			t.Errorf("pause of %d s: waits %v of %g s, want %g", pause/second, row.Figures[measures.Waits:measures.SecondsAt],
+				row.Figures[measures.AddedLatency], want)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestColdSummariesTakeLonger(t *testing.T) {
 		c.Summarizer = &summarizer.Stub{Sizing: summarizer.Fixed, Median: 100, BytesPerToken: 4, FirstToken: 1e9, OutputRate: 10}
 		_, calls := run(t, c, s)
 		for _, r := range calls {
-			if r.Source != results.SourceCompact {
+			if r.Source != measures.SourceCompact {
 				continue
 			}
 			took[i] = float64(r.End-r.Start) / 1e9
@@ -225,11 +225,11 @@ func TestWaitsAddUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			sum := 0.0
-			for _, v := range row.Figures[results.Waits:results.SecondsAt] {
+			for _, v := range row.Figures[measures.Waits:measures.SecondsAt] {
 				sum += v
 			}
-			if !near(sum, row.Figures[results.AddedLatency]) {
-				t.Errorf("%s: waits %v of %g s", name, row.Figures[results.Waits:results.SecondsAt], row.Figures[results.AddedLatency])
+			if !near(sum, row.Figures[measures.AddedLatency]) {
+				t.Errorf("%s: waits %v of %g s", name, row.Figures[measures.Waits:measures.SecondsAt], row.Figures[measures.AddedLatency])
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/needs/needstest"
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
@@ -51,7 +51,7 @@ func TestLeftOut(t *testing.T) {
 		c, s := withNeeds(t, written(t, tc.layers), readsAgain())
 		c.Agent.Refetch, c.Profile = tc.how, &profile.Profile{Reread: &profile.Estimate{Value: tc.share}}
 		row, calls := run(t, c, s)
-		n := (*recall.Needs)(row.Figures[results.Needs:])
+		n := (*recall.Needs)(row.Figures[measures.Needs:])
 		if n[recall.LeftOut] != float64(tc.left) || n[recall.Fetches] != float64(tc.fetches) || len(calls) != s.NumCalls()-tc.left {
 			t.Errorf("%s: %g of %d calls left out, %g fetches, %d calls; want %d and %d", tc.what, n[recall.LeftOut], s.NumCalls(),
 				n[recall.Fetches], len(calls), tc.left, tc.fetches)
@@ -76,7 +76,7 @@ func TestRecordedKeepsItsReads(t *testing.T) {
 	c, s := withNeeds(t, testConfig(t, "recorded"), readsAgain())
 	c.Agent.Refetch = RefetchAlways
 	row, _ := run(t, c, s)
-	if n := (*recall.Needs)(row.Figures[results.Needs:]); n[recall.LeftOut] != 0 || n[recall.Fetches] != 0 || row.OwnCalls() != s.NumCalls() {
+	if n := (*recall.Needs)(row.Figures[measures.Needs:]); n[recall.LeftOut] != 0 || n[recall.Fetches] != 0 || row.OwnCalls() != s.NumCalls() {
 		t.Errorf("%g left out, %g fetched, %d of %d calls", n[recall.LeftOut], n[recall.Fetches], row.OwnCalls(), s.NumCalls())
 	}
 }

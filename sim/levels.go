@@ -5,7 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/internal/gauge"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -159,8 +159,8 @@ func (l *Loop) cutOff(t *thread) {
 func (s *replay) countUnsimulated() {
 	if s.cut {
 		r := &s.book.Row
-		r.Figures[results.EndedSessions] = 1
-		r.Figures[results.UnsimulatedCalls] = float64(s.session.NumCalls() - r.OwnCalls() - s.fetch.LeftOut())
+		r.Figures[measures.EndedSessions] = 1
+		r.Figures[measures.UnsimulatedCalls] = float64(s.session.NumCalls() - r.OwnCalls() - s.fetch.LeftOut())
 	}
 }
 
@@ -214,7 +214,7 @@ func (w *wait) deadlock() (layer int, ok bool) {
 // wake ends the wait of a thread: the layer is asked again.
 func (l *Loop) wake(t *thread) {
 	t.wait.over()
-	t.replay.book.Waited(results.WaitOther, l.clock.now-t.wait.from)
+	t.replay.book.Waited(measures.WaitOther, l.clock.now-t.wait.from)
 	l.ask(t, t.wait.hook)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/gauge"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -17,9 +18,9 @@ func TestVersion1IsNotBlocked(t *testing.T) {
 	c.Levels, c.Window = DefaultLevels(), 200_000
 	c.Levels.Block = BlockEnd
 	s := newSession("s").turns(40, 0, 4000).turns(10, minute, 2000).session()
-	if row, _ := run(t, c, s); row.N(results.EndedSessions) != 0 || row.N(results.Compactions) == 0 || row.N(results.WarningCalls) == 0 {
+	if row, _ := run(t, c, s); row.N(measures.EndedSessions) != 0 || row.N(measures.Compactions) == 0 || row.N(measures.WarningCalls) == 0 {
 		t.Errorf("%d sessions ended, %d compactions, %d calls at the warning level",
-			row.N(results.EndedSessions), row.N(results.Compactions), row.N(results.WarningCalls))
+			row.N(measures.EndedSessions), row.N(measures.Compactions), row.N(measures.WarningCalls))
 	}
 }
 
@@ -34,7 +35,7 @@ func gaugedRun(t *testing.T, c Config, s *traces.Session, limit int64) (row resu
 	var now gauge.At
 	spend := func(span int64) {
 		for level := range seconds {
-			if now.Has(results.Level(level)) {
+			if now.Has(measures.Level(level)) {
 				seconds[level] += float64(span) / 1e9
 			}
 		}
@@ -46,7 +47,7 @@ func gaugedRun(t *testing.T, c Config, s *traces.Session, limit int64) (row resu
 		}
 		now = c.Levels.At(limit, 200_000, 32_000, last+int64(used))
 		for level := range calls {
-			if now.Has(results.Level(level)) {
+			if now.Has(measures.Level(level)) {
 				calls[level]++
 			}
 		}
@@ -67,17 +68,17 @@ func TestLevelsOfARun(t *testing.T) {
 		c.Levels.Error = 10_000
 		row, calls, seconds := gaugedRun(t, c, s, limit)
 		got := [4]int64{
-			calls[results.LevelNormal], int64(row.N(results.WarningCalls)), int64(row.N(results.ErrorCalls)), int64(row.N(results.BlockedCalls)),
+			calls[measures.LevelNormal], int64(row.N(measures.WarningCalls)), int64(row.N(measures.ErrorCalls)), int64(row.N(measures.BlockedCalls)),
 		}
-		if got != calls || calls[results.LevelBlocking] == 0 || row.N(results.LeftCalls) != 44 {
+		if got != calls || calls[measures.LevelBlocking] == 0 || row.N(measures.LeftCalls) != 44 {
 			t.Errorf("%s: calls by level %v, want %v", strategy, got, calls)
 		}
-		if calls[results.LevelWarning] <= calls[results.LevelError] || calls[results.LevelError] == 0 {
+		if calls[measures.LevelWarning] <= calls[measures.LevelError] || calls[measures.LevelError] == 0 {
 			t.Errorf("calls by level %v: warnings come first", calls)
 		}
 		for i := range seconds {
-			if !near(row.SecondsAt(results.Level(i)), seconds[i]) {
-				t.Errorf("%s: %g s at level %v, want %g", strategy, row.SecondsAt(results.Level(i)), results.Level(i), seconds[i])
+			if !near(row.SecondsAt(measures.Level(i)), seconds[i]) {
+				t.Errorf("%s: %g s at level %v, want %g", strategy, row.SecondsAt(measures.Level(i)), measures.Level(i), seconds[i])
 			}
 		}
 	}
@@ -89,12 +90,12 @@ func TestLevelsAreOfMainConversations(t *testing.T) {
 	b.thread(traces.Thread{ID: "agent", Kind: traces.ThreadAgent, Parent: 0, ParentRound: 0})
 	b.turns(3, 0, 500)
 	c := testConfig(t, "none")
-	if row, _ := run(t, c, b.session()); row.N(results.LeftCalls) != 0 || [4]float64(row.Figures[results.SecondsAt:]) != [4]float64{} {
-		t.Errorf("off: %+v", row.Figures[results.LeftCalls:results.MostUsed])
+	if row, _ := run(t, c, b.session()); row.N(measures.LeftCalls) != 0 || [4]float64(row.Figures[measures.SecondsAt:]) != [4]float64{} {
+		t.Errorf("off: %+v", row.Figures[measures.LeftCalls:measures.MostUsed])
 	}
 	c.Levels = DefaultLevels()
-	if row, _ := run(t, c, b.session()); row.N(results.LeftCalls) != 3 {
-		t.Errorf("%d calls, want the three of the main conversation", row.N(results.LeftCalls))
+	if row, _ := run(t, c, b.session()); row.N(measures.LeftCalls) != 3 {
+		t.Errorf("%d calls, want the three of the main conversation", row.N(measures.LeftCalls))
 	}
 }
 
@@ -125,14 +126,14 @@ func TestBlockedPromptCompacts(t *testing.T) {
 		c.Levels.Block = BlockCompact
 		c.Window = 205_000 // blocks at 182,000
 		row, calls := run(t, c, full())
-		if row.N(results.Compactions) != tc.compactions || row.N(results.Calls) != tc.calls {
-			t.Errorf("%s: %d compactions, %d calls, want %d and %d", tc.name, row.N(results.Compactions),
-				row.N(results.Calls), tc.compactions, tc.calls)
+		if row.N(measures.Compactions) != tc.compactions || row.N(measures.Calls) != tc.calls {
+			t.Errorf("%s: %d compactions, %d calls, want %d and %d", tc.name, row.N(measures.Compactions),
+				row.N(measures.Calls), tc.compactions, tc.calls)
 		}
-		if got := int64(row.N(results.BlockedCalls)); got < tc.blocked {
+		if got := int64(row.N(measures.BlockedCalls)); got < tc.blocked {
 			t.Errorf("%s: %d calls at the blocking level, want %d", tc.name, got, tc.blocked)
 		}
-		if tc.compactions > 0 && (calls[42].Source != results.SourceCompact || calls[43].Context > 60_000) {
+		if tc.compactions > 0 && (calls[42].Source != measures.SourceCompact || calls[43].Context > 60_000) {
 			t.Errorf("call 42 is of %v and leaves %d tokens", calls[42].Source, calls[43].Context)
 		}
 	}
@@ -150,22 +151,22 @@ func TestBlockedSessionEnds(t *testing.T) {
 	c.Levels, c.Window = DefaultLevels(), 205_000
 	c.Levels.Block = BlockEnd
 	row, calls := run(t, c, b.session())
-	if row.N(results.Calls) != 42 || len(calls) != 42 {
-		t.Errorf("%d calls, want 42", row.N(results.Calls))
+	if row.N(measures.Calls) != 42 || len(calls) != 42 {
+		t.Errorf("%d calls, want 42", row.N(measures.Calls))
 	}
-	if n := int64(row.N(results.UnsimulatedCalls)); n != 5+3 {
+	if n := int64(row.N(measures.UnsimulatedCalls)); n != 5+3 {
 		t.Errorf("%d calls left out, want 8", n)
 	}
-	if row.N(results.BlockedCalls) == 0 {
+	if row.N(measures.BlockedCalls) == 0 {
 		t.Error("the refused prompt is not counted")
 	}
 	c.Levels.Block = BlockNone // 001:261-269 knows no such level
-	if row, _ := run(t, c, b.session()); row.N(results.Calls) != 50 || row.N(results.BlockedCalls) != 0 {
-		t.Errorf("none: %d calls, %d of them at the level", row.N(results.Calls), row.N(results.BlockedCalls))
+	if row, _ := run(t, c, b.session()); row.N(measures.Calls) != 50 || row.N(measures.BlockedCalls) != 0 {
+		t.Errorf("none: %d calls, %d of them at the level", row.N(measures.Calls), row.N(measures.BlockedCalls))
 	}
 	c.Levels.Block = BlockOff
-	if row, _ := run(t, c, b.session()); row.N(results.Calls) != 50 || row.N(results.UnsimulatedCalls) != 0 {
-		t.Errorf("off: %d calls, %d left out", row.N(results.Calls), row.N(results.UnsimulatedCalls))
+	if row, _ := run(t, c, b.session()); row.N(measures.Calls) != 50 || row.N(measures.UnsimulatedCalls) != 0 {
+		t.Errorf("off: %d calls, %d left out", row.N(measures.Calls), row.N(measures.UnsimulatedCalls))
 	}
 }
 
@@ -186,9 +187,9 @@ func beyond() *traces.Session {
 func TestRefusedRequestEndsTheSession(t *testing.T) {
 	const compacts = "  - full-compact: {trigger: {fixed: 150000}, call: [streaming], streaming: {retries: 0}, reactive: true}\n"
 	reference, _ := run(t, testConfig(t, "none"), beyond())
-	if reference.N(results.AnsweredOverWindow) == 0 || reference.N(results.EndedSessions) != 0 || reference.N(results.UnsimulatedCalls) != 0 {
-		t.Errorf("none: %d calls answered beyond the window, %d sessions ended", reference.N(results.AnsweredOverWindow),
-			reference.N(results.EndedSessions))
+	if reference.N(measures.AnsweredOverWindow) == 0 || reference.N(measures.EndedSessions) != 0 || reference.N(measures.UnsimulatedCalls) != 0 {
+		t.Errorf("none: %d calls answered beyond the window, %d sessions ended", reference.N(measures.AnsweredOverWindow),
+			reference.N(measures.EndedSessions))
 	}
 	for _, tc := range []struct {
 		name     string
@@ -208,15 +209,15 @@ func TestRefusedRequestEndsTheSession(t *testing.T) {
 		c := tc.config
 		c.Overflow, c.Summarizer, c.Window = tc.overflow, failing{}, 200_000
 		row, _ := run(t, c, beyond())
-		own := row.CallsBy(results.SourceMain) + row.CallsBy(results.SourceAgent)
-		if (row.N(results.EndedSessions) == 1) != tc.ends || (row.N(results.AnsweredOverWindow) == 0) != tc.ends || row.N(results.OverWindow) != 1 {
+		own := row.CallsBy(measures.SourceMain) + row.CallsBy(measures.SourceAgent)
+		if (row.N(measures.EndedSessions) == 1) != tc.ends || (row.N(measures.AnsweredOverWindow) == 0) != tc.ends || row.N(measures.OverWindow) != 1 {
 			t.Errorf("%s, %v: %d ended, %d answered beyond the window", tc.name, tc.overflow.Names()[tc.overflow],
-				row.N(results.EndedSessions), row.N(results.AnsweredOverWindow))
+				row.N(measures.EndedSessions), row.N(measures.AnsweredOverWindow))
 		}
-		if want := 53 - own; row.N(results.UnsimulatedCalls) != want || tc.ends && (row.N(results.PeakContext) > 200_000 ||
-			row.N(results.Overflows) != 1) {
-			t.Errorf("%s: %d calls left out, want %d; peak %d, %d overflows", tc.name, row.N(results.UnsimulatedCalls), want,
-				row.N(results.PeakContext), row.N(results.Overflows))
+		if want := 53 - own; row.N(measures.UnsimulatedCalls) != want || tc.ends && (row.N(measures.PeakContext) > 200_000 ||
+			row.N(measures.Overflows) != 1) {
+			t.Errorf("%s: %d calls left out, want %d; peak %d, %d overflows", tc.name, row.N(measures.UnsimulatedCalls), want,
+				row.N(measures.PeakContext), row.N(measures.Overflows))
 		}
 		if tc.ends != row.CutShort() {
 			t.Errorf("%s: cut short %v", tc.name, row.CutShort())
@@ -232,9 +233,9 @@ func TestRefusedSubagentEndsAlone(t *testing.T) {
 	c := testConfig(t, "none")
 	c.Overflow, c.Window = overflowEnd, 100_000
 	row, _ := run(t, c, b.session())
-	if row.CallsBy(results.SourceMain) != 8 || row.N(results.EndedSessions) != 1 || row.N(results.UnsimulatedCalls) == 0 {
+	if row.CallsBy(measures.SourceMain) != 8 || row.N(measures.EndedSessions) != 1 || row.N(measures.UnsimulatedCalls) == 0 {
 		t.Errorf("%d calls of the parent, %d sessions ended, %d calls left out",
-			row.CallsBy(results.SourceMain), row.N(results.EndedSessions), row.N(results.UnsimulatedCalls))
+			row.CallsBy(measures.SourceMain), row.N(measures.EndedSessions), row.N(measures.UnsimulatedCalls))
 	}
 }
 
@@ -250,8 +251,8 @@ func TestHeadlessSessionEnds(t *testing.T) {
 	for entry, want := range map[string]int{"sdk-cli": 39, "cli": 42} {
 		s.Entry = entry
 		row, _ := run(t, c, s)
-		if row.OwnCalls() != want || (row.N(results.EndedSessions) > 0) != (want < 42) {
-			t.Errorf("%s: %d calls, ended %d, want %d calls", entry, row.OwnCalls(), row.N(results.EndedSessions), want)
+		if row.OwnCalls() != want || (row.N(measures.EndedSessions) > 0) != (want < 42) {
+			t.Errorf("%s: %d calls, ended %d, want %d calls", entry, row.OwnCalls(), row.N(measures.EndedSessions), want)
 		}
 	}
 }
@@ -280,7 +281,7 @@ func TestWaitsForRefusal(t *testing.T) {
 		own.Env.AutoCompactWindow = tc.window
 		c.Assembly = &own
 		row, _ := run(t, c, s)
-		if got := row.N(results.Compactions) > 0; got != tc.want {
+		if got := row.N(measures.Compactions) > 0; got != tc.want {
 			t.Errorf("%s: compacts by itself: %v, want %v", tc.name, got, tc.want)
 		}
 	}
@@ -327,7 +328,7 @@ func TestOutputTokensMoveTheThreshold(t *testing.T) {
 		var first int64
 		_, calls := run(t, c, newSession("s").turns(45, 0, 4000).session())
 		for i := range calls {
-			if calls[i].Source == results.SourceCompact {
+			if calls[i].Source == measures.SourceCompact {
 				first = calls[i-1].Context + calls[i-1].Usage.Output + 3000 // a result of 4,000 tokens counts 3,000
 				break
 			}

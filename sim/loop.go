@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -298,7 +299,7 @@ func (l *Loop) noteFinal(t *thread, layer int, hook string, out strategies.Outco
 func (t *thread) conclude(layer int, out strategies.Outcome) {
 	switch out.Verdict {
 	case strategies.Failed:
-		t.replay.book.Row.Figures[results.FailedCompactions]++
+		t.replay.book.Row.Figures[measures.FailedCompactions]++
 	case strategies.Done:
 		t.barred |= t.hooks.bars[layer]
 	}
@@ -318,7 +319,7 @@ func (l *Loop) send(t *thread) {
 			kin.Part(func(i int) bool { return !kin.Answers(i) }) // larger than when they were asked
 		}
 		if !t.retried {
-			s.book.Row.Figures[results.Overflows]++
+			s.book.Row.Figures[measures.Overflows]++
 		}
 		if l.refused(t, excess) {
 			return
@@ -328,7 +329,7 @@ func (l *Loop) send(t *thread) {
 			l.cutOff(t)
 			return
 		}
-		s.book.Row.Figures[results.AnsweredOverWindow]++
+		s.book.Row.Figures[measures.AnsweredOverWindow]++
 	}
 	t.fetch.Judge()
 	if l.extend(t) {
@@ -378,7 +379,7 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 			l.send(t)
 			return true
 		case strategies.Failed:
-			t.replay.book.Row.Figures[results.FailedCompactions]++
+			t.replay.book.Row.Figures[measures.FailedCompactions]++
 		}
 	}
 	return false

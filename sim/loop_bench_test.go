@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // benchSession has 4.5 blocks a call: a result, a reply of three, and an unseen
@@ -39,7 +39,7 @@ func BenchmarkLoop(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					n += row.N(results.Calls)
+					n += row.N(measures.Calls)
 				}
 				b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "calls/s")
 			})

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -54,8 +55,8 @@ func TestExpiry(t *testing.T) {
 		if got := calls[2].Miss; got != tc.miss {
 			t.Errorf("pause of %d ns: miss %v, want %v", tc.pause, got, tc.miss)
 		}
-		if want := map[bool]int{true: 1, false: 0}[tc.miss != prompt.MissNone]; row.N(results.Misses) != want {
-			t.Errorf("pause of %d ns: %d misses, want %d", tc.pause, row.N(results.Misses), want)
+		if want := map[bool]int{true: 1, false: 0}[tc.miss != prompt.MissNone]; row.N(measures.Misses) != want {
+			t.Errorf("pause of %d ns: %d misses, want %d", tc.pause, row.N(measures.Misses), want)
 		}
 	}
 }
@@ -77,8 +78,8 @@ func TestNoneIsTheRawTranscript(t *testing.T) {
 			context += int64(s.Blocks[b].Tokens)
 		}
 	}
-	if row.N(results.OverWindow) != 1 || row.N(results.Compactions) != 0 {
-		t.Errorf("over window %d, compactions %d; want 1, 0", row.N(results.OverWindow), row.N(results.Compactions))
+	if row.N(measures.OverWindow) != 1 || row.N(measures.Compactions) != 0 {
+		t.Errorf("over window %d, compactions %d; want 1, 0", row.N(measures.OverWindow), row.N(measures.Compactions))
 	}
 }
 
@@ -88,11 +89,11 @@ func TestAutoCompactThresholds(t *testing.T) {
 	for strategy, threshold := range map[string]int64{"auto-compact/167k": 167000, "auto-compact/155k": 155000} {
 		s := newSession("s").turns(60, 0, 4000).session()
 		row, calls := run(t, testConfig(t, strategy), s)
-		if row.N(results.Compactions) == 0 {
+		if row.N(measures.Compactions) == 0 {
 			t.Fatalf("%s never compacted", strategy)
 		}
 		for i := 1; i < len(calls); i++ {
-			compacted := calls[i].Source == results.SourceCompact
+			compacted := calls[i].Source == measures.SourceCompact
 			before := calls[i-1].Context
 			if compacted && before+200+8000 < threshold {
 				t.Errorf("%s: compacted at a context of about %d", strategy, before+4200)
@@ -111,7 +112,7 @@ func TestSummaryCallSharesOrGoesCold(t *testing.T) {
 	for strategy, shares := range map[string]bool{"auto-compact/167k": true, "auto-compact/155k": false} {
 		_, calls := run(t, testConfig(t, strategy), s)
 		for i, c := range calls {
-			if c.Source != results.SourceCompact {
+			if c.Source != measures.SourceCompact {
 				continue
 			}
 			want := int64(0)
@@ -132,7 +133,7 @@ func TestReadAfterCompactionIsTheStaticPrefix(t *testing.T) {
 	s := newSession("s").turns(60, 0, 4000).session()
 	_, calls := run(t, testConfig(t, "auto-compact/167k"), s)
 	for i := 1; i < len(calls); i++ {
-		if calls[i-1].Source != results.SourceCompact {
+		if calls[i-1].Source != measures.SourceCompact {
 			continue
 		}
 		if got := calls[i].Usage.Read; got != 16000 {
@@ -161,7 +162,7 @@ func TestReadStaysWithinTheOpening(t *testing.T) {
 	}
 	for i := 1; i < len(calls); i++ {
 		got := calls[i].Usage.Read
-		if behind := calls[i-1].Source == results.SourceCompact; behind && got != 18000 {
+		if behind := calls[i-1].Source == measures.SourceCompact; behind && got != 18000 {
 			t.Errorf("call %d: read %d behind a compaction, want 18000", i+1, got)
 		}
 	}
@@ -175,7 +176,7 @@ func TestCostsAddUp(t *testing.T) {
 	for _, c := range calls {
 		byCall += c.Cost.Total()
 	}
-	for i := range results.Source(results.NumSources) {
+	for i := range measures.Source(measures.NumSources) {
 		bySource += row.CostBy(i).Total()
 	}
 	if math.Abs(byCall-row.CostUSD()) > 1e-9 || math.Abs(bySource-row.CostUSD()) > 1e-9 {
@@ -292,14 +293,14 @@ func TestRecordedCompaction(t *testing.T) {
 	}}
 	b.turns(3, 0, 1000)
 	row, calls := run(t, testConfig(t, "recorded"), b.session())
-	if row.N(results.Compactions) != 1 {
-		t.Fatalf("%d compactions, want 1", row.N(results.Compactions))
+	if row.N(measures.Compactions) != 1 {
+		t.Fatalf("%d compactions, want 1", row.N(measures.Compactions))
 	}
 	if got, want := calls[11].Context, int64(16000+9000+300); got != want {
 		t.Errorf("context after the compaction %d, want static prefix + kept + prompt = %d", got, want)
 	}
-	if row.Figures[results.AddedLatency] != 60 {
-		t.Errorf("%g s added, want the recorded wait of 60", row.Figures[results.AddedLatency])
+	if row.Figures[measures.AddedLatency] != 60 {
+		t.Errorf("%g s added, want the recorded wait of 60", row.Figures[measures.AddedLatency])
 	}
 }
 
@@ -319,8 +320,8 @@ func TestRecordedMicrocompaction(t *testing.T) {
 	if got, want := calls[9].Context, plain[9].Context-19000; got != want {
 		t.Errorf("context %d, want %d", got, want)
 	}
-	if row.N(results.Microcompactions) != 1 || calls[9].Miss != prompt.MissEdit || calls[9].Usage.Read != 16000 {
-		t.Errorf("microcompactions %d, miss %v, read %d; want 1, edit, 16000", row.N(results.Microcompactions), calls[9].Miss, calls[9].Usage.Read)
+	if row.N(measures.Microcompactions) != 1 || calls[9].Miss != prompt.MissEdit || calls[9].Usage.Read != 16000 {
+		t.Errorf("microcompactions %d, miss %v, read %d; want 1, edit, 16000", row.N(measures.Microcompactions), calls[9].Miss, calls[9].Usage.Read)
 	}
 }
 
@@ -329,10 +330,10 @@ func TestRecordedMicrocompaction(t *testing.T) {
 func TestTruncateOldest(t *testing.T) {
 	s := newSession("s").turns(80, 0, 5000).session()
 	row, calls := run(t, testConfig(t, "truncate-oldest"), s)
-	if row.N(results.Compactions) == 0 || row.N(results.Overflows) != 0 {
-		t.Errorf("%d truncations, %d overflows", row.N(results.Compactions), row.N(results.Overflows))
+	if row.N(measures.Compactions) == 0 || row.N(measures.Overflows) != 0 {
+		t.Errorf("%d truncations, %d overflows", row.N(measures.Compactions), row.N(measures.Overflows))
 	}
-	if row.CallsBy(results.SourceCompact) != 0 {
+	if row.CallsBy(measures.SourceCompact) != 0 {
 		t.Error("truncation made a model call")
 	}
 	for _, c := range calls {
@@ -351,11 +352,11 @@ func TestBreaker(t *testing.T) {
 	row, _ := run(t, c, s)
 	// Each compaction makes four calls: the fork, and a streaming call with two
 	// retries (004, K97).
-	if got := row.CallsBy(results.SourceCompact); got != 3*4 {
+	if got := row.CallsBy(measures.SourceCompact); got != 3*4 {
 		t.Errorf("%d failed summary calls, want 12", got)
 	}
-	if row.N(results.Compactions) != 0 || row.N(results.FailedCompactions) != 3 {
-		t.Errorf("%d compactions, %d failures", row.N(results.Compactions), row.N(results.FailedCompactions))
+	if row.N(measures.Compactions) != 0 || row.N(measures.FailedCompactions) != 3 {
+		t.Errorf("%d compactions, %d failures", row.N(measures.Compactions), row.N(measures.FailedCompactions))
 	}
 }
 

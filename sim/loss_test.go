@@ -6,7 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -39,17 +39,17 @@ func TestExpectedLoss(t *testing.T) {
 	c := testConfig(t, "none")
 	c.Profile = lossy(0.5, 0.06, 0.002)
 	row, _ := run(t, c, lossSession())
-	if want := (0.002*2300 + 0.06*3500) * lostUSD; math.Abs(row.Figures[results.ExpectedLossUSD]-want) > 1e-12 {
-		t.Errorf("expected loss $%.9f, want $%.9f", row.Figures[results.ExpectedLossUSD], want)
+	if want := (0.002*2300 + 0.06*3500) * lostUSD; math.Abs(row.Figures[measures.ExpectedLossUSD]-want) > 1e-12 {
+		t.Errorf("expected loss $%.9f, want $%.9f", row.Figures[measures.ExpectedLossUSD], want)
 	}
 	c.Draw = true
-	if drawn, _ := run(t, c, lossSession()); drawn.Figures[results.ExpectedLossUSD] != 0 {
-		t.Errorf("$%g are expected on top of what is drawn", drawn.Figures[results.ExpectedLossUSD])
+	if drawn, _ := run(t, c, lossSession()); drawn.Figures[measures.ExpectedLossUSD] != 0 {
+		t.Errorf("$%g are expected on top of what is drawn", drawn.Figures[measures.ExpectedLossUSD])
 	}
 	c.Draw, c.Profile = false, nil
-	if plain, _ := run(t, c, lossSession()); plain.Figures[results.ExpectedLossUSD] != 0 || plain.CostUSD() != row.CostUSD() {
+	if plain, _ := run(t, c, lossSession()); plain.Figures[measures.ExpectedLossUSD] != 0 || plain.CostUSD() != row.CostUSD() {
 		t.Errorf("without a profile $%g and $%g expected, want $%g and nothing", plain.CostUSD(),
-			plain.Figures[results.ExpectedLossUSD], row.CostUSD())
+			plain.Figures[measures.ExpectedLossUSD], row.CostUSD())
 	}
 }
 
@@ -78,7 +78,7 @@ func TestDrawnLossesHaveTheirExpectation(t *testing.T) {
 	}
 	mean := sum / n
 	deviation := math.Sqrt((squares/n - mean*mean) / n)
-	if want := row.CostUSD() + row.Figures[results.ExpectedLossUSD]; math.Abs(mean-want) > 4*deviation {
+	if want := row.CostUSD() + row.Figures[measures.ExpectedLossUSD]; math.Abs(mean-want) > 4*deviation {
 		t.Errorf("the mean of %d draws is $%.6f ± %.6f, the expected cost $%.6f", n, mean, deviation, want)
 	}
 }

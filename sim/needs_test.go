@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/needs/needstest"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -53,9 +54,9 @@ func withNeeds(t *testing.T, c Config, talk *needstest.Talk) (Config, *traces.Se
 func TestNothingForgotten(t *testing.T) {
 	c, s := withNeeds(t, testConfig(t, "none"), editLater())
 	row, _ := run(t, c, s)
-	n := (*recall.Needs)(row.Figures[results.Needs:]).Total()
-	if n[recall.Count] == 0 || n[recall.Verbatim] != n[recall.Weight] || (*recall.Needs)(row.Figures[results.Needs:])[recall.Removed] != 0 {
-		t.Errorf("%+v of %+v", n, (*recall.Needs)(row.Figures[results.Needs:]))
+	n := (*recall.Needs)(row.Figures[measures.Needs:]).Total()
+	if n[recall.Count] == 0 || n[recall.Verbatim] != n[recall.Weight] || (*recall.Needs)(row.Figures[measures.Needs:])[recall.Removed] != 0 {
+		t.Errorf("%+v of %+v", n, (*recall.Needs)(row.Figures[measures.Needs:]))
 	}
 }
 
@@ -67,10 +68,10 @@ func TestMeasuringChangesNothing(t *testing.T) {
 		with, _ := run(t, c, s)
 		c.Needs = nil
 		without, _ := run(t, c, s)
-		if (*recall.Needs)(with.Figures[results.Needs:]).Total()[recall.Count] == 0 {
+		if (*recall.Needs)(with.Figures[measures.Needs:]).Total()[recall.Count] == 0 {
 			t.Errorf("%s: nothing was measured", strategy)
 		}
-		if *(*recall.Needs)(with.Figures[results.Needs:]) = (recall.Needs{}); fmt.Sprint(with) != fmt.Sprint(without) {
+		if *(*recall.Needs)(with.Figures[measures.Needs:]) = (recall.Needs{}); fmt.Sprint(with) != fmt.Sprint(without) {
 			t.Errorf("%s: %+v, without needs %+v", strategy, with, without)
 		}
 	}
@@ -124,7 +125,7 @@ func TestOddSessions(t *testing.T) {
 				c, s := withNeeds(t, written(t, layers), &talk)
 				c.Window = 1 << 24
 				row, _ := run(t, c, s)
-				if n := int64((*recall.Needs)(row.Figures[results.Needs:]).Total()[recall.Count]); n != tt.needs {
+				if n := int64((*recall.Needs)(row.Figures[measures.Needs:]).Total()[recall.Count]); n != tt.needs {
 					t.Errorf("%d needs, want %d", n, tt.needs)
 				}
 				recall, _ := results.LookupMetric("needed_verbatim")
@@ -145,10 +146,10 @@ func TestClosedLoop(t *testing.T) {
 	open, before := run(t, c, s)
 	c.Agent.Refetch = RefetchAlways
 	row, calls := run(t, c, s)
-	if row.N(results.Calls) != open.N(results.Calls)+1 || row.CallsBy(results.SourceReread) != 1 ||
-		(*recall.Needs)(row.Figures[results.Needs:])[recall.Fetches] != 1 {
-		t.Fatalf("%d calls, %d of them fetch; want one more than %d", row.N(results.Calls),
-			row.CallsBy(results.SourceReread), open.N(results.Calls))
+	if row.N(measures.Calls) != open.N(measures.Calls)+1 || row.CallsBy(measures.SourceReread) != 1 ||
+		(*recall.Needs)(row.Figures[measures.Needs:])[recall.Fetches] != 1 {
+		t.Fatalf("%d calls, %d of them fetch; want one more than %d", row.N(measures.Calls),
+			row.CallsBy(measures.SourceReread), open.N(measures.Calls))
 	}
 	var file int64 // the recorded call and its result
 	for i := range s.Blocks {
@@ -162,18 +163,18 @@ func TestClosedLoop(t *testing.T) {
 	if more := calls[19].Context - before[18].Context; calls[18].Context != before[18].Context || more < file || more > file+unseen || calls[18].Round != -1 {
 		t.Errorf("%d and %d tokens, want %d and %d to %d more", calls[18].Context, calls[19].Context, before[18].Context, file, file+unseen)
 	}
-	if row.CostUSD() <= open.CostUSD() || row.Figures[results.AddedLatency] <= open.Figures[results.AddedLatency] {
-		t.Errorf("$%f and %f s, the open loop $%f and %f s", row.CostUSD(), row.Figures[results.AddedLatency], open.CostUSD(),
-			open.Figures[results.AddedLatency])
+	if row.CostUSD() <= open.CostUSD() || row.Figures[measures.AddedLatency] <= open.Figures[measures.AddedLatency] {
+		t.Errorf("$%f and %f s, the open loop $%f and %f s", row.CostUSD(), row.Figures[measures.AddedLatency], open.CostUSD(),
+			open.Figures[measures.AddedLatency])
 	}
 	c.Agent.Refetch, c.Profile = RefetchFitted, nil // no profile, no evidence that anybody fetches
-	if row, _ = run(t, c, s); row.N(results.Calls) != open.N(results.Calls) {
-		t.Errorf("%d calls without evidence, want %d", row.N(results.Calls), open.N(results.Calls))
+	if row, _ = run(t, c, s); row.N(measures.Calls) != open.N(measures.Calls) {
+		t.Errorf("%d calls without evidence, want %d", row.N(measures.Calls), open.N(measures.Calls))
 	}
 	c, s = withNeeds(t, testConfig(t, "recorded"), editLater())
 	c.Agent = Agent{Refetch: RefetchAlways, Elongation: 1}
-	if row, _ = run(t, c, s); row.N(results.Calls) != s.NumCalls() {
-		t.Errorf("the recording has %d calls and is replayed with %d", s.NumCalls(), row.N(results.Calls))
+	if row, _ = run(t, c, s); row.N(measures.Calls) != s.NumCalls() {
+		t.Errorf("the recording has %d calls and is replayed with %d", s.NumCalls(), row.N(measures.Calls))
 	}
 }
 
@@ -186,17 +187,17 @@ func TestElongation(t *testing.T) {
 	plain, calls := run(t, c, s)
 	first := 0
 	for i := range calls {
-		if calls[i].Source == results.SourceCompact {
+		if calls[i].Source == measures.SourceCompact {
 			first = i
 			break
 		}
 	}
-	if plain.N(results.Compactions) == 0 || first == 0 {
-		t.Fatalf("%d compactions", plain.N(results.Compactions))
+	if plain.N(measures.Compactions) == 0 || first == 0 {
+		t.Fatalf("%d compactions", plain.N(measures.Compactions))
 	}
 	c.Agent.Elongation = 0.2
 	row, _ := run(t, c, s)
-	extra := row.CallsBy(results.SourceReread)
+	extra := row.CallsBy(measures.SourceReread)
 	if want := (60 - first) / 5; extra != want {
 		t.Errorf("%d rounds more behind %d of 60, want %d", extra, first, want)
 	}

@@ -2,7 +2,7 @@ package sim
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -86,7 +86,7 @@ func mean(sum, n int64) int32 {
 // of tells a call of a strategy that is the recording's own client's how large its answer is. The answer must be
 // all summary: what else a model writes is in the outputs too.
 func (o *ownSummary) of(in *prompt.Intent, s *replay) {
-	if o.text > 0 && s.strategy.Generation.Agent == s.session.Agent && in.Source == results.SourceCompact.String() {
+	if o.text > 0 && s.strategy.Generation.Agent == s.session.Agent && in.Source == measures.SourceCompact.String() {
 		in.Recorded, in.RecordedOutput, in.Around = o.text, o.output, true
 		return
 	}

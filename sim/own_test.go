@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Calls after tool results are expected to lose what the person's other sessions lose in proportion to everybody's: by hand, with one
@@ -18,7 +18,7 @@ func TestExpectedLossOfAPerson(t *testing.T) {
 		c := testConfig(t, "none")
 		c.Profile = p
 		row, _ := run(t, c, s)
-		return row.Figures[results.ExpectedLossUSD]
+		return row.Figures[measures.ExpectedLossUSD]
 	}
 	plain := expected()
 	user := profile.Key(s.User())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -18,8 +19,8 @@ func partlyCompacted(t *testing.T, changes string) (summary, after prompt.Usage)
 	b.s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, Round: 30, Manual: true}}
 	c := written(t, "  - full-compact: {trigger: {fixed: 190000}, manual: true, attachments: {files: {count: 0}}, "+changes+"}\n")
 	row, calls := run(t, c, b.session())
-	if row.N(results.Compactions) != 1 || calls[30].Source != results.SourceCompact || calls[31].Miss != prompt.MissCompaction {
-		t.Fatalf("%s: %d compactions, call 30 is of %v, the next one misses by %v", changes, row.N(results.Compactions),
+	if row.N(measures.Compactions) != 1 || calls[30].Source != measures.SourceCompact || calls[31].Miss != prompt.MissCompaction {
+		t.Fatalf("%s: %d compactions, call 30 is of %v, the next one misses by %v", changes, row.N(measures.Compactions),
 			calls[30].Source, calls[31].Miss)
 	}
 	return calls[30].Usage, calls[31].Usage
@@ -77,10 +78,10 @@ func TestAutomaticPartial(t *testing.T) {
 		rows[name], _ = run(t, testConfig(t, name), s)
 	}
 	full, upTo, from := rows["auto-compact/167k"], rows["partial/up-to"], rows["partial/from"]
-	if upTo.N(results.Compactions) <= full.N(results.Compactions) || from.N(results.Compactions) <= full.N(results.Compactions) {
-		t.Errorf("%d, %d and %d compactions", full.N(results.Compactions), upTo.N(results.Compactions), from.N(results.Compactions))
+	if upTo.N(measures.Compactions) <= full.N(measures.Compactions) || from.N(measures.Compactions) <= full.N(measures.Compactions) {
+		t.Errorf("%d, %d and %d compactions", full.N(measures.Compactions), upTo.N(measures.Compactions), from.N(measures.Compactions))
 	}
-	missed := func(r results.Row) int64 { return int64(r.N(results.MissedTokens)) / int64(r.N(results.Compactions)) }
+	missed := func(r results.Row) int64 { return int64(r.N(measures.MissedTokens)) / int64(r.N(measures.Compactions)) }
 	if missed(from) >= missed(upTo) {
 		t.Errorf("from misses %d tokens a compaction, up_to %d", missed(from), missed(upTo))
 	}
@@ -96,15 +97,15 @@ func TestRapidRefill(t *testing.T) {
 		return row
 	}
 	endless, stopped := refill(""), refill(", rapid_refill: {times: 3}")
-	if stopped.N(results.Compactions) != 3 || stopped.N(results.BreakerTrips) != 1 || stopped.N(results.OverWindow) != 1 {
-		t.Errorf("%d compactions, %d trips, over window %d", stopped.N(results.Compactions), stopped.N(results.BreakerTrips),
-			stopped.N(results.OverWindow))
+	if stopped.N(measures.Compactions) != 3 || stopped.N(measures.BreakerTrips) != 1 || stopped.N(measures.OverWindow) != 1 {
+		t.Errorf("%d compactions, %d trips, over window %d", stopped.N(measures.Compactions), stopped.N(measures.BreakerTrips),
+			stopped.N(measures.OverWindow))
 	}
 	if stopped.Reasons["full-compact: stopped: the context refills at once"] != 1 {
 		t.Errorf("%v", stopped.Reasons)
 	}
-	if endless.N(results.Compactions) < 10 {
-		t.Errorf("%d compactions without the breaker", endless.N(results.Compactions))
+	if endless.N(measures.Compactions) < 10 {
+		t.Errorf("%d compactions without the breaker", endless.N(measures.Compactions))
 	}
 }
 
@@ -114,20 +115,20 @@ func TestCompactionCounts(t *testing.T) {
 	s := newSession("s").turns(60, 0, 4000).session()
 	c := written(t, "  - full-compact: {trigger: {fixed: 150000}, call: [fork, streaming]}\n")
 	row, _ := run(t, c, s)
-	if n := int64(row.N(results.RestoredFiles)); n != 5*int64(row.N(results.Compactions)) {
-		t.Errorf("%d files restored in %d compactions", n, row.N(results.Compactions))
+	if n := int64(row.N(measures.RestoredFiles)); n != 5*int64(row.N(measures.Compactions)) {
+		t.Errorf("%d files restored in %d compactions", n, row.N(measures.Compactions))
 	}
-	if n := int64(row.N(results.KeepaliveSignals)); n < int64(row.N(results.Compactions)) || float64(n) > row.Figures[results.AddedLatency]/30 {
-		t.Errorf("%d signals in %g s", n, row.Figures[results.AddedLatency])
+	if n := int64(row.N(measures.KeepaliveSignals)); n < int64(row.N(measures.Compactions)) || float64(n) > row.Figures[measures.AddedLatency]/30 {
+		t.Errorf("%d signals in %g s", n, row.Figures[measures.AddedLatency])
 	}
 	silent, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 150000}, signal_seconds: 0}\n"), s)
-	if n := int64(silent.N(results.KeepaliveSignals)); n != 0 {
+	if n := int64(silent.N(measures.KeepaliveSignals)); n != 0 {
 		t.Errorf("%d signals without any", n)
 	}
 	c.Summarizer = failing{}
 	row, _ = run(t, c, s)
-	if row.N(results.BreakerTrips) != 1 || row.N(results.CompactionFallbacks) != 3 {
-		t.Errorf("%d trips, %d fallbacks of three failed compactions", row.N(results.BreakerTrips), row.N(results.CompactionFallbacks))
+	if row.N(measures.BreakerTrips) != 1 || row.N(measures.CompactionFallbacks) != 3 {
+		t.Errorf("%d trips, %d fallbacks of three failed compactions", row.N(measures.BreakerTrips), row.N(measures.CompactionFallbacks))
 	}
 }
 
@@ -140,15 +141,15 @@ func TestCompactionBesideTheConversation(t *testing.T) {
 		return row
 	}
 	waiting, beside := compact("false"), compact("true")
-	if beside.N(results.Compactions) == 0 || int64(beside.N(results.BackgroundCalls)) < int64(beside.N(results.Compactions)) ||
-		beside.WaitFor(results.WaitCompaction) != 0 {
-		t.Errorf("%d compactions, %d background calls, %g s", beside.N(results.Compactions),
-			beside.N(results.BackgroundCalls), beside.WaitFor(results.WaitCompaction))
+	if beside.N(measures.Compactions) == 0 || int64(beside.N(measures.BackgroundCalls)) < int64(beside.N(measures.Compactions)) ||
+		beside.WaitFor(measures.WaitCompaction) != 0 {
+		t.Errorf("%d compactions, %d background calls, %g s", beside.N(measures.Compactions),
+			beside.N(measures.BackgroundCalls), beside.WaitFor(measures.WaitCompaction))
 	}
-	if waiting.WaitFor(results.WaitCompaction) == 0 || waiting.N(results.BackgroundCalls) != 0 ||
-		beside.N(results.PeakContext) <= waiting.N(results.PeakContext) {
-		t.Errorf("waiting: %g s, peak %d; beside: peak %d", waiting.WaitFor(results.WaitCompaction),
-			waiting.N(results.PeakContext), beside.N(results.PeakContext))
+	if waiting.WaitFor(measures.WaitCompaction) == 0 || waiting.N(measures.BackgroundCalls) != 0 ||
+		beside.N(measures.PeakContext) <= waiting.N(measures.PeakContext) {
+		t.Errorf("waiting: %g s, peak %d; beside: peak %d", waiting.WaitFor(measures.WaitCompaction),
+			waiting.N(measures.PeakContext), beside.N(measures.PeakContext))
 	}
 }
 
@@ -158,8 +159,8 @@ func TestCompactionBesideWaitsAtALevel(t *testing.T) {
 	s := newSession("s").turns(80, 0, 4000).session()
 	for wait, waits := range map[string]bool{"0": false, "0.61": true} {
 		row, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 120000}, call: [streaming], attachments: {files: {count: 0}}, beside: {enabled: true, wait: "+wait+"}}\n"), s)
-		if row.N(results.Compactions) == 0 || row.N(results.BackgroundCalls) < row.N(results.Compactions) || (row.WaitFor(results.WaitOther) > 0) != waits {
-			t.Errorf("wait %s: %d compactions, %d calls beside, waits of %v s", wait, row.N(results.Compactions), row.N(results.BackgroundCalls), row.WaitFor(results.WaitOther))
+		if row.N(measures.Compactions) == 0 || row.N(measures.BackgroundCalls) < row.N(measures.Compactions) || (row.WaitFor(measures.WaitOther) > 0) != waits {
+			t.Errorf("wait %s: %d compactions, %d calls beside, waits of %v s", wait, row.N(measures.Compactions), row.N(measures.BackgroundCalls), row.WaitFor(measures.WaitOther))
 		}
 	}
 	turns := newSession("s")
@@ -172,15 +173,15 @@ func TestCompactionBesideWaitsAtALevel(t *testing.T) {
 		row, calls := run(t, written(t, "  - full-compact: {trigger: {fixed: 60000}, when: {at: "+at+"}, attachments: {files: {count: 0}}}\n"), turns.session())
 		var got []int
 		for i, c := range calls {
-			if c.Source == results.SourceCompact {
+			if c.Source == measures.SourceCompact {
 				if warm := c.Usage.Read > 50_000; warm != (at != "prompt") {
 					t.Errorf("%s: %d tokens read", at, c.Usage.Read)
 				}
 				got = append(got, i)
 			}
 		}
-		if !slices.Equal(got, want) || row.N(results.Compactions) != len(want) {
-			t.Errorf("%s: %d compactions by calls %v, want %v", at, row.N(results.Compactions), got, want)
+		if !slices.Equal(got, want) || row.N(measures.Compactions) != len(want) {
+			t.Errorf("%s: %d compactions by calls %v, want %v", at, row.N(measures.Compactions), got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -51,8 +52,8 @@ func TestNetIsTheDifferenceToNoCompaction(t *testing.T) {
 	} {
 		for _, layers := range []string{byFork, byStreaming, byDropping} {
 			list, row := paid(t, written(t, layers), s)
-			if len(list) != 1 || row.N(results.Compactions) != 1 {
-				t.Fatalf("%s: %s: %d compactions, %d told", layers, name, row.N(results.Compactions), len(list))
+			if len(list) != 1 || row.N(measures.Compactions) != 1 {
+				t.Fatalf("%s: %s: %d compactions, %d told", layers, name, row.N(measures.Compactions), len(list))
 			}
 			without, _ := run(t, testConfig(t, "none"), s)
 			p := &list[0]
@@ -69,12 +70,12 @@ func TestNetIsTheDifferenceToNoCompaction(t *testing.T) {
 func TestNetNegativeCompactionsAreCounted(t *testing.T) {
 	last := newSession("s").turns(21, 0, 4000).session() // 18,000 + 300 + 20 × 4,200 pass 100,000 at the last request
 	list, row := paid(t, written(t, byFork), last)
-	if len(list) != 1 || list[0].Later != 1 || list[0].PaidAfter != 0 || row.N(results.NetNegativeCompactions) != 1 {
-		t.Errorf("%+v; %d counted", list, row.N(results.NetNegativeCompactions))
+	if len(list) != 1 || list[0].Later != 1 || list[0].PaidAfter != 0 || row.N(measures.NetNegativeCompactions) != 1 {
+		t.Errorf("%+v; %d counted", list, row.N(measures.NetNegativeCompactions))
 	}
 	list, row = paid(t, written(t, byFork), newSession("s").turns(28, 0, 4000).session())
-	if negative := list[0].NetUSD() < 0; negative != (row.N(results.NetNegativeCompactions) == 1) {
-		t.Errorf("net $%.4f; %d counted", list[0].NetUSD(), row.N(results.NetNegativeCompactions))
+	if negative := list[0].NetUSD() < 0; negative != (row.N(measures.NetNegativeCompactions) == 1) {
+		t.Errorf("net $%.4f; %d counted", list[0].NetUSD(), row.N(measures.NetNegativeCompactions))
 	}
 }
 

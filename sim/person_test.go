@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -26,7 +26,7 @@ func TestUsersDreamForThemselves(t *testing.T) {
 		}
 		var dreamt []int
 		for i := range rows {
-			if rows[i].N(results.Dreams) > 0 {
+			if rows[i].N(measures.Dreams) > 0 {
 				dreamt = append(dreamt, i)
 			}
 		}
@@ -59,7 +59,7 @@ func TestPersonsAssemblies(t *testing.T) {
 	if u := rows[1].Usage(); u.Write5m == 0 || u.Write1h != 0 {
 		t.Errorf("the second person writes %d tokens for 1h and %d for 5m, want only 5m", u.Write1h, u.Write5m)
 	}
-	if a, b := int64(rows[0].N(results.HeadChanges)), int64(rows[1].N(results.HeadChanges)); a != 0 || b != 1 {
+	if a, b := int64(rows[0].N(measures.HeadChanges)), int64(rows[1].N(measures.HeadChanges)); a != 0 || b != 1 {
 		t.Errorf("%d and %d changed heads, want 0 and 1", a, b)
 	}
 }

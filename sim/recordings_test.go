@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -51,7 +51,7 @@ func TestPresetsOnRecordings(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			over += row.N(results.OverWindow)
+			over += row.N(measures.OverWindow)
 		}
 		if compacts && over > 0 && !passes[name] {
 			t.Errorf("%s: %d sessions pass the window", name, over)

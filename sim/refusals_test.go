@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -35,9 +35,9 @@ func TestRefusalGoesToTheNextLayer(t *testing.T) {
 		c.Strategy = strategies.NewStrategy("own", "", shortener{idler{map[int32]int64{}}, &first, false}, shortener{idler{map[int32]int64{}}, &second, helps})
 		c.Window = 20_000
 		row, _ := run(t, c, newSession("s").turns(2, 0, 5000).session())
-		if first != 1 || second != 1 || row.N(results.AnsweredOverWindow) != beyond {
+		if first != 1 || second != 1 || row.N(measures.AnsweredOverWindow) != beyond {
 			t.Errorf("helps %v: asked %d and %d times, %d calls beyond the window, want once each and %d", helps, first, second,
-				row.N(results.AnsweredOverWindow), beyond)
+				row.N(measures.AnsweredOverWindow), beyond)
 		}
 	}
 }

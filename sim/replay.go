@@ -17,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -122,7 +123,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	s.book.Record = l.config.Record
 	s.book.Begin(session, origin, results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.person.Organisation,
-		Figures: results.Figures{results.Sessions: 1}})
+		Figures: results.Figures{measures.Sessions: 1}})
 	s.book.Row.Loop = s.fetch.Loop()
 	s.book.Models.Numbers, s.book.Models.Prices, s.book.Models.At = l.models, l.config.Prices, l.config.PricesAt
 	if l.config.Named != nil {
@@ -290,7 +291,7 @@ func (s *replay) orderChildren(threads []thread) {
 func (s *replay) finish(l *Loop) {
 	for i := range s.session.Threads {
 		if l.threads[int(s.base)+i].overflow {
-			s.book.Row.Figures[results.OverWindow] = 1
+			s.book.Row.Figures[measures.OverWindow] = 1
 		}
 	}
 	if p := s.hidden.Profile; !s.cut {

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -81,10 +82,10 @@ func TestRowMustAddUp(t *testing.T) {
 		"a cent":      func(r *results.Row) { r.CostBy(0)[0] += 0.01 },
 		"a cent less": func(r *results.Row) { r.CostBy(0)[0] -= 0.01 },
 		"a token": func(r *results.Row) {
-			r.Figures[results.CostByClass-results.ID(results.NumSources)*results.NumClasses+results.ID(results.ClassRead)]++
+			r.Figures[measures.CostByClass-measures.ID(measures.NumSources)*measures.NumClasses+measures.ID(measures.ClassRead)]++
 		},
-		"a call":           func(r *results.Row) { r.Figures[results.CallsBySource+results.ID(0)]++ },
-		"a call left out ": func(r *results.Row) { r.Figures[results.UnsimulatedCalls]++ },
+		"a call":           func(r *results.Row) { r.Figures[measures.CallsBySource+measures.ID(0)]++ },
+		"a call left out ": func(r *results.Row) { r.Figures[measures.UnsimulatedCalls]++ },
 	} {
 		session := newSession("s").turns(3, 0, 1000).session()
 		row, err := NewLoop(testConfig(t, "none")).Run(session)

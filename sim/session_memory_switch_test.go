@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -26,7 +27,7 @@ func behindCompaction(t *testing.T, layers string, s *traces.Session) int64 {
 	_, calls := run(t, written(t, layers), s)
 	last := int64(0)
 	for _, c := range calls {
-		if c.Source != results.SourceMain {
+		if c.Source != measures.SourceMain {
 			continue
 		}
 		if c.Context < last {
@@ -72,9 +73,9 @@ func TestSessionMemoryOfSubagents(t *testing.T) {
 		agent.Prefix.To = agent.Prefix.From + 1
 		b.turns(50, 0, 4000)
 		row, _ := run(t, written(t, notesAndSummary(", extract: {init: 30000}, subagents: "+switched)), b.session())
-		if got := row.Firings["session-memory"] > 0; got != want || row.N(results.Compactions) == 0 {
-			t.Errorf("subagents: %s: %v of %d compactions, %d updates", switched, row.Firings, row.N(results.Compactions),
-				row.N(results.MemoryUpdates))
+		if got := row.Firings["session-memory"] > 0; got != want || row.N(measures.Compactions) == 0 {
+			t.Errorf("subagents: %s: %v of %d compactions, %d updates", switched, row.Firings, row.N(measures.Compactions),
+				row.N(measures.MemoryUpdates))
 		}
 	}
 }
@@ -96,8 +97,8 @@ func TestSessionMemoryBar(t *testing.T) {
 	if with.Reasons[reason] != 0 || without.Reasons[reason] != 1 {
 		t.Errorf("%v with the bar, %v without", with.Reasons, without.Reasons)
 	}
-	if d := without.WaitFor(results.WaitOther) - with.WaitFor(results.WaitOther); d < 14 || d > 16 || without.N(results.Compactions) != 1 {
-		t.Errorf("%g s more without the bar, %d compactions", d, without.N(results.Compactions))
+	if d := without.WaitFor(measures.WaitOther) - with.WaitFor(measures.WaitOther); d < 14 || d > 16 || without.N(measures.Compactions) != 1 {
+		t.Errorf("%g s more without the bar, %d compactions", d, without.N(measures.Compactions))
 	}
 }
 
@@ -111,7 +112,7 @@ func TestSessionMemoryLifetime(t *testing.T) {
 			u.Write1h, u.Write5m = u.Write5m, 0
 		}
 		row, _ := run(t, written(t, notesAndSummary(", extract: {lifetime: "+lifetime+"}")), s)
-		u := row.UsageBy(results.SourceOf("session_memory"))
+		u := row.UsageBy(measures.SourceOf("session_memory"))
 		if u.Writes() == 0 || (u.Write1h > 0) != hour || (u.Write5m > 0) == hour {
 			t.Errorf("%s: %+v", lifetime, u)
 		}
@@ -126,9 +127,9 @@ func TestDeadlocks(t *testing.T) {
 	for barred, want := range map[string]int{"[compact]": 0, "[]": 3} {
 		layers := "  - full-compact: {trigger: {fixed: 148000}, call: [streaming], reactive: false, barred: " + barred + "}\n"
 		row, _ := run(t, written(t, layers), newSession("s").turns(38, 0, 4000).session())
-		deadlocks, calls := row.Reasons["full-compact: "+prompt.FailDeadlock], row.CallsBy(results.SourceCompact)
-		if deadlocks != want || row.N(results.FailedCompactions) != want || (calls > 0) != (want == 0) {
-			t.Errorf("barred %s: %d deadlocks, %d failed, %d calls", barred, deadlocks, row.N(results.FailedCompactions), calls)
+		deadlocks, calls := row.Reasons["full-compact: "+prompt.FailDeadlock], row.CallsBy(measures.SourceCompact)
+		if deadlocks != want || row.N(measures.FailedCompactions) != want || (calls > 0) != (want == 0) {
+			t.Errorf("barred %s: %d deadlocks, %d failed, %d calls", barred, deadlocks, row.N(measures.FailedCompactions), calls)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -23,22 +24,22 @@ func memorySession() *traces.Session { return newSession("s").turns(90, 0, 4000)
 // of each update, which read the conversation's prefix and ask for five minutes.
 func TestSessionMemoryInsteadOfSummary(t *testing.T) {
 	row, calls := run(t, written(t, notesAndSummary("")), memorySession())
-	if row.N(results.Compactions) < 2 || row.CallsBy(results.SourceCompact) != 0 {
-		t.Fatalf("%d compactions with %d summary calls", row.N(results.Compactions), row.CallsBy(results.SourceCompact))
+	if row.N(measures.Compactions) < 2 || row.CallsBy(measures.SourceCompact) != 0 {
+		t.Fatalf("%d compactions with %d summary calls", row.N(measures.Compactions), row.CallsBy(measures.SourceCompact))
 	}
-	updates := int64(row.N(results.MemoryUpdates))
-	if n := row.CallsBy(results.SourceOf("session_memory")); updates == 0 || int64(n) < 2*updates {
+	updates := int64(row.N(measures.MemoryUpdates))
+	if n := row.CallsBy(measures.SourceOf("session_memory")); updates == 0 || int64(n) < 2*updates {
 		t.Errorf("%d updates in %d calls", updates, n)
 	}
 	for _, c := range calls {
 		u := c.Usage
-		if c.Source == results.SourceOf("session_memory") && (u.Read < u.Input()/2 || u.Write1h > 0) {
+		if c.Source == measures.SourceOf("session_memory") && (u.Read < u.Input()/2 || u.Write1h > 0) {
 			t.Errorf("an update read %d of %d tokens and wrote %d for an hour", u.Read, u.Input(), u.Write1h)
 		}
 	}
 	off, _ := run(t, written(t, notesAndSummary(", enabled: false")), memorySession())
-	if off.CallsBy(results.SourceCompact) == 0 || off.CallsBy(results.SourceOf("session_memory")) != 0 {
-		t.Errorf("off: %+v", off.Figures[results.CallsBySource:results.Tokens])
+	if off.CallsBy(measures.SourceCompact) == 0 || off.CallsBy(measures.SourceOf("session_memory")) != 0 {
+		t.Errorf("off: %+v", off.Figures[measures.CallsBySource:measures.Tokens])
 	}
 }
 
@@ -46,11 +47,11 @@ func TestSessionMemoryInsteadOfSummary(t *testing.T) {
 // made all the same.
 func TestSessionMemoryDisabled(t *testing.T) {
 	row, _ := run(t, written(t, notesAndSummary(", compact: false")), memorySession())
-	if row.CallsBy(results.SourceCompact) != row.N(results.Compactions) || row.N(results.MemoryUpdates) == 0 {
-		t.Errorf("%d summary calls of %d compactions, %d updates", row.CallsBy(results.SourceCompact),
-			row.N(results.Compactions), row.N(results.MemoryUpdates))
+	if row.CallsBy(measures.SourceCompact) != row.N(measures.Compactions) || row.N(measures.MemoryUpdates) == 0 {
+		t.Errorf("%d summary calls of %d compactions, %d updates", row.CallsBy(measures.SourceCompact),
+			row.N(measures.Compactions), row.N(measures.MemoryUpdates))
 	}
-	if row.Reasons["session-memory: disabled"] != row.N(results.Compactions) {
+	if row.Reasons["session-memory: disabled"] != row.N(measures.Compactions) {
 		t.Errorf("%v", row.Reasons)
 	}
 }
@@ -58,10 +59,10 @@ func TestSessionMemoryDisabled(t *testing.T) {
 // Without a memory there is nothing to stand in for a summary.
 func TestSessionMemoryWithoutFile(t *testing.T) {
 	row, _ := run(t, written(t, notesAndSummary(", extract: {growth: 400000}")), memorySession())
-	if row.N(results.MemoryUpdates) != 0 || row.Firings["session-memory"] != 0 || row.N(results.Compactions) == 0 {
-		t.Errorf("%d updates, %v", row.N(results.MemoryUpdates), row.Firings)
+	if row.N(measures.MemoryUpdates) != 0 || row.Firings["session-memory"] != 0 || row.N(measures.Compactions) == 0 {
+		t.Errorf("%d updates, %v", row.N(measures.MemoryUpdates), row.Firings)
 	}
-	if row.Reasons["session-memory: no memory file"] != row.N(results.Compactions) {
+	if row.Reasons["session-memory: no memory file"] != row.N(measures.Compactions) {
 		t.Errorf("%v", row.Reasons)
 	}
 }
@@ -80,12 +81,12 @@ func TestSessionMemoryGuard(t *testing.T) {
 		rows[guard], _ = run(t, c, s)
 	}
 	with, without := rows["true"], rows["false"]
-	if with.Reasons["session-memory: the result would reach the trigger again"] == 0 || with.CallsBy(results.SourceCompact) == 0 {
+	if with.Reasons["session-memory: the result would reach the trigger again"] == 0 || with.CallsBy(measures.SourceCompact) == 0 {
 		t.Errorf("guarded: %v", with.Reasons)
 	}
 	// 90 rounds, the first 20 below the trigger.
-	if without.N(results.Compactions) != 70 || with.N(results.Compactions) > 5 {
-		t.Errorf("%d compactions without the guard, %d with it", without.N(results.Compactions), with.N(results.Compactions))
+	if without.N(measures.Compactions) != 70 || with.N(measures.Compactions) > 5 {
+		t.Errorf("%d compactions without the guard, %d with it", without.N(measures.Compactions), with.N(measures.Compactions))
 	}
 }
 
@@ -96,8 +97,8 @@ func TestSessionMemoryRefusalsAreCounted(t *testing.T) {
 	for breaker, n := range map[string]int{"0": 29 - 11 + 1, "3": 3} {
 		row, _ := run(t, written(t, "  - session-memory: {trigger: {fixed: 60000}, extract: {init: 1000000}, breaker: "+breaker+"}\n"),
 			newSession("s").turns(30, 0, 4000).session())
-		if got := row.Reasons["session-memory: no memory file"]; got != n || row.N(results.Compactions) != 0 {
-			t.Errorf("breaker %s: refused %v, want %d; %d compactions", breaker, row.Reasons, n, row.N(results.Compactions))
+		if got := row.Reasons["session-memory: no memory file"]; got != n || row.N(measures.Compactions) != 0 {
+			t.Errorf("breaker %s: refused %v, want %d; %d compactions", breaker, row.Reasons, n, row.N(measures.Compactions))
 		}
 	}
 }
@@ -110,13 +111,13 @@ func TestSessionMemoryWait(t *testing.T) {
 		return row
 	}
 	short, long := waited("3"), waited("20")
-	if short.N(results.Compactions) == 0 || short.Figures[results.AddedLatency] <= 0 ||
-		short.Figures[results.AddedLatency] > 3*float64(short.N(results.Compactions)) {
-		t.Errorf("updates of 3 s: %g s in %d compactions", short.Figures[results.AddedLatency], short.N(results.Compactions))
+	if short.N(measures.Compactions) == 0 || short.Figures[measures.AddedLatency] <= 0 ||
+		short.Figures[measures.AddedLatency] > 3*float64(short.N(measures.Compactions)) {
+		t.Errorf("updates of 3 s: %g s in %d compactions", short.Figures[measures.AddedLatency], short.N(measures.Compactions))
 	}
-	if long.N(results.Compactions) == 0 || long.Figures[results.AddedLatency] > 15*float64(long.N(results.Compactions)) ||
-		long.Figures[results.AddedLatency] <= short.Figures[results.AddedLatency] {
-		t.Errorf("updates of 20 s: %g s in %d compactions", long.Figures[results.AddedLatency], long.N(results.Compactions))
+	if long.N(measures.Compactions) == 0 || long.Figures[measures.AddedLatency] > 15*float64(long.N(measures.Compactions)) ||
+		long.Figures[measures.AddedLatency] <= short.Figures[measures.AddedLatency] {
+		t.Errorf("updates of 20 s: %g s in %d compactions", long.Figures[measures.AddedLatency], long.N(measures.Compactions))
 	}
 }
 
@@ -128,7 +129,7 @@ func TestSessionMemoryLoop(t *testing.T) {
 		return row
 	}
 	with, without := loops("true"), loops("false")
-	a, b := with.CallsBy(results.SourceOf("session_memory")), without.CallsBy(results.SourceOf("session_memory"))
+	a, b := with.CallsBy(measures.SourceOf("session_memory")), without.CallsBy(measures.SourceOf("session_memory"))
 	if a == 0 || b < 5*a {
 		t.Errorf("%d calls of updates with the guard, %d without", a, b)
 	}
@@ -148,7 +149,7 @@ func TestSessionMemoryOnOtherThreads(t *testing.T) {
 	agent.Prefix.To = agent.Prefix.From + 1
 	b.turns(50, 0, 4000)
 	row, _ := run(t, written(t, notesAndSummary("")), b.session())
-	if row.N(results.Compactions) < 2 || row.N(results.MemoryUpdates) == 0 {
-		t.Errorf("%d compactions, %d updates", row.N(results.Compactions), row.N(results.MemoryUpdates))
+	if row.N(measures.Compactions) < 2 || row.N(measures.MemoryUpdates) == 0 {
+		t.Errorf("%d compactions, %d updates", row.N(measures.Compactions), row.N(measures.MemoryUpdates))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -192,7 +193,7 @@ func TestBrokenSessionsOfASharedRun(t *testing.T) {
 		t.Fatalf("%v, want session 0", err)
 	}
 	for i := range cells {
-		if got, own := differing(&rows[i][1], &want[i][0]); got != "" || rows[i][1].N(results.Calls) == 0 {
+		if got, own := differing(&rows[i][1], &want[i][0]); got != "" || rows[i][1].N(measures.Calls) == 0 {
 			t.Errorf("cell %d has %s and by itself %s", i, got, own)
 		}
 	}
@@ -247,8 +248,8 @@ func TestForksOfSeveralSessions(t *testing.T) {
 		if a, b := differing(&got[i][1], &want); a != "" {
 			t.Errorf("cell %d has %s and by itself %s", i, a, b)
 		}
-		if got[i][0].N(results.RestoredFiles) == 0 || want.N(results.RestoredFiles) > 0 {
-			t.Errorf("cell %d restores %d files of a, %d of b", i, got[i][0].N(results.RestoredFiles), want.N(results.RestoredFiles))
+		if got[i][0].N(measures.RestoredFiles) == 0 || want.N(measures.RestoredFiles) > 0 {
+			t.Errorf("cell %d restores %d files of a, %d of b", i, got[i][0].N(measures.RestoredFiles), want.N(measures.RestoredFiles))
 		}
 	}
 }

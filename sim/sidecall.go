@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -39,7 +39,7 @@ func (l *Loop) launchBeside(t *thread, layer int) {
 			t.wait.behind |= 1 << layer
 			t.detectDeadlock()
 		default:
-			t.replay.book.Row.Figures[results.BackgroundCalls]++
+			t.replay.book.Row.Figures[measures.BackgroundCalls]++
 			l.call(t, layer, &in, true)
 		}
 	}
@@ -217,15 +217,15 @@ func (s *replay) measure(m *prompt.Measured) {
 		return
 	}
 	n := &s.book.Row.Figures
-	n[results.LiveCalls]++
-	n[results.LiveAttempts] += float64(m.Attempts)
-	n[results.LiveIterations] += float64(m.Iterations)
-	n[results.LiveUncachedTokens] += float64(m.Usage.Uncached)
-	n[results.LiveReadTokens] += float64(m.Usage.Read)
-	n[results.LiveWriteTokens] += float64(m.Usage.Writes())
-	n[results.LiveOutputTokens] += float64(m.Usage.Output)
-	n[results.SectionsMissing] += float64(m.Missing)
-	n[results.SectionsCut] += float64(m.Cut)
+	n[measures.LiveCalls]++
+	n[measures.LiveAttempts] += float64(m.Attempts)
+	n[measures.LiveIterations] += float64(m.Iterations)
+	n[measures.LiveUncachedTokens] += float64(m.Usage.Uncached)
+	n[measures.LiveReadTokens] += float64(m.Usage.Read)
+	n[measures.LiveWriteTokens] += float64(m.Usage.Writes())
+	n[measures.LiveOutputTokens] += float64(m.Usage.Output)
+	n[measures.SectionsMissing] += float64(m.Missing)
+	n[measures.SectionsCut] += float64(m.Cut)
 }
 
 // event is the stable id of a call that a layer makes at the round under way.

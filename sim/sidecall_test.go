@@ -7,7 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // A call sends the conversation's prefix, or a head of its own; what stands for messages that
@@ -64,8 +64,8 @@ func TestRefusedCallTakesItsTime(t *testing.T) {
 	c.Summarizer = busy{}
 	s := newSession("s").turns(2, 0, 1000).session()
 	row, calls, failed := inquired(t, c, inquirer{instruction: 100}, s)
-	if !slices.Equal(failed, []string{prompt.FailAPI, prompt.FailAPI}) || len(calls) != 2 || !near(row.Figures[results.AddedLatency], 14) {
-		t.Errorf("%q, %d calls, %g s of waiting; want two refusals of 7 s", failed, len(calls), row.Figures[results.AddedLatency])
+	if !slices.Equal(failed, []string{prompt.FailAPI, prompt.FailAPI}) || len(calls) != 2 || !near(row.Figures[measures.AddedLatency], 14) {
+		t.Errorf("%q, %d calls, %g s of waiting; want two refusals of 7 s", failed, len(calls), row.Figures[measures.AddedLatency])
 	}
 	none, _ := run(t, testConfig(t, "none"), s)
 	if row.CostUSD() != none.CostUSD() {
@@ -104,7 +104,7 @@ func TestMeasuredWritesAddUp(t *testing.T) {
 	writes := prompt.Usage{Write5m: 1, Write1h: 2, WriteOther: 4}
 	s.measure(nil)
 	s.measure(&prompt.Measured{Usage: writes})
-	if n := &s.book.Row.Figures; n[results.LiveCalls] != 1 || n[results.LiveWriteTokens] != 7 {
-		t.Errorf("%g calls wrote %g; want 1 and 7", n[results.LiveCalls], n[results.LiveWriteTokens])
+	if n := &s.book.Row.Figures; n[measures.LiveCalls] != 1 || n[measures.LiveWriteTokens] != 7 {
+		t.Errorf("%g calls wrote %g; want 1 and 7", n[measures.LiveCalls], n[measures.LiveWriteTokens])
 	}
 }

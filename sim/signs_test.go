@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -230,7 +231,7 @@ func TestFirstCallMissesItsHistory(t *testing.T) {
 		if tc.left > 0 {
 			want.CountMiss(tc.why, int64(tc.lost))
 		}
-		for _, f := range []results.ID{results.LaterCalls, results.HitCalls, results.Misses, results.MissedTokens} {
+		for _, f := range []measures.ID{measures.LaterCalls, measures.HitCalls, measures.Misses, measures.MissedTokens} {
 			if row.Figures[f] != want.Figures[f] {
 				t.Errorf("%s: figure %v is %v, want %v", tc.name, f, row.Figures[f], want.Figures[f])
 			}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -35,8 +35,8 @@ func TestReserveOutput(t *testing.T) {
 		for kept, want := range map[string]int64{"false": 186_300, "true": 152_700} {
 			s := reading(newSession("s").turns(45, 0, 4000).session())
 			row, _ := run(t, written(t, layer+kept+"}}\n"), s)
-			if int64(row.N(results.PeakContext)) != want || row.Firings[name] == 0 {
-				t.Errorf("%s, reserve_output %s: largest request %d, firings %v; want %d", name, kept, row.N(results.PeakContext), row.Firings, want)
+			if int64(row.N(measures.PeakContext)) != want || row.Firings[name] == 0 {
+				t.Errorf("%s, reserve_output %s: largest request %d, firings %v; want %d", name, kept, row.N(measures.PeakContext), row.Firings, want)
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func TestSubagentsClear(t *testing.T) {
 			c := written(t, "  - "+layer+"subagents: "+subagents+"}\n")
 			c.Window = 1_000_000
 			row, _ := run(t, c, tc.session)
-			if got := int64(row.N(results.ClearedResults)); got != want {
+			if got := int64(row.N(measures.ClearedResults)); got != want {
 				t.Errorf("%ssubagents: %s}: %d results cleared, want %d", layer, subagents, got, want)
 			}
 		}
@@ -149,9 +149,9 @@ func TestPendingClearsLowerTheCount(t *testing.T) {
 		for pending, want := range map[string]int{"true": 0, "false": 1} {
 			row, _ := run(t, written(t, "  - "+layer+"count_pending_clears: "+pending+"}\n"+
 				"  - full-compact: {trigger: {fixed: "+tc.trigger+"}, attachments: {files: {count: 0}}}\n"), tc.session)
-			if row.N(results.Compactions) != want || row.N(results.Microcompactions) != 1 {
+			if row.N(measures.Compactions) != want || row.N(measures.Microcompactions) != 1 {
 				t.Errorf("%scount_pending_clears: %s}: %d compactions behind %d clearings, want %d behind 1", layer, pending,
-					row.N(results.Compactions), row.N(results.Microcompactions), want)
+					row.N(measures.Compactions), row.N(measures.Microcompactions), want)
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -34,7 +34,7 @@ func TestNamesOfAnalysisAndReport(t *testing.T) {
 		row, _ := run(t, c, newSession("s").turns(40, 0, 4000).session())
 		b := o.last()
 		after[names] = b.After
-		u := row.UsageBy(results.SourceCompact)
+		u := row.UsageBy(measures.SourceCompact)
 		want := b.After
 		if names == "analysis: keep, report: call" {
 			want = u.Input() + u.Output
@@ -86,7 +86,7 @@ func TestNamesOfRecordedPrefixes(t *testing.T) {
 			Kind: traces.EventCompact, Round: 10, Summary: traces.Span{From: summary, To: summary + 1}, Kept: 9000, Wait: minute, PreTokens: 57_000,
 		}}
 		row, _ := run(t, written(t, "  - recorded: {prefix: "+tc.prefix+"}\n"), b.turns(3, 0, 1000).session())
-		if got := row.UsageBy(results.SourceCompact).Read; got != tc.read || row.CallsBy(results.SourceCompact) != 1 {
+		if got := row.UsageBy(measures.SourceCompact).Read; got != tc.read || row.CallsBy(measures.SourceCompact) != 1 {
 			t.Errorf("%s of %s: the summary call reads %d, want %d", tc.prefix, tc.version, got, tc.read)
 		}
 	}

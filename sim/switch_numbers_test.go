@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -105,12 +105,12 @@ func TestNumbersOfBreakers(t *testing.T) {
 		s := newSession("s").turns(60, 0, 4000).session()
 		c := written(t, "  - first_of:\n    - session-memory: {enabled: false, trigger: {fixed: 150000}}\n"+full+breaker+"}\n")
 		c.Summarizer, c.Overflow = failing{}, OverflowAnswer
-		if row, _ := run(t, c, s); row.N(results.FailedCompactions) != want {
-			t.Errorf("full-compact.breaker %s: %d failed compactions, want %d", breaker, row.N(results.FailedCompactions), want)
+		if row, _ := run(t, c, s); row.N(measures.FailedCompactions) != want {
+			t.Errorf("full-compact.breaker %s: %d failed compactions, want %d", breaker, row.N(measures.FailedCompactions), want)
 		}
 		c = written(t, "  - first_of:\n    - session-memory: {trigger: {fixed: 150000}, extract: {growth: 1000000}, breaker: "+breaker+"}\n"+full+"0}\n")
 		c.Summarizer, c.Overflow = failing{}, OverflowAnswer
-		if row, _ := run(t, c, s); row.Reasons["session-memory: no memory file"] != want || row.N(results.FailedCompactions) != 28 {
+		if row, _ := run(t, c, s); row.Reasons["session-memory: no memory file"] != want || row.N(measures.FailedCompactions) != 28 {
 			t.Errorf("session-memory.breaker %s: %v, want %d refusals", breaker, row.Reasons, want)
 		}
 	}
@@ -131,7 +131,7 @@ func TestNumbersOfRetries(t *testing.T) {
 		c := written(t, "  - full-compact: {trigger: {fixed: 150000}, breaker: 1, "+call+"}\n")
 		c.Summarizer = failing{}
 		row, _ := run(t, c, newSession("s").turns(40, 0, 4000).session())
-		if got := row.CallsBy(results.SourceCompact); got != want {
+		if got := row.CallsBy(measures.SourceCompact); got != want {
 			t.Errorf("%s: %d calls, want %d", call, got, want)
 		}
 	}
@@ -145,8 +145,8 @@ func TestNumbersOfTooLongCalls(t *testing.T) {
 	for retries, want := range map[string][3]int64{"3": {1, 1, 0}, "0": {0, 0, 1}} {
 		c := written(t, "  - full-compact: {trigger: {fixed: 190000}, call: [streaming], streaming: {head: 30000}, prompt_too_long: {retries: "+retries+"}}\n")
 		row, _ := run(t, c, newSession("s").turns(43, 0, 4000).session())
-		if got := [3]int64{int64(row.N(results.Compactions)), int64(row.N(results.CompactionRetries)),
-			int64(row.N(results.FailedCompactions))}; got != want {
+		if got := [3]int64{int64(row.N(measures.Compactions)), int64(row.N(measures.CompactionRetries)),
+			int64(row.N(measures.FailedCompactions))}; got != want {
 			t.Errorf("retries %s: %v compactions, retries and failures, want %v", retries, got, want)
 		}
 	}
@@ -158,9 +158,9 @@ func TestNumbersOfOutput(t *testing.T) {
 		for limit, capped := range map[string]bool{"1000": true, "0": false} {
 			row, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 150000}, call: ["+way+"], "+call+": {max_output: "+limit+"}}\n"),
 				newSession("s").turns(40, 0, 4000).session())
-			got := row.UsageBy(results.SourceCompact).Output
-			if row.N(results.Compactions) != 1 || (got == 1000) != capped || got < 1000 {
-				t.Errorf("%s.max_output %s: %d tokens of output in %d compactions", call, limit, got, row.N(results.Compactions))
+			got := row.UsageBy(measures.SourceCompact).Output
+			if row.N(measures.Compactions) != 1 || (got == 1000) != capped || got < 1000 {
+				t.Errorf("%s.max_output %s: %d tokens of output in %d compactions", call, limit, got, row.N(measures.Compactions))
 			}
 		}
 	}
@@ -171,8 +171,8 @@ func TestNumbersOfWaits(t *testing.T) {
 	for wait, waits := range map[string]bool{"15": true, "0": false} {
 		layers := notesAndSummary(", wait_seconds: " + wait + ", keep: {min_tokens: 0, min_texts: 0}, extract: {tool_calls: 1, growth: 1, turns: 1, seconds: 20}")
 		row, _ := run(t, written(t, layers), memorySession())
-		if row.Firings["session-memory"] == 0 || (row.WaitFor(results.WaitOther) > 0) != waits {
-			t.Errorf("wait_seconds %s: %g s in %d compactions", wait, row.WaitFor(results.WaitOther), row.N(results.Compactions))
+		if row.Firings["session-memory"] == 0 || (row.WaitFor(measures.WaitOther) > 0) != waits {
+			t.Errorf("wait_seconds %s: %g s in %d compactions", wait, row.WaitFor(measures.WaitOther), row.N(measures.Compactions))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -23,7 +24,7 @@ func using(s *traces.Session, tool string) *traces.Session {
 func mainContexts(calls []results.CallRecord) []int64 {
 	var list []int64
 	for _, c := range calls {
-		if c.Source == results.SourceMain {
+		if c.Source == measures.SourceMain {
 			list = append(list, c.Context)
 		}
 	}
@@ -45,15 +46,15 @@ func TestToolStorageKeepsThePrefix(t *testing.T) {
 			t.Errorf("call %d: %+v, want %+v", i, c.Usage, want)
 		}
 	}
-	if row.N(results.Misses) != 0 || row.N(results.StoredResults) != 3 || row.N(results.StoredTokens) != 3*(20000-726) {
-		t.Errorf("%d misses, counts %v", row.N(results.Misses), row.Figures[results.StoredResults:results.CallsBySource])
+	if row.N(measures.Misses) != 0 || row.N(measures.StoredResults) != 3 || row.N(measures.StoredTokens) != 3*(20000-726) {
+		t.Errorf("%d misses, counts %v", row.N(measures.Misses), row.Figures[measures.StoredResults:measures.CallsBySource])
 	}
-	if row.N(results.Microcompactions) != 0 || row.N(results.Compactions) != 0 || row.Firings["tool-storage"] != 3 {
-		t.Errorf("storing is no compaction: %d, %d, firings %v", row.N(results.Microcompactions), row.N(results.Compactions), row.Firings)
+	if row.N(measures.Microcompactions) != 0 || row.N(measures.Compactions) != 0 || row.Firings["tool-storage"] != 3 {
+		t.Errorf("storing is no compaction: %d, %d, firings %v", row.N(measures.Microcompactions), row.N(measures.Compactions), row.Firings)
 	}
 	off, _ := run(t, written(t, "  - tool-storage: {enabled: false}\n"), s)
-	if off.N(results.PeakContext) != 18300+3*20200 {
-		t.Errorf("off: a context of %d", off.N(results.PeakContext))
+	if off.N(measures.PeakContext) != 18300+3*20200 {
+		t.Errorf("off: a context of %d", off.N(measures.PeakContext))
 	}
 }
 
@@ -65,8 +66,8 @@ func TestToolStorageLowersTheClientsCount(t *testing.T) {
 	const full = "  - full-compact: {trigger: {fixed: 30000}}\n"
 	with, _ := run(t, written(t, "  - tool-storage: {}\n"+full), s)
 	without, _ := run(t, written(t, full), s)
-	if with.N(results.Compactions) != 0 || without.N(results.Compactions) == 0 {
-		t.Errorf("%d compactions with storage, %d without", with.N(results.Compactions), without.N(results.Compactions))
+	if with.N(measures.Compactions) != 0 || without.N(measures.Compactions) == 0 {
+		t.Errorf("%d compactions with storage, %d without", with.N(measures.Compactions), without.N(measures.Compactions))
 	}
 }
 
@@ -83,9 +84,9 @@ func TestToolStorageFreezeKeepsTheCache(t *testing.T) {
 		"false": {[5]int64{18300, 19226, 20152, 78900, 99100}, 1},
 	} {
 		row, calls := run(t, written(t, "  - tool-storage: {retune: {request: 4, scale: 3}, freeze: "+freeze+"}\n"), s)
-		if got := mainContexts(calls); [5]int64(got) != want.contexts || row.N(results.Misses) != want.misses ||
+		if got := mainContexts(calls); [5]int64(got) != want.contexts || row.N(measures.Misses) != want.misses ||
 			row.MissesOf(prompt.MissEdit) != want.misses {
-			t.Errorf("freeze %s: contexts %v, %d misses; want %v, %d", freeze, got, row.N(results.Misses), want.contexts, want.misses)
+			t.Errorf("freeze %s: contexts %v, %d misses; want %v, %d", freeze, got, row.N(measures.Misses), want.contexts, want.misses)
 		}
 	}
 }
@@ -96,18 +97,18 @@ func TestToolStorageFreezeKeepsTheCache(t *testing.T) {
 func TestToolStorageReadBack(t *testing.T) {
 	s := using(newSession("s").turns(3, 0, 20000).session(), "Bash")
 	row, calls := run(t, written(t, "  - tool-storage: {reread: {share: 1}}\n"), s)
-	if row.N(results.Calls) != 4 || row.CallsBy(results.SourceOf("reread")) != 1 || row.N(results.RereadResults) != 1 || row.N(results.Misses) != 0 {
-		t.Fatalf("%d calls, %d of reading, %d misses", row.N(results.Calls), row.CallsBy(results.SourceOf("reread")), row.N(results.Misses))
+	if row.N(measures.Calls) != 4 || row.CallsBy(measures.SourceOf("reread")) != 1 || row.N(measures.RereadResults) != 1 || row.N(measures.Misses) != 0 {
+		t.Fatalf("%d calls, %d of reading, %d misses", row.N(measures.Calls), row.CallsBy(measures.SourceOf("reread")), row.N(measures.Misses))
 	}
-	if want := (prompt.Usage{Read: 19226, Write5m: 926, Output: 100}); calls[2].Usage != want || calls[2].Source != results.SourceOf("reread") {
+	if want := (prompt.Usage{Read: 19226, Write5m: 926, Output: 100}); calls[2].Usage != want || calls[2].Source != measures.SourceOf("reread") {
 		t.Errorf("reading: %+v, want %+v", calls[2].Usage, want)
 	}
 	if want := (prompt.Usage{Read: 20152, Write5m: 100 + 20000, Output: 200}); calls[3].Usage != want {
 		t.Errorf("the request: %+v, want %+v", calls[3].Usage, want)
 	}
 	none, _ := run(t, written(t, "  - tool-storage: {}\n"), s)
-	if none.N(results.Calls) != 3 {
-		t.Errorf("%d calls where nothing is read back", none.N(results.Calls))
+	if none.N(measures.Calls) != 3 {
+		t.Errorf("%d calls where nothing is read back", none.N(measures.Calls))
 	}
 }
 
@@ -120,11 +121,11 @@ func TestToolStorageInABranch(t *testing.T) {
 	b.round(traces.TriggerPrompt, 0, 300)
 	s := using(b.session(), "Bash")
 	_, calls := run(t, written(t, "  - tool-storage: {}\n"), s)
-	if c := calls[4]; c.Source != results.SourceBranch || c.Context != 21078+200+300 || c.Usage.Read != 21078 {
+	if c := calls[4]; c.Source != measures.SourceBranch || c.Context != 21078+200+300 || c.Usage.Read != 21078 {
 		t.Errorf("the branch has %d tokens and reads %d", c.Context, c.Usage.Read)
 	}
 	row, calls := run(t, written(t, "  - tool-storage: {reread: {share: 1}}\n"), s)
-	if c := calls[len(calls)-1]; row.N(results.RereadResults) != 3 || c.Source != results.SourceBranch || c.Context != 21578+3*20100 {
-		t.Errorf("%d read back, the branch has %d tokens", row.N(results.RereadResults), c.Context)
+	if c := calls[len(calls)-1]; row.N(measures.RereadResults) != 3 || c.Source != measures.SourceBranch || c.Context != 21578+3*20100 {
+		t.Errorf("%d read back, the branch has %d tokens", row.N(measures.RereadResults), c.Context)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -99,7 +99,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	}
 	t.InputAt = l.turn.InputAt
 	if b.Kind == strategies.BoundaryCompact && !b.Replayed && b.After > window {
-		t.replay.book.Row.Figures[results.FailedCompactions]++ // what must stay does not fit: no success
+		t.replay.book.Row.Figures[measures.FailedCompactions]++ // what must stay does not fit: no success
 	}
 }
 
@@ -110,7 +110,7 @@ type host struct {
 }
 
 // Count adds to the counts of the session's row.
-func (h *host) Count(id results.ID, n int64) { h.thread.replay.book.Row.Figures[id] += float64(n) }
+func (h *host) Count(id measures.ID, n int64) { h.thread.replay.book.Row.Figures[id] += float64(n) }
 
 // Refuse counts a reason for which a layer did not act.
 func (h *host) Refuse(layer, reason string) strategies.Outcome {
@@ -159,7 +159,7 @@ func (t *thread) open() {
 		b.Digest = b.Digest.ExtendInt(uint64(t.Index)<<32 | uint64(t.Round))
 		t.Context.Add(b)
 		t.tally.Add(&b)
-		t.replay.book.Row.Figures[results.AgentMessages]++
+		t.replay.book.Row.Figures[measures.AgentMessages]++
 	}
 	t.inbox = t.inbox[:0]
 }
@@ -173,7 +173,7 @@ func (l *Loop) hints(t *thread) bool {
 		return false
 	}
 	t.hinted = true
-	t.replay.book.Row.Figures[results.ServerHints]++
+	t.replay.book.Row.Figures[measures.ServerHints]++
 	for _, h := range t.hooks.hints {
 		l.refresh(t)
 		l.noteFinal(t, h.layer, "server_hint", h.do.ServerHint(&l.turn))

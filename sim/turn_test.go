@@ -3,7 +3,7 @@ package sim
 import (
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -43,10 +43,10 @@ func TestReportsOfLayers(t *testing.T) {
 		c.Window = window
 		c.Strategy = strategies.NewStrategy("own", "", reporter{tc.done})
 		row, _ := run(t, c, newSession("s").turns(2, 0, 1000).session())
-		if row.N(results.Compactions) != tc.compactions || row.N(results.Microcompactions) != tc.micro ||
-			row.N(results.FailedCompactions) != tc.lost || int64(row.N(results.ClearedTokens)) != tc.cleared {
+		if row.N(measures.Compactions) != tc.compactions || row.N(measures.Microcompactions) != tc.micro ||
+			row.N(measures.FailedCompactions) != tc.lost || int64(row.N(measures.ClearedTokens)) != tc.cleared {
 			t.Errorf("%s: %d compactions, %d clearings, %d failed, %d tokens cleared", name,
-				row.N(results.Compactions), row.N(results.Microcompactions), row.N(results.FailedCompactions), row.N(results.ClearedTokens))
+				row.N(measures.Compactions), row.N(measures.Microcompactions), row.N(measures.FailedCompactions), row.N(measures.ClearedTokens))
 		}
 	}
 }

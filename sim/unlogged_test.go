@@ -7,7 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -40,15 +40,15 @@ func TestCallsOfTheClientsSum(t *testing.T) {
 		row, calls := run(t, cell, s)
 		made := 0
 		for i := range calls {
-			if calls[i].Source == results.SourceOther {
+			if calls[i].Source == measures.SourceOther {
 				made++
 			}
 		}
-		if made != c.calls || row.CallsBy(results.SourceOther) != c.calls {
-			t.Errorf("%s: %d calls beside the conversation, %d in the row, want %d", c.name, made, row.CallsBy(results.SourceOther), c.calls)
+		if made != c.calls || row.CallsBy(measures.SourceOther) != c.calls {
+			t.Errorf("%s: %d calls beside the conversation, %d in the row, want %d", c.name, made, row.CallsBy(measures.SourceOther), c.calls)
 		}
 		billed := Billed(s, cell.Prices, time.Time{})
-		if got := billed.CostBy(results.SourceOther).Total(); math.Abs(got-c.usd) > 1e-9 {
+		if got := billed.CostBy(measures.SourceOther).Total(); math.Abs(got-c.usd) > 1e-9 {
 			t.Errorf("%s: $%.6f billed, want $%.6f", c.name, got, c.usd)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -34,8 +34,8 @@ func TestBillWithUnloggedWrites(t *testing.T) {
 		"marked caches": {traces.AgentClaudeCode, "claude-opus-4-6", prompt.Usage{Uncached: 40_000}, 0},
 	} {
 		row := Billed(session(tc.agent, tc.model, tc.usage), table, time.Date(2026, 7, 10, 0, 0, 0, 0, time.UTC))
-		if math.Abs(row.Figures[results.UnloggedWritesUSD]-tc.want) > 1e-9 || row.N(results.UnpricedCalls) > 0 {
-			t.Errorf("%s: $%f, want $%f; %d unpriced", name, row.Figures[results.UnloggedWritesUSD], tc.want, row.N(results.UnpricedCalls))
+		if math.Abs(row.Figures[measures.UnloggedWritesUSD]-tc.want) > 1e-9 || row.N(measures.UnpricedCalls) > 0 {
+			t.Errorf("%s: $%f, want $%f; %d unpriced", name, row.Figures[measures.UnloggedWritesUSD], tc.want, row.N(measures.UnpricedCalls))
 		}
 	}
 }
@@ -101,8 +101,8 @@ func TestKeptForHalfADay(t *testing.T) {
 		c.Server = func(traces.Cache) Server {
 			return promptcache.NewOpenAI(promptcache.OpenAIConfig{Retention: 30 * minute})
 		}
-		if row, calls := run(t, c, b.session()); row.N(results.Misses) != tc.misses {
-			t.Errorf("%+v: %d misses, reads %d of %d", tc, row.N(results.Misses), calls[2].Usage.Read, calls[2].Context)
+		if row, calls := run(t, c, b.session()); row.N(measures.Misses) != tc.misses {
+			t.Errorf("%+v: %d misses, reads %d of %d", tc, row.N(measures.Misses), calls[2].Usage.Read, calls[2].Context)
 		}
 	}
 }

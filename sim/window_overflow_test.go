@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -22,9 +22,9 @@ func TestRequestAtTheWindow(t *testing.T) {
 		c := testConfig(t, "none")
 		c.Window = tc.window
 		row, _ := run(t, c, s)
-		if row.N(results.AnsweredOverWindow) != tc.beyond || row.N(results.Overflows) != tc.over {
+		if row.N(measures.AnsweredOverWindow) != tc.beyond || row.N(measures.Overflows) != tc.over {
 			t.Errorf("18,300 and %d tokens in a window of %d: %d beyond, %d overflows", tc.tail, tc.window,
-				row.N(results.AnsweredOverWindow), row.N(results.Overflows))
+				row.N(measures.AnsweredOverWindow), row.N(measures.Overflows))
 		}
 	}
 }
@@ -67,8 +67,8 @@ func TestFailureOfATooLongPrompt(t *testing.T) {
 	c := testConfig(t, "none")
 	c.Strategy, c.Window = strategies.NewStrategy("own", "", idler{map[int32]int64{}}), 18_299
 	row, _ := run(t, c, newSession("s").turns(1, 0, 0).session())
-	if row.N(results.FailedCompactions) != 1 || row.N(results.AnsweredOverWindow) != 1 {
-		t.Errorf("%d failures, %d calls beyond the window", row.N(results.FailedCompactions), row.N(results.AnsweredOverWindow))
+	if row.N(measures.FailedCompactions) != 1 || row.N(measures.AnsweredOverWindow) != 1 {
+		t.Errorf("%d failures, %d calls beyond the window", row.N(measures.FailedCompactions), row.N(measures.AnsweredOverWindow))
 	}
 }
 
@@ -80,7 +80,7 @@ func TestLossByThePause(t *testing.T) {
 	c.Profile = lossy(0.5, 0.06, 0)
 	s := newSession("s").turns(2, 0, 1000).turns(1, 100*second, 0).turns(1, 30*second, 0).session()
 	row, _ := run(t, c, s)
-	if want := (0.06*3500 + 0.5*4000) * lostUSD; math.Abs(row.Figures[results.ExpectedLossUSD]-want) > 1e-9 {
-		t.Errorf("expected loss $%.9f, want $%.9f", row.Figures[results.ExpectedLossUSD], want)
+	if want := (0.06*3500 + 0.5*4000) * lostUSD; math.Abs(row.Figures[measures.ExpectedLossUSD]-want) > 1e-9 {
+		t.Errorf("expected loss $%.9f, want $%.9f", row.Figures[measures.ExpectedLossUSD], want)
 	}
 }

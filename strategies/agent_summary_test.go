@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -49,7 +49,7 @@ func TestAgentSummaryBeat(t *testing.T) {
 	if want := []time.Duration{30 * time.Second, 60 * time.Second, 90 * time.Second}; !slices.Equal(at, want) || len(calls) != 3 {
 		t.Errorf("%d summaries at %v, want %v", len(calls), at, want)
 	}
-	if h.counts[results.AgentSummaries] != 3 || len(h.reasons) != 0 {
+	if h.counts[measures.AgentSummaries] != 3 || len(h.reasons) != 0 {
 		t.Errorf("%v %v", h.counts, h.reasons)
 	}
 	k.Now += int64(10 * time.Second)

@@ -3,7 +3,7 @@ package strategies
 import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // agentsParams are the parameters of agents. Sizes are tokens.
@@ -275,6 +275,6 @@ func (l *agentSummary) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	if r.Failed != "" {
 		return t.Refuse(agentSummaryName, r.Failed)
 	}
-	t.Count(results.AgentSummaries, 1)
+	t.Count(measures.AgentSummaries, 1)
 	return Outcome{Declined, "summary ended"}
 }

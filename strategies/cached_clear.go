@@ -7,7 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -152,7 +152,7 @@ func (l *cachedClear) comeBack(t *Turn) {
 			tokens += int64(t.Context.At(i).Tokens)
 		}
 	}
-	t.Count(results.ReturnedTokens, tokens)
+	t.Count(measures.ReturnedTokens, tokens)
 }
 
 // clear resets the state to the state of a thread that has deleted nothing.
@@ -216,8 +216,8 @@ func (l *cachedClear) remove(t *Turn) Outcome {
 	l.active.drop(func(r clearable) bool { return slices.Contains(gone, r.id) })
 	l.lost, l.read = false, l.read-b.Deleted
 	l.pin(t, edit)
-	t.Count(results.CacheDeletions, int64(len(gone)))
-	t.Count(results.DeletedTokens, b.Deleted)
+	t.Count(measures.CacheDeletions, int64(len(gone)))
+	t.Count(measures.DeletedTokens, b.Deleted)
 	if l.params.Pending {
 		b.Uncounted = b.Deleted
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -63,7 +63,7 @@ func TestCachedDeletion(t *testing.T) {
 			t.Errorf("deletion %d is call %d", i, got.Call)
 		}
 	}
-	if h.counts[results.CacheDeletions] != 14 || h.counts[results.DeletedTokens] != 14000 || h.counts[results.ReturnedTokens] != 0 {
+	if h.counts[measures.CacheDeletions] != 14 || h.counts[measures.DeletedTokens] != 14000 || h.counts[measures.ReturnedTokens] != 0 {
 		t.Errorf("counts %v", h.counts)
 	}
 }
@@ -117,8 +117,8 @@ func TestCachedDeletionBaseline(t *testing.T) {
 	asked(t, l, k)
 	k.Usage.Read = 20_000
 	l.(AfterResponse).AfterResponse(&k.Turn)
-	if len(h.deleted) != 7 || h.counts[results.ReturnedTokens] != 0 {
-		t.Errorf("%d deleted, %d tokens back, want 7 and 0", len(h.deleted), h.counts[results.ReturnedTokens])
+	if len(h.deleted) != 7 || h.counts[measures.ReturnedTokens] != 0 {
+		t.Errorf("%d deleted, %d tokens back, want 7 and 0", len(h.deleted), h.counts[measures.ReturnedTokens])
 	}
 }
 
@@ -168,8 +168,8 @@ func TestCachedDeletionExpiry(t *testing.T) {
 		l.(AfterResponse).AfterResponse(&k.Turn)
 		k.Idle = 6 * minutes
 		asked(t, l, k)
-		if len(h.deleted) != tc.deleted || h.counts[results.ReturnedTokens] != tc.returned || len(k.pinned()) != tc.pins {
-			t.Errorf("%s: %d deleted, %d tokens back, pins %v", text, len(h.deleted), h.counts[results.ReturnedTokens], k.pinned())
+		if len(h.deleted) != tc.deleted || h.counts[measures.ReturnedTokens] != tc.returned || len(k.pinned()) != tc.pins {
+			t.Errorf("%s: %d deleted, %d tokens back, pins %v", text, len(h.deleted), h.counts[measures.ReturnedTokens], k.pinned())
 		}
 		if k.Context.At(k.InputAt).ID != input {
 			t.Errorf("%s: the input has moved", text)
@@ -209,8 +209,8 @@ func TestCachedDeletionWithoutPin(t *testing.T) {
 	at := int32(k.Context.Len() - 1)
 	k.reads(1)
 	asked(t, l, k)
-	if len(h.deleted) != 0 || len(k.pinned()) != 0 || h.counts[results.ReturnedTokens] != 7000 {
-		t.Errorf("%d deleted, pins %v, %d tokens back", len(h.deleted), k.pinned(), h.counts[results.ReturnedTokens])
+	if len(h.deleted) != 0 || len(k.pinned()) != 0 || h.counts[measures.ReturnedTokens] != 7000 {
+		t.Errorf("%d deleted, pins %v, %d tokens back", len(h.deleted), k.pinned(), h.counts[measures.ReturnedTokens])
 	}
 	if ch := k.Context.Sent(); ch != (prompt.Change{At: at, Cause: prompt.CauseEdit}) {
 		t.Errorf("change %+v, want an edit at %d", ch, at)
@@ -255,8 +255,8 @@ func TestTimeClearingTakesOver(t *testing.T) {
 		t.Errorf("boundary %+v: of eight cleared only one was still counted", b)
 	}
 	asked(t, cached, k)
-	if len(h.deleted) != 0 || h.counts[results.ReturnedTokens] != 0 || len(k.pinned()) != 0 {
-		t.Errorf("%d deleted, %d tokens back, pins %v", len(h.deleted), h.counts[results.ReturnedTokens], k.pinned())
+	if len(h.deleted) != 0 || h.counts[measures.ReturnedTokens] != 0 || len(k.pinned()) != 0 {
+		t.Errorf("%d deleted, %d tokens back, pins %v", len(h.deleted), h.counts[measures.ReturnedTokens], k.pinned())
 	}
 	k.Idle, k.Reading.Values[MeasureIdle] = 0, 0
 	k.reads(6)
@@ -280,8 +280,8 @@ func TestTimeClearingTakesOverWarm(t *testing.T) {
 	k.Idle, k.Reading.Values[MeasureIdle] = 4*minutes, 4*minutes
 	asked(t, timed, k) // five of the seven deleted
 	asked(t, cached, k)
-	if len(h.deleted) != 0 || h.counts[results.ReturnedTokens] != 2000 || len(k.pinned()) != 0 {
-		t.Errorf("%d deleted, %d tokens back, pins %v", len(h.deleted), h.counts[results.ReturnedTokens], k.pinned())
+	if len(h.deleted) != 0 || h.counts[measures.ReturnedTokens] != 2000 || len(k.pinned()) != 0 {
+		t.Errorf("%d deleted, %d tokens back, pins %v", len(h.deleted), h.counts[measures.ReturnedTokens], k.pinned())
 	}
 }
 

@@ -5,18 +5,18 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // clearHost serves a turn without a loop: it keeps what layers count and delete.
 type clearHost struct {
-	counts  [results.NumFigures]int64
+	counts  [measures.NumFigures]int64
 	refused []string
 	deleted []int32
 	draws   []float64
 }
 
-func (h *clearHost) Count(id results.ID, n int64) { h.counts[id] += n }
+func (h *clearHost) Count(id measures.ID, n int64) { h.counts[id] += n }
 func (h *clearHost) Refuse(_, reason string) Outcome {
 	h.refused = append(h.refused, reason)
 	return Outcome{Declined, reason}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -30,9 +30,9 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 	if l.params.Report == reportCall {
 		b.Reported = r.Usage.Input() + r.Usage.Output
 	}
-	t.Count(results.RestoredFiles, int64(b.Restored))
+	t.Count(measures.RestoredFiles, int64(b.Restored))
 	if s.by == startedByIdleness {
-		t.Count(results.IdleCompactions, 1)
+		t.Count(measures.IdleCompactions, 1)
 	}
 	t.Compacted(b)
 	return Outcome{Verdict: Done}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // summaryCall is the state of the compaction under way: what is summarised and
@@ -32,10 +32,10 @@ type summaryCall struct {
 // count adds up the retries, fallbacks and signals of a compaction that ends: while it
 // lasts, the client signals every so many seconds that it is alive.
 func (s *summaryCall) count(t *Turn, signal int64) {
-	t.Count(results.CompactionRetries, int64(s.retries))
-	t.Count(results.CompactionFallbacks, int64(s.fallbacks))
+	t.Count(measures.CompactionRetries, int64(s.retries))
+	t.Count(measures.CompactionFallbacks, int64(s.fallbacks))
 	if signal > 0 {
-		t.Count(results.KeepaliveSignals, (t.Now-s.began)/(signal*int64(time.Second)))
+		t.Count(measures.KeepaliveSignals, (t.Now-s.began)/(signal*int64(time.Second)))
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -214,8 +214,8 @@ func TestIdleTimer(t *testing.T) {
 		}
 		if reason == "" {
 			answer(l, k, "", 0)
-			if b := k.Boundary(); b.Manual || h.counts[results.IdleCompactions] != 1 {
-				t.Errorf("%+v, %d counted", b, h.counts[results.IdleCompactions])
+			if b := k.Boundary(); b.Manual || h.counts[measures.IdleCompactions] != 1 {
+				t.Errorf("%+v, %d counted", b, h.counts[measures.IdleCompactions])
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -211,7 +211,7 @@ func (l *compact) fail(t *Turn, reason string) Outcome {
 // strike counts a failure for the breaker.
 func (l *compact) strike(t *Turn) {
 	if l.failures++; l.failures == l.params.Breaker {
-		t.Count(results.BreakerTrips, 1)
+		t.Count(measures.BreakerTrips, 1)
 	}
 }
 
@@ -368,7 +368,7 @@ func (p *refillParams) trips(t *Turn, r *refills) bool {
 		return false
 	}
 	r.stopped = true
-	t.Count(results.BreakerTrips, 1)
+	t.Count(measures.BreakerTrips, 1)
 	return true
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // The message that carries a summary of 3,000 tokens in 12,000 bytes has the client's own
@@ -87,8 +87,8 @@ func TestSignalsOfACompaction(t *testing.T) {
 		}
 		k.Now += int64(d)
 		answer(l, k, "", 0)
-		if h.counts[results.KeepaliveSignals] != want {
-			t.Errorf("%s: %d signals, want %d", text, h.counts[results.KeepaliveSignals], want)
+		if h.counts[measures.KeepaliveSignals] != want {
+			t.Errorf("%s: %d signals, want %d", text, h.counts[measures.KeepaliveSignals], want)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -146,8 +146,8 @@ func TestBreakerCounts(t *testing.T) {
 	if out := l.(BeforeRequest).BeforeRequest(&k.Turn); out.Reason != "stopped by the breaker" {
 		t.Errorf("after three failures: %+v", out)
 	}
-	if h.counts[results.BreakerTrips] != 1 {
-		t.Errorf("%d trips counted, want 1", h.counts[results.BreakerTrips])
+	if h.counts[measures.BreakerTrips] != 1 {
+		t.Errorf("%d trips counted, want 1", h.counts[measures.BreakerTrips])
 	}
 	k.Events = []traces.Event{{Kind: traces.EventCompact, Manual: true}}
 	begin(t, l, k)

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // dreamParams are the parameters of dream. Sizes are tokens.
@@ -212,7 +212,7 @@ func (l *dream) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	if reason != "" {
 		return t.Refuse(DreamName, reason)
 	}
-	t.Count(results.Dreams, 1)
+	t.Count(measures.Dreams, 1)
 	l.prune(t)
 	return Outcome{Declined, "dream ended"}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -164,7 +164,7 @@ func TestDreamLockAfterwards(t *testing.T) {
 		if tc.dreams == 0 {
 			want = last
 		}
-		if d := k.User.Dream; d.Last != want || d.Holder != 0 || h.counts[results.Dreams] != tc.dreams || h.why(t) != tc.reason {
+		if d := k.User.Dream; d.Last != want || d.Holder != 0 || h.counts[measures.Dreams] != tc.dreams || h.why(t) != tc.reason {
 			t.Errorf("%s: afterwards %+v, %v %v", tc.layer, d, h.counts, h.reasons)
 		}
 		k.wait(10 * time.Minute)
@@ -186,8 +186,8 @@ func TestDreamOfASessionThatEnds(t *testing.T) {
 		loopEnds(k, l)
 		k.User.Live[5] = false
 		answers(k, l, "")
-		if h.counts[results.Dreams] != want.dreams || k.User.Dream.Holder != want.holder {
-			t.Errorf("%s: %d dreams, %+v", text, h.counts[results.Dreams], k.User.Dream)
+		if h.counts[measures.Dreams] != want.dreams || k.User.Dream.Holder != want.holder {
+			t.Errorf("%s: %d dreams, %+v", text, h.counts[measures.Dreams], k.User.Dream)
 		}
 		k.Session = 0
 		k.wait(24 * time.Hour)

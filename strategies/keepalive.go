@@ -2,7 +2,7 @@ package strategies
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // keepaliveParams are the parameters of keepalive. Intervals are minutes.
@@ -92,11 +92,11 @@ func (l *keepalive) Timer(t *Turn) Outcome {
 		return t.Refuse(keepaliveName, "enough in one gap")
 	}
 	t.Background(prompt.Intent{
-		Source: results.SourceKeepalive.String(), To: int32(startOfResponse(t.Context)),
+		Source: measures.SourceKeepalive.String(), To: int32(startOfResponse(t.Context)),
 		From: int32(Body(t.Context)), Instruction: l.params.Instruction, Ordinal: uint8(l.sent),
 		Known: &prompt.Answer{Output: l.params.Output},
 	})
-	t.Count(results.Keepalives, 1)
+	t.Count(measures.Keepalives, 1)
 	l.sent++
 	l.last = t.Now
 	return Outcome{Verdict: Done}

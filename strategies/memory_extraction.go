@@ -7,7 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // memoryParams are the parameters of memory-extraction. Sizes are tokens.
@@ -238,7 +238,7 @@ func (l *memoryExtraction) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	if r.Failed != "" {
 		return t.Refuse(MemoryExtractionName, r.Failed)
 	}
-	t.Count(results.MemoryExtractions, 1)
+	t.Count(measures.MemoryExtractions, 1)
 	if x := l.index(t); l.saves && l.params.Growth > 0 {
 		x.Lines += l.params.Growth
 		x.Change++

@@ -7,21 +7,21 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // besideHost keeps what layers that work beside the conversation ask of the
 // loop. Every draw is half, so that shares above it happen.
 type besideHost struct {
-	counts   [results.NumFigures]int64
+	counts   [measures.NumFigures]int64
 	reasons  map[string]int
 	sections []int32   // tokens of the memory section
 	posts    []Message // thread, tokens
 	draws    []string  // layers whose draws were asked for
 }
 
-func (h *besideHost) Count(id results.ID, n int64) { h.counts[id] += n }
+func (h *besideHost) Count(id measures.ID, n int64) { h.counts[id] += n }
 func (h *besideHost) Refuse(layer, reason string) Outcome {
 	h.reasons[reason]++
 	return Outcome{Declined, reason}
@@ -78,7 +78,7 @@ func TestMemoryExtractionCall(t *testing.T) {
 		t.Errorf("sizes %+v %+v", in, in.Known)
 	}
 	answers(k, l, "")
-	if h.counts[results.MemoryExtractions] != 1 || len(h.reasons) != 0 {
+	if h.counts[measures.MemoryExtractions] != 1 || len(h.reasons) != 0 {
 		t.Errorf("%v %v", h.counts, h.reasons)
 	}
 }
@@ -128,7 +128,7 @@ func TestMemoryExtractionLooksOnce(t *testing.T) {
 		if n := len(loopEnds(k, l)); n != 1 {
 			t.Errorf("failed %q: %d calls in the third turn, want 1", failed, n)
 		}
-		if got := h.counts[results.MemoryExtractions]; got != int64(want) {
+		if got := h.counts[measures.MemoryExtractions]; got != int64(want) {
 			t.Errorf("failed %q: %d extractions ended well, want %d", failed, got, want)
 		}
 	}
@@ -170,7 +170,7 @@ func TestMemoryExtractionFailure(t *testing.T) {
 		t.Errorf("%+v", in[0].Known)
 	}
 	answers(k, l, prompt.FailAPI)
-	if !maps.Equal(h.reasons, map[string]int{prompt.FailAPI: 1}) || h.counts[results.MemoryExtractions] != 0 || len(h.sections) != 0 {
+	if !maps.Equal(h.reasons, map[string]int{prompt.FailAPI: 1}) || h.counts[measures.MemoryExtractions] != 0 || len(h.sections) != 0 {
 		t.Errorf("%v %v %v", h.reasons, h.counts, h.sections)
 	}
 }

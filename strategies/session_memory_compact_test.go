@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // The reasons to leave the compaction to the next layer, in order (002,
@@ -145,8 +145,8 @@ func TestSessionMemoryMessageSet(t *testing.T) {
 	if b.PreservedFrom != first || b.PreservedTo != last || k.Context.At(4).ID != first || b.Restored != 1 || b.Summarised != 6 {
 		t.Errorf("%+v, want %d to %d preserved", b, first, last)
 	}
-	if k.InputAt != 6 || h.counts[results.RestoredFiles] != 1 {
-		t.Errorf("the input is at %d, %d files counted", k.InputAt, h.counts[results.RestoredFiles])
+	if k.InputAt != 6 || h.counts[measures.RestoredFiles] != 1 {
+		t.Errorf("the input is at %d, %d files counted", k.InputAt, h.counts[measures.RestoredFiles])
 	}
 }
 

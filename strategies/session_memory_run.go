@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // SessionMemoryName is the registry's name of the layer.
@@ -162,7 +162,7 @@ func (l *sessionMemory) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 		return Outcome{Failed, r.Failed}
 	}
 	l.notes = l.update
-	t.Count(results.MemoryUpdates, 1)
+	t.Count(measures.MemoryUpdates, 1)
 	if p := &l.params.Extract; !p.Guard && l.own() >= p.Growth {
 		l.nested++
 		l.running, l.since = true, t.Now
@@ -328,7 +328,7 @@ func (l *sessionMemory) compact(t *Turn, keep int) Outcome {
 	t.InputAt = max(from+1, t.InputAt+1-(keep-from))
 	l.notes.last = c.At(from).ID // the memory replaces what it covers
 	b.After = int64(c.Tokens())
-	t.Count(results.RestoredFiles, int64(files))
+	t.Count(measures.RestoredFiles, int64(files))
 	t.Compacted(b)
 	return Outcome{Verdict: Done}
 }

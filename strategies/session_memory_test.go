@@ -5,18 +5,18 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // compactionHost keeps what the compacting layers tell their host.
 type compactionHost struct {
-	counts  [results.NumFigures]int64
+	counts  [measures.NumFigures]int64
 	reasons map[string]int
 	draw    float64
 }
 
-func (h *compactionHost) Count(id results.ID, n int64) { h.counts[id] += n }
+func (h *compactionHost) Count(id measures.ID, n int64) { h.counts[id] += n }
 func (h *compactionHost) Refuse(layer, reason string) Outcome {
 	h.reasons[layer+": "+reason]++
 	return Outcome{Declined, reason}
@@ -143,8 +143,8 @@ func TestSessionMemoryCall(t *testing.T) {
 		t.Errorf("%+v, want one after the other", out)
 	}
 	l.(BackgroundResult).BackgroundResult(&k.Turn, &prompt.Result{})
-	if h.counts[results.MemoryUpdates] != 1 {
-		t.Errorf("%d updates counted", h.counts[results.MemoryUpdates])
+	if h.counts[measures.MemoryUpdates] != 1 {
+		t.Errorf("%d updates counted", h.counts[measures.MemoryUpdates])
 	}
 	k.add(prompt.KindPrompt, 9050)
 	// 500 + 10 × 1,000 + 100 tokens were summarised: 530 of memory.
@@ -173,8 +173,8 @@ func TestSessionMemoryFailure(t *testing.T) {
 		t.Fatalf("a draw of 0.5 at a rate of 0.6: %+v", in.Known)
 	}
 	out := l.(BackgroundResult).BackgroundResult(&k.Turn, &prompt.Result{Answer: *in.Known})
-	if out.Verdict != Failed || h.counts[results.MemoryUpdates] != 0 {
-		t.Errorf("%+v, %d updates", out, h.counts[results.MemoryUpdates])
+	if out.Verdict != Failed || h.counts[measures.MemoryUpdates] != 0 {
+		t.Errorf("%+v, %d updates", out, h.counts[measures.MemoryUpdates])
 	}
 	l.(BeforeRequest).BeforeRequest(&k.Turn)
 	if h.reasons["session-memory: the memory is an empty template"] != 1 {

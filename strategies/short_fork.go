@@ -2,7 +2,7 @@ package strategies
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -136,7 +136,7 @@ func (l *shortFork) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	if r.Failed != "" {
 		return t.Refuse(l.name, r.Failed)
 	}
-	t.Count(results.Suggestions, 1)
+	t.Count(measures.Suggestions, 1)
 	if l.fate == fateTaken {
 		return Outcome{Declined, fateTaken}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -32,7 +32,7 @@ func TestShortForkCalls(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 		answers(k, l, "")
-		if h.counts[results.Suggestions] != 1 || h.why(t) != "not taken" {
+		if h.counts[measures.Suggestions] != 1 || h.why(t) != "not taken" {
 			t.Errorf("%s: %v %v", text, h.counts, h.reasons)
 		}
 	}
@@ -86,7 +86,7 @@ func TestShortForkFates(t *testing.T) {
 		l := layer(t, "prompt-suggestion: {"+params+"}")
 		loopEnds(k, l)
 		answers(k, l, "")
-		if got := h.why(t); got != want || h.counts[results.Suggestions] != 1 {
+		if got := h.why(t); got != want || h.counts[measures.Suggestions] != 1 {
 			t.Errorf("%s: %q, want %q", params, got, want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestShortForkFates(t *testing.T) {
 	l := layer(t, "prompt-suggestion: {}")
 	loopEnds(k, l)
 	answers(k, l, prompt.FailTooLong)
-	if h.why(t) != prompt.FailTooLong || h.counts[results.Suggestions] != 0 {
+	if h.why(t) != prompt.FailTooLong || h.counts[measures.Suggestions] != 0 {
 		t.Errorf("a failure: %v %v", h.reasons, h.counts)
 	}
 }

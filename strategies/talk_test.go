@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // talk is a conversation under construction, as a layer's turn sees it: 12,000
@@ -20,7 +20,7 @@ type talk struct {
 // quiet is a host that does nothing.
 type quiet struct{}
 
-func (quiet) Count(results.ID, int64)         {}
+func (quiet) Count(measures.ID, int64)        {}
 func (quiet) Refuse(_, reason string) Outcome { return Outcome{Declined, reason} }
 func (quiet) Delete(int32)                    {}
 func (quiet) Undelete(int32)                  {}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // toolStorageParams are the parameters of tool-storage. Sizes of results are
@@ -306,8 +306,8 @@ func (l *toolStorage) apply(t *Turn, r freshResult, sum *Boundary) bool {
 	}
 	c.SetForm(r.at, prompt.FormRange, preview, prompt.CauseEdit)
 	sum.Uncounted += saved
-	t.Count(results.StoredResults, 1)
-	t.Count(results.StoredTokens, int64(b.Tokens-preview))
+	t.Count(measures.StoredResults, 1)
+	t.Count(measures.StoredTokens, int64(b.Tokens-preview))
 	if !l.params.Freeze {
 		l.stored = append(l.stored, e.ID)
 	}
@@ -396,7 +396,7 @@ func (l *toolStorage) appendRead(t *Turn, b *prompt.Block) {
 	result.Digest = call.Digest.Extend(b.Digest)
 	c.Add(call)
 	c.Add(result)
-	t.Count(results.RereadResults, 1)
+	t.Count(measures.RereadResults, 1)
 	t.Compacted(Boundary{
 		Kind: BoundaryStore, Before: before, After: int64(c.Tokens()),
 		Uncounted: -int64(call.Bytes+result.Bytes) / bytesPerToken,

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // asked calls the layer ahead of a request.
@@ -62,7 +62,7 @@ func TestToolStorageLimits(t *testing.T) {
 		if tc.want == 10000 {
 			continue
 		}
-		if h.counts[results.StoredResults] != 1 || h.counts[results.StoredTokens] != int64(10000-tc.want) {
+		if h.counts[measures.StoredResults] != 1 || h.counts[measures.StoredTokens] != int64(10000-tc.want) {
 			t.Errorf("%s: counts %v", tc.tool, h.counts)
 		}
 		if b.Kind != BoundaryStore || b.Before-b.After != int64(10000-tc.want) || b.Uncounted != int64(tc.bytes-2000)/4 {
@@ -213,8 +213,8 @@ func TestToolStorageReread(t *testing.T) {
 			t.Errorf("read %d: boundary %+v", i, b)
 		}
 	}
-	if out.Verdict != Done || h.counts[results.RereadResults] != 2 || k.Context.Len() != n+4 {
-		t.Errorf("%+v, %d read, %d entries more", out, h.counts[results.RereadResults], k.Context.Len()-n)
+	if out.Verdict != Done || h.counts[measures.RereadResults] != 2 || k.Context.Len() != n+4 {
+		t.Errorf("%+v, %d read, %d entries more", out, h.counts[measures.RereadResults], k.Context.Len()-n)
 	}
 	if out := asked(t, l, k); out.Verdict != Declined || len(k.results()) != 5 || k.results()[4] != 25000 {
 		t.Errorf("what was read back was stored again: %+v, %v", out, k.results())
@@ -337,8 +337,8 @@ func TestToolStorageLeaves(t *testing.T) {
 	k.parallel("Bash", 10_000)[0].Call = 0
 	for range 2 {
 		if out := asked(t, layer(t, "tool-storage: {freeze: false}"), k); out.Verdict != Declined ||
-			h.counts[results.StoredResults] != 0 || previews(k) != 0 {
-			t.Errorf("%+v, %d stored", out, h.counts[results.StoredResults])
+			h.counts[measures.StoredResults] != 0 || previews(k) != 0 {
+			t.Errorf("%+v, %d stored", out, h.counts[measures.StoredResults])
 		}
 	}
 }
@@ -353,8 +353,8 @@ func TestToolStorageRetune(t *testing.T) {
 		k, h := hosted()
 		k.parallel("Bash", 12000, 12000, 12000, 12000, 12000)
 		asked(t, layer(t, "tool-storage: "+text), k)
-		if int(h.counts[results.StoredResults]) != want {
-			t.Errorf("%s: %d stored of 240,000 bytes, want %d", text, h.counts[results.StoredResults], want)
+		if int(h.counts[measures.StoredResults]) != want {
+			t.Errorf("%s: %d stored of 240,000 bytes, want %d", text, h.counts[measures.StoredResults], want)
 		}
 	}
 	k, h := hosted()

@@ -3,7 +3,7 @@ package strategies
 import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -136,7 +136,7 @@ func (t *Turn) TakeBackground() []prompt.Intent {
 // turn.
 type Host interface {
 	// Count adds to the counts of the row.
-	Count(id results.ID, n int64)
+	Count(id measures.ID, n int64)
 	// Refuse counts that a layer could have acted and did not, by reason.
 	Refuse(layer, reason string) Outcome
 	// Delete asks the server to leave the entry with an id out of this and all

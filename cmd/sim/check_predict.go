@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -135,10 +136,10 @@ func fillPrediction(c *results.Cell, bills map[string]*validate.Expect) {
 	for i := range c.Rows.Len() {
 		if e := bills[c.Rows.Session(i)]; e != nil {
 			c.Rows.Edit(i, func(r *results.Row) {
-				r.Figures[results.PredictedUSD], r.Figures[results.PredictedOfUSD] = e.MeanUSD, e.BilledUSD
+				r.Figures[measures.PredictedUSD], r.Figures[measures.PredictedOfUSD] = e.MeanUSD, e.BilledUSD
 			})
-			c.Total.Figures[results.PredictedUSD] += e.MeanUSD
-			c.Total.Figures[results.PredictedOfUSD] += e.BilledUSD
+			c.Total.Figures[measures.PredictedUSD] += e.MeanUSD
+			c.Total.Figures[measures.PredictedOfUSD] += e.BilledUSD
 		}
 	}
 }
@@ -200,7 +201,7 @@ func (p *foretold) compacting(tokens float64) (map[string]float64, error) {
 			return err
 		}
 		was, err := sim.NewLoop(other).Run(s)
-		if now.N(results.Compactions)+was.N(results.Compactions) > 0 {
+		if now.N(measures.Compactions)+was.N(measures.Compactions) > 0 {
 			costs[i] = now.CostUSD() - was.CostUSD()
 		}
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -59,8 +60,8 @@ func explainAgrees(t *testing.T, set ...string) (atEnds int) {
 			if want := row.CostUSD(); math.Abs(total-want) > 1e-9*want {
 				t.Errorf("%s of %s: explained $%.6f, run $%.6f", c.Cell, row.Session, total, want)
 			}
-			if calls := len(e.Calls) + e.TurnEnds.Calls; calls != row.N(results.Calls) {
-				t.Errorf("%s of %s: explained %d calls, run %d", c.Cell, row.Session, calls, row.N(results.Calls))
+			if calls := len(e.Calls) + e.TurnEnds.Calls; calls != row.N(measures.Calls) {
+				t.Errorf("%s of %s: explained %d calls, run %d", c.Cell, row.Session, calls, row.N(measures.Calls))
 			}
 			atEnds += e.TurnEnds.Calls
 		}

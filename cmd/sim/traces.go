@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -157,15 +158,15 @@ func sessionColumns() []document.ColumnOf[*listed] {
 	label("model", "MODEL", func(s *listed) any { return mainModel(s.Session) })
 	list[len(list)-1].Clip = minModel
 	label("file", "", func(s *listed) any { return strings.Join(s.Files[:min(1, len(s.Files))], "") })
-	figure("calls", "CALLS", "", func(s *listed) any { return s.bill.N(results.Calls) })
-	figure("input_tokens", "INPUT", results.UnitTokens, func(s *listed) any { u := s.bill.Usage(); return u.Input() })
-	figure("output_tokens", "OUTPUT", results.UnitTokens, func(s *listed) any { return s.bill.Usage().Output })
-	figure("compactions", "COMPACTIONS", "", func(s *listed) any { return s.bill.N(results.Compactions) })
+	figure("calls", "CALLS", "", func(s *listed) any { return s.bill.N(measures.Calls) })
+	figure("input_tokens", "INPUT", measures.UnitTokens, func(s *listed) any { u := s.bill.Usage(); return u.Input() })
+	figure("output_tokens", "OUTPUT", measures.UnitTokens, func(s *listed) any { return s.bill.Usage().Output })
+	figure("compactions", "COMPACTIONS", "", func(s *listed) any { return s.bill.N(measures.Compactions) })
 	figure("gaps_over_5m", "", "", func(s *listed) any { return gaps(s.Session, 5*time.Minute) })
 	figure("gaps_over_1h", "", "", func(s *listed) any { return gaps(s.Session, time.Hour) })
 	figure("sub_agents", "", "", (*listed).agents)
-	figure("billed_usd", "BILLED", results.UnitUSD, func(s *listed) any { return s.bill.CostUSD() })
-	figure("unseen_share", "", results.UnitRatio, (*listed).unseen)
+	figure("billed_usd", "BILLED", measures.UnitUSD, func(s *listed) any { return s.bill.CostUSD() })
+	figure("unseen_share", "", measures.UnitRatio, (*listed).unseen)
 	figure("derived_outputs", "", "", func(s *listed) any { return s.Quality.DerivedOutputs })
 	figure("assumed_lifetimes", "", "", func(s *listed) any { return s.Quality.AssumedTiers })
 	figure("problems", "", "", func(s *listed) any { return s.Quality.Problems })
@@ -218,11 +219,11 @@ func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table, machine bool) 
 	}
 	t.Notes = []string{
 		fmt.Sprintf("%s, %s, $%.2f at API prices of each call's date.",
-			document.Count(len(ids), "session"), document.Count(total.N(results.Calls), "call"), total.CostUSD()),
+			document.Count(len(ids), "session"), document.Count(total.N(measures.Calls), "call"), total.CostUSD()),
 	}
-	if total.N(results.UnpricedCalls) > 0 {
+	if total.N(measures.UnpricedCalls) > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("%s of models without a price count as $0; --price-as bills them as "+
-			"another.", document.Count(total.N(results.UnpricedCalls), "call")))
+			"another.", document.Count(total.N(measures.UnpricedCalls), "call")))
 	}
 	return t, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios/tune"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -38,7 +38,7 @@ may be chance. --chart front=FILE shows what each setting costs and forgets.`,
 	f.bindCells(cmd)
 	f.output.chartFlags.bind(cmd, charts.TuningKinds()...)
 	flags := cmd.Flags()
-	flags.StringVar(&f.search.Objective, "objective", results.NameCost, "`METRIC` to improve")
+	flags.StringVar(&f.search.Objective, "objective", measures.NameCost, "`METRIC` to improve")
 	flags.IntVar(&f.search.Budget, "budget", 50, "try at most `N` settings")
 	return cmd
 }

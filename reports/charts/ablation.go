@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -89,7 +90,7 @@ func ablationColumns(head string, rows []ablated) []document.ColumnOf[ablated] {
 			return document.Cell{Value: x.diff.Set, Text: changeText(x.diff.Change)}
 		}),
 		plain("in_force", "", changed(func(d *studies.Difference) any { return d.On })),
-		plain(results.NameCost, "COST", func(x ablated) any {
+		plain(measures.NameCost, "COST", func(x ablated) any {
 			return document.Cell{Value: x.cell.Total.CostUSD(), Text: money(x.cell.Total.CostUSD())}
 		}),
 		plain("difference_usd", "DIFFERENCE", changed(func(d *studies.Difference) any {
@@ -220,7 +221,7 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 		low, high = min(low, bars[i].USD), max(high, bars[i].USD)
 		amounts = append(amounts, bars[i].USD)
 	}
-	p := document.Panel{Height: 24 * float64(len(bars)), X: unitAxis(results.UnitUSD, low, high, 6)}
+	p := document.Panel{Height: 24 * float64(len(bars)), X: unitAxis(measures.UnitUSD, low, high, 6)}
 	p.X.Title, p.X.Grid, p.Y.Bare = "difference in cost when switched (USD)", true, true
 	for i, t := range p.X.Ticks {
 		if t.Value > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -32,7 +33,7 @@ func switched() *studies.Ablation {
 		}
 		cell := run.Cells[i]
 		cell.Cell, cell.Strategy = c.Cell, base
-		*cell.Total.CostByClass() = results.Cost{results.ClassRead: cost}
+		*cell.Total.CostByClass() = results.Cost{measures.ClassRead: cost}
 		run.Cells = append(run.Cells, cell)
 		a.Changes = append(a.Changes, c)
 	}

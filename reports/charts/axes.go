@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // intervalNote says what the bars of a chart are.
@@ -24,7 +25,7 @@ func spanOf(run *results.Run, c *results.Cell, m results.Metric) document.Span {
 	if ref == nil || isReference(c) || !c.Covers(ref) || c.Rows.Len() < leastSpanned {
 		return document.Span{}
 	}
-	if m.Name == results.NameCost {
+	if m.Name == measures.NameCost {
 		d, ok := run.VsRecorded(c)
 		if !ok || !d.Known {
 			return document.Span{}
@@ -43,7 +44,7 @@ func spanOf(run *results.Run, c *results.Cell, m results.Metric) document.Span {
 	}
 	at := was.Value()
 	span := document.Span{Low: max(at+d.Interval.Low, 0), High: at + d.Interval.High}
-	if m.Unit == results.UnitRatio {
+	if m.Unit == measures.UnitRatio {
 		span.High = min(span.High, 1)
 	}
 	return span
@@ -101,11 +102,11 @@ func spread(s *document.Series, across bool, x, y float64, text string, span doc
 // valueAxis returns an axis for values of a unit: logarithmic where they are of several magnitudes.
 func valueAxis(unit string, values []float64, n int) document.Axis {
 	low, high := slices.Min(values), slices.Max(values)
-	if unit != results.UnitRatio && low > 0 && high/low > maxLinearRatio {
+	if unit != measures.UnitRatio && low > 0 && high/low > maxLinearRatio {
 		return logAxis(unit, 0.8*low, 1.2*high)
 	}
 	low, high = dataRange(unit, values)
-	if unit == results.UnitRatio {
+	if unit == measures.UnitRatio {
 		high = min(high, 1.02)
 	}
 	return unitAxis(unit, low, high, n)
@@ -134,13 +135,13 @@ func barNotes(spans []document.Span) []string {
 // that divide it into at most n parts.
 func unitAxis(unit string, low, high float64, n int) document.Axis {
 	step := niceStep((high - low) / float64(n))
-	if unit == results.UnitCount || unit == results.UnitCalls {
+	if unit == measures.UnitCount || unit == measures.UnitCalls {
 		step = max(step, 1)
 	}
 	a := document.Axis{Low: low, High: high}
 	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
 		v := i*step + 0 // avoids a negative zero
-		if unit == results.UnitRatio && v > 1+1e-9 {
+		if unit == measures.UnitRatio && v > 1+1e-9 {
 			break
 		}
 		a.Ticks = append(a.Ticks, document.Tick{Value: v, Label: tickLabel(unit, v, step)})
@@ -167,15 +168,15 @@ func logAxis(unit string, low, high float64) document.Axis {
 
 func tickLabel(unit string, v, step float64) string {
 	switch unit {
-	case results.UnitUSD:
+	case measures.UnitUSD:
 		return document.USD(v, decimalsOf(step))
-	case results.UnitRatio:
+	case measures.UnitRatio:
 		return document.Grouped(100*v, decimalsOf(100*step)) + " %"
-	case results.UnitTokens:
+	case measures.UnitTokens:
 		return document.Tokens(v)
-	case results.UnitSeconds:
+	case measures.UnitSeconds:
 		return document.Seconds(v)
-	case results.UnitRate:
+	case measures.UnitRate:
 		return document.Grouped(v, decimalsOf(step))
 	}
 	return document.Grouped(v, 0)
@@ -221,7 +222,7 @@ func dataRange(unit string, values []float64) (low, high float64) {
 // minSpan returns a difference that is small for a unit.
 func minSpan(unit string) float64 {
 	switch unit {
-	case results.UnitUSD, results.UnitRatio:
+	case measures.UnitUSD, measures.UnitRatio:
 		return 1e-4
 	}
 	return 1

@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -108,7 +109,7 @@ func chainColumns(money func(float64) string) []chainColumn {
 		of("saved_tokens", func(x chained) any { return x.Saved }),
 		usd("call_usd", "CALL", 1, func(x chained) float64 { return x.CallCost.Total() }),
 	}
-	for class := range results.Class(results.NumClasses) {
+	for class := range measures.Class(measures.NumClasses) {
 		list = append(list, of("call_usd_"+class.String(), func(x chained) any { return x.CallCost[class] }))
 	}
 	return append(list,
@@ -251,12 +252,12 @@ func chainChart(run *results.Run, cells []studies.Chains) (*document.Chart, erro
 func balanceAxes(costs, gains []float64) (x, y document.Axis) {
 	all := slices.Concat(costs, gains)
 	if least := slices.Min(all); least > 0 && slices.Max(all)/least > maxLinearRatio {
-		return logAxis(results.UnitUSD, 0.8*slices.Min(costs), 1.2*slices.Max(costs)),
-			logAxis(results.UnitUSD, 0.8*slices.Min(gains), 1.2*slices.Max(gains))
+		return logAxis(measures.UnitUSD, 0.8*slices.Min(costs), 1.2*slices.Max(costs)),
+			logAxis(measures.UnitUSD, 0.8*slices.Min(gains), 1.2*slices.Max(gains))
 	}
 	of := func(values []float64) document.Axis {
-		low, high := min(slices.Min(values), 0), max(slices.Max(values), minSpan(results.UnitUSD))
-		return unitAxis(results.UnitUSD, low, high+0.08*(high-low), 6)
+		low, high := min(slices.Min(values), 0), max(slices.Max(values), minSpan(measures.UnitUSD))
+		return unitAxis(measures.UnitUSD, low, high+0.08*(high-low), 6)
 	}
 	return of(costs), of(gains)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -25,7 +26,7 @@ func chainsOf() []studies.Chains {
 			What: "compaction", Trigger: "auto", Measure: "client_tokens", Measured: 167_512, Value: 167_000, Source: "compact",
 			Before: 168_000, After: 48_000, Since: 50, Chain: 1, Place: place, Recompaction: place > 1,
 			Payback: studies.Payback{
-				Saved: 120_000, Calls: 1, CallCost: results.Cost{results.ClassOutput: call}, RewriteUSD: rewrite, GainUSD: gain,
+				Saved: 120_000, Calls: 1, CallCost: results.Cost{measures.ClassOutput: call}, RewriteUSD: rewrite, GainUSD: gain,
 				PaidAfter: paid, Later: later, Context: 99_000, ReadPrice: 0.5e-6,
 			},
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -79,7 +79,7 @@ func TestDearest(t *testing.T) {
 // A compaction that cost $1 and saved $3 stands at 1 and 3.
 func TestChainChart(t *testing.T) {
 	x := studies.Compaction{}
-	x.CallCost[results.ClassOutput], x.RewriteUSD, x.GainUSD = 0.25, 0.75, 3
+	x.CallCost[measures.ClassOutput], x.RewriteUSD, x.GainUSD = 0.25, 0.75, 3
 	c, err := ChainDrawings(bill(), []studies.Chains{{Cell: "recorded", Compactions: []studies.Compaction{x}}})[0].chart()
 	if err != nil {
 		t.Fatal(err)

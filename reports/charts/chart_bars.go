@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -36,13 +37,13 @@ func Chart(run *results.Run) Drawing {
 // luminance; blue is what passes through the cache.
 func costParts() []document.Series {
 	return []document.Series{
-		results.ClassUncached:   {Name: "uncached input", Style: document.Style{Color: 0x6e3705}},
-		results.ClassRead:       {Name: "cache read", Style: document.Style{Color: 0xcde2f5}},
-		results.ClassWrite5m:    {Name: "cache write 5m", Style: document.Style{Color: document.Blue}},
-		results.ClassWrite1h:    {Name: "cache write 1h", Style: document.Style{Color: 0x081d58}},
-		results.ClassWriteOther: {Name: "cache write other", Style: document.Style{Color: 0x555c78}},
-		results.ClassOutput:     {Name: "output", Style: document.Style{Color: 0xe6913c}},
-		results.NumClasses:      {Name: "storage, searches", Style: document.Style{Color: 0xbebebe}},
+		measures.ClassUncached:   {Name: "uncached input", Style: document.Style{Color: 0x6e3705}},
+		measures.ClassRead:       {Name: "cache read", Style: document.Style{Color: 0xcde2f5}},
+		measures.ClassWrite5m:    {Name: "cache write 5m", Style: document.Style{Color: document.Blue}},
+		measures.ClassWrite1h:    {Name: "cache write 1h", Style: document.Style{Color: 0x081d58}},
+		measures.ClassWriteOther: {Name: "cache write other", Style: document.Style{Color: 0x555c78}},
+		measures.ClassOutput:     {Name: "output", Style: document.Style{Color: 0xe6913c}},
+		measures.NumClasses:      {Name: "storage, searches", Style: document.Style{Color: 0xbebebe}},
 	}
 }
 
@@ -51,11 +52,11 @@ func costChart(run *results.Run) (*document.Chart, error) {
 	if len(run.Cells) == 0 {
 		return nil, errors.New("the run has no cells")
 	}
-	b := bars{run: run, metric: results.NameCost, kinds: costParts(), ticks: 5, axis: "cost (USD)"}
+	b := bars{run: run, metric: measures.NameCost, kinds: costParts(), ticks: 5, axis: "cost (USD)"}
 	var totals []float64
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		parts, total := append(slices.Clone(c.Total.CostByClass()[:]), c.Total.Figures[results.StorageUSD]+c.Total.Figures[results.SearchUSD]), 0.0
+		parts, total := append(slices.Clone(c.Total.CostByClass()[:]), c.Total.Figures[measures.StorageUSD]+c.Total.Figures[measures.SearchUSD]), 0.0
 		for _, v := range parts {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 				return nil, fmt.Errorf("cell %q: cost %v cannot be drawn", c.Cell, v)
@@ -151,7 +152,7 @@ func rankChart(run *results.Run) (*document.Chart, error) {
 		return nil, errors.New("there are no two strategies over the same sessions")
 	}
 	ranks := ranksOf(cells)
-	p := document.Panel{Height: barPitch * float64(len(cells)), X: unitAxis(results.UnitCount, 0.8, float64(len(cells))+0.2, 12)}
+	p := document.Panel{Height: barPitch * float64(len(cells)), X: unitAxis(measures.UnitCount, 0.8, float64(len(cells))+0.2, 12)}
 	p.X.Title, p.X.Grid = "mean rank by cost, 1 for the cheapest", true
 	swept, styles, drawn := sweptNames(run), looks(), 0
 	for _, kind := range studies.ByCalls {
@@ -228,7 +229,7 @@ func meanOf(values []float64, at []int) (mean, half float64) {
 
 // recallChart draws the recall of each cell with its 95 % interval by session.
 func recallChart(run *results.Run) (*document.Chart, error) {
-	m, _ := results.LookupMetric(results.NameRecall)
+	m, _ := results.LookupMetric(measures.NameRecall)
 	marks := dotsOf("", document.Style{Color: document.Navy, Size: 3.4})
 	marks.Data = "recall"
 	var names []string
@@ -280,14 +281,14 @@ func missParts() []document.Series {
 
 // missesChart draws the misses of each cell by class.
 func missesChart(run *results.Run) (*document.Chart, error) {
-	b := bars{run: run, metric: results.NameMisses, kinds: missParts(), ticks: 6, axis: "misses (calls)",
+	b := bars{run: run, metric: measures.NameMisses, kinds: missParts(), ticks: 6, axis: "misses (calls)",
 		inside: func(v, _ float64) string { return document.Grouped(v, 0) },
 		behind: func(_ int, total float64) string { return document.Grouped(total, 0) }}
-	m, _ := results.LookupMetric(results.NameMisses)
+	m, _ := results.LookupMetric(measures.NameMisses)
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		if _, ok := c.Value(m); ok && len(b.cells) < maxBars {
-			parts := c.Total.Figures[results.MissesByClass+1:][:len(b.kinds)]
+			parts := c.Total.Figures[measures.MissesByClass+1:][:len(b.kinds)]
 			b.cells, b.parts = append(b.cells, c), append(b.parts, parts)
 		}
 	}

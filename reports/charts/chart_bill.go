@@ -12,7 +12,7 @@ import (
 	"github.com/compactsim/compactsim/reports/check"
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // maxDays is the largest number of days with bars of their own; of more, weeks have them.
@@ -75,7 +75,7 @@ func auditMisses(r *audit.Report) (*document.Chart, error) {
 	if highest == 0 {
 		return nil, errors.New("no miss has a price")
 	}
-	p := document.Panel{Title: "Cost of misses (USD per " + per + ")", Height: 240, Y: unitAxis(results.UnitUSD, 0, 1.1*highest, 6)}
+	p := document.Panel{Title: "Cost of misses (USD per " + per + ")", Height: 240, Y: unitAxis(measures.UnitUSD, 0, 1.1*highest, 6)}
 	p.Y.Grid = true
 	p.X = document.Axis{Low: -0.6, High: float64(n) - 0.4, Title: map[string]string{"day": "day", "week": "first day of the week"}[per], Says: func(v float64) string {
 		return first.AddDate(0, 0, width*int(math.Round(v))).Format(time.DateOnly)
@@ -184,8 +184,8 @@ func changePanel(c *check.Change) document.Panel {
 			p.Series = append(p.Series, across(sum, y-0.3, sum, y-0.7))
 		}
 	}
-	margin := 0.03 * max(high-low, minSpan(results.UnitUSD))
-	p.X = unitAxis(results.UnitUSD, low-margin, high+margin, 6)
+	margin := 0.03 * max(high-low, minSpan(measures.UnitUSD))
+	p.X = unitAxis(measures.UnitUSD, low-margin, high+margin, 6)
 	p.X.Title, p.X.Grid, p.Y.Bare = "change of the bill per "+c.Per+" (USD)", true, true
 	p.Series = append(p.Series, across(0, p.Y.Low, 0, p.Y.High), bars[0], bars[1], bars[2], spans, texts)
 	p.Series = slices.DeleteFunc(p.Series, func(s document.Series) bool { return len(s.X) == 0 })

@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // maxParts is how many parts of bars have a colour of their own; the last part sums up all further ones.
@@ -40,7 +41,7 @@ func breakdownChart(b *audit.Breakdown) (*document.Chart, error) {
 	if highest <= 0 {
 		return nil, errors.New("nothing was billed")
 	}
-	p := document.Panel{Height: barPitch * float64(len(bars)), X: unitAxis(results.UnitUSD, 0, 1.15*highest, 5)}
+	p := document.Panel{Height: barPitch * float64(len(bars)), X: unitAxis(measures.UnitUSD, 0, 1.15*highest, 5)}
 	p.X.Title, p.X.Grid = "cost (USD)", true
 	series := make([]document.Series, len(parts))
 	for k, name := range parts {
@@ -151,7 +152,7 @@ func dearestChart(losses []audit.Loss, zone string, facts []string, names bool) 
 	if zone == time.Local.String() {
 		zone = "local"
 	}
-	p := document.Panel{Title: "Cause, cost and time (" + zone + ")", Height: lossPitch * float64(len(losses)), X: unitAxis(results.UnitTokens, 0, 1.02*float64(most), 6)}
+	p := document.Panel{Title: "Cause, cost and time (" + zone + ")", Height: lossPitch * float64(len(losses)), X: unitAxis(measures.UnitTokens, 0, 1.02*float64(most), 6)}
 	p.X.Title, p.X.Grid, p.Y.Bare = "tokens lost", true, true
 	bars := make([]document.Series, len(ways))
 	for k := range ways {
@@ -183,7 +184,7 @@ const historyHeight = 90
 // historyChart draws what a gate holds over the runs of its window: the bill over its prediction, the prices of tokens,
 // and a call's bill beside the work in it.
 func historyChart(r *check.Report) *document.Chart {
-	over, _ := results.LookupMetric(results.NameOverPredicted)
+	over, _ := results.LookupMetric(measures.NameOverPredicted)
 	c := &document.Chart{Title: "The runs of the window", Width: barsWidth, Source: "source: sim check of recorded usage",
 		Facts: []string{document.Count(len(r.History), "run") + ", the last of " + document.Count(r.Sessions, "session")},
 		Notes: []string{"work: what a call is predicted to cost at the prices of the last run"}}
@@ -230,10 +231,10 @@ func historyChart(r *check.Report) *document.Chart {
 		c.Panels = append(c.Panels, p)
 	}
 	add("Bill over its prediction", over.Unit, line("billed to predicted", document.Navy, func(h *check.RunFigures) float64 { return h.Predicted }))
-	add("Price of a million tokens (USD)", results.UnitUSD,
+	add("Price of a million tokens (USD)", measures.UnitUSD,
 		line("conversations", document.Blue, func(h *check.RunFigures) float64 { return h.Price }),
 		line("sub-agents", document.Green, func(h *check.RunFigures) float64 { return h.Agents }))
-	add("A call (USD)", results.UnitUSD,
+	add("A call (USD)", measures.UnitUSD,
 		line("billed", document.Orange, func(h *check.RunFigures) float64 { return h.PerCall }),
 		line("work", document.Grey, func(h *check.RunFigures) float64 { return h.Work }))
 	if n := len(c.Panels); n > 0 {

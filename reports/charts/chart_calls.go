@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
 )
 
@@ -59,7 +60,7 @@ func isMiss(c *results.CallRecord) bool {
 }
 
 // isShown reports whether a call belongs to the main conversation.
-func isShown(c *results.CallRecord) bool { return c.Round >= 0 && c.Source == results.SourceMain }
+func isShown(c *results.CallRecord) bool { return c.Round >= 0 && c.Source == measures.SourceMain }
 
 // tellingSession returns, of the sessions that are not compacted as often in every cell, or of all when there are none,
 // the one with the most shown calls in the first cell that has any; of equal ones, the first in order of ids.
@@ -70,7 +71,7 @@ func tellingSession(calls []results.CellCalls) string {
 		compactions[i] = map[string]int{}
 		for j := range calls[i].Calls {
 			switch c := &calls[i].Calls[j]; {
-			case c.Source == results.SourceCompact:
+			case c.Source == measures.SourceCompact:
 				compactions[i][c.Session]++
 			case isShown(c) && (first < 0 || first == i):
 				first = i
@@ -115,7 +116,7 @@ func newTrace(of *results.CellCalls, session string) trace {
 	slices.SortStableFunc(t.calls, func(a, b results.CallRecord) int { return cmp.Compare(a.Start, b.Start) })
 	summaries := map[int32][]int64{} // starts by thread
 	for _, c := range of.Calls {
-		if c.Session == session && c.Source == results.SourceCompact && shown[c.Thread] {
+		if c.Session == session && c.Source == measures.SourceCompact && shown[c.Thread] {
 			summaries[c.Thread] = append(summaries[c.Thread], c.Start)
 		}
 	}
@@ -179,7 +180,7 @@ func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart,
 	c := runChart(run, "Context over the calls of session "+document.Shortened(document.Printable(session), 13), errorLine(run),
 		callsWidth, contextPanels(traces, float64(peak)), undrawn(run, calls))
 	c.Facts = []string{facts}
-	xs := unitAxis(results.UnitCalls, 1, float64(most), 10)
+	xs := unitAxis(measures.UnitCalls, 1, float64(most), 10)
 	for i := range c.Panels {
 		c.Panels[i].X.Low, c.Panels[i].X.High = 0.5-0.01*float64(most), float64(most)*1.01+0.5
 	}
@@ -190,8 +191,8 @@ func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart,
 
 // contextPanels returns the panels of traces: contexts and shares of reads.
 func contextPanels(traces []trace, peak float64) []document.Panel {
-	context := document.Panel{Title: "Context (tokens)", Height: 250, Y: unitAxis(results.UnitTokens, 0, 1.2*peak, 6)}
-	shares := document.Panel{Title: "Read from the cache (% of input)", Height: 70, Y: unitAxis(results.UnitRatio, 0, 1.12, 3)}
+	context := document.Panel{Title: "Context (tokens)", Height: 250, Y: unitAxis(measures.UnitTokens, 0, 1.2*peak, 6)}
+	shares := document.Panel{Title: "Read from the cache (% of input)", Height: 70, Y: unitAxis(measures.UnitRatio, 0, 1.12, 3)}
 	context.Y.Grid, shares.Y.Grid = true, true
 	width := 1
 	for i := range traces {
@@ -280,7 +281,7 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 	if len(values) == 0 {
 		return nil, errors.New("no call has input tokens")
 	}
-	p.X, p.Y = unitAxis(results.UnitCount, 0, float64(longest*step.n), 12), valueAxis(results.UnitRatio, values, 6)
+	p.X, p.Y = unitAxis(measures.UnitCount, 0, float64(longest*step.n), 12), valueAxis(measures.UnitRatio, values, 6)
 	p.X.Title = step.name + "s since the start of the session"
 	p.Note, p.Y.Grid = axisNote(&p.Y), true
 	of := document.Count(len(sessions), "session")
@@ -352,7 +353,7 @@ func survivalChart(r *validate.Report) (*document.Chart, error) {
 	if len(curves) == 0 {
 		return nil, errors.New("no calls whose age is known at several ages")
 	}
-	p := document.Panel{Title: "calls that read what was left (95 % intervals)", Height: 300, Y: unitAxis(results.UnitRatio, 0, 1.05, 6),
+	p := document.Panel{Title: "calls that read what was left (95 % intervals)", Height: 300, Y: unitAxis(measures.UnitRatio, 0, 1.05, 6),
 		X: document.Axis{Title: "age: since the last response, logarithmic", Log: true, Low: 0.1, High: 1e5}}
 	p.Y.Grid = true
 	p.X.Ticks = []document.Tick{{Value: 0.1, Label: "0.1 s"}, {Value: 1, Label: "1 s"}, {Value: 10, Label: "10 s"}, {Value: 60, Label: "1 min"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // curves draws metrics over one parameter above each other, on one axis.
@@ -88,7 +89,7 @@ func (s *metricSweep) lines(p *document.Panel, first bool) {
 	p.Y = valueAxis(s.metric.Unit, values, 6)
 	p.Y.Grid = true
 	unit := s.metric.Unit
-	if unit == results.UnitRatio {
+	if unit == measures.UnitRatio {
 		unit = "%"
 	}
 	p.Title, p.Note = metricTitle(s.metric)+" ("+unit+")", axisNote(&p.Y)
@@ -98,7 +99,7 @@ func (s *metricSweep) lines(p *document.Panel, first bool) {
 // several lines or no rows to compare.
 func (s *metricSweep) tied() (band document.Series) {
 	best, _ := s.best()
-	if len(best) != 1 || s.metric.Name != results.NameCost ||
+	if len(best) != 1 || s.metric.Name != measures.NameCost ||
 		slices.ContainsFunc(s.points, func(p sweepPoint) bool { return p.cell.Strategy != best[0].cell.Strategy }) {
 		return band
 	}
@@ -195,7 +196,7 @@ func (s *metricSweep) tiles() *document.Chart {
 		text := ""
 		if printed {
 			text = s.write(pt.value)
-			if d, ok := s.run.VsRecorded(pt.cell); s.metric.Name == results.NameCost && ok && d.Chance() {
+			if d, ok := s.run.VsRecorded(pt.cell); s.metric.Name == measures.NameCost && ok && d.Chance() {
 				text, marked = bracketed(text, true), true
 			}
 			widest = max(widest, len([]rune(text)))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Measures of the panel of cost against recall.
@@ -29,8 +30,8 @@ type frontPoint struct {
 
 // frontPoints returns the cells with both figures.
 func frontPoints(run *results.Run) []frontPoint {
-	cost, _ := results.LookupMetric(results.NameCost)
-	recall, _ := results.LookupMetric(results.NameRecall)
+	cost, _ := results.LookupMetric(measures.NameCost)
+	recall, _ := results.LookupMetric(measures.NameRecall)
 	var points []frontPoint
 	for i := range run.Cells {
 		p := frontPoint{cell: &run.Cells[i]}
@@ -85,7 +86,7 @@ func frontPanel(run *results.Run, points []frontPoint) document.Panel {
 			usd, recalls = append(usd, at.CostUSD, f.Least(0)), append(recalls, recallAt(at.Recall))
 		}
 	}
-	p := document.Panel{Height: frontHeight, X: recallAxis(slices.Min(recalls)), Y: valueAxis(results.UnitUSD, usd, 6)}
+	p := document.Panel{Height: frontHeight, X: recallAxis(slices.Min(recalls)), Y: valueAxis(measures.UnitUSD, usd, 6)}
 	p.Title, p.Note = "Cost (USD)", axisNote(&p.Y)
 	p.Y.Grid, p.Y.Bare = true, true
 	if run.Front != nil {

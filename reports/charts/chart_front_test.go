@@ -6,16 +6,17 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
 // keeping is a cell that costs so much and keeps shares of what is needed later: word for word, and in summaries as
 // expected and at most.
 func keeping(name string, usd, verbatim, expected, most float64) results.Cell {
-	r := &results.Row{Strategy: name, Session: "s", Figures: results.Figures{results.Sessions: 1,
-		results.CostByClass + results.ID(results.ClassRead): usd}}
-	*r.CostBy(results.SourceMain) = *r.CostByClass()
-	*(*recall.Needs)(r.Figures[results.Needs:]).Kind(recall.NeedName) = recall.NeedTally{recall.Count: 10,
+	r := &results.Row{Strategy: name, Session: "s", Figures: results.Figures{measures.Sessions: 1,
+		measures.CostByClass + measures.ID(measures.ClassRead): usd}}
+	*r.CostBy(measures.SourceMain) = *r.CostByClass()
+	*(*recall.Needs)(r.Figures[measures.Needs:]).Kind(recall.NeedName) = recall.NeedTally{recall.Count: 10,
 		recall.Weight: 10000, recall.Verbatim: math.Trunc(10000 * verbatim),
 		recall.Summarized: math.Trunc(10000 * expected), recall.Most: math.Trunc(10000 * most)}
 	return results.Cell{Cell: name, Strategy: name, Rows: results.Rows{}.With(r)}

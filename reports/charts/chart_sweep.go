@@ -12,6 +12,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Measures of charts of a sweep, points, and their limits.
@@ -40,7 +41,7 @@ type sweep struct {
 // a chart; more parameters make a map for each strategy. Without a sweep or a figure it returns nothing.
 func sweepDrawings(run *results.Run, metrics ...string) (list []Drawing) {
 	if len(metrics) == 0 {
-		metrics = slices.DeleteFunc([]string{results.NameCost, results.NameRecall, results.NameHitRatio},
+		metrics = slices.DeleteFunc([]string{measures.NameCost, measures.NameRecall, measures.NameHitRatio},
 			func(name string) bool { return !sampled(run, name) })
 		if len(metrics) == 0 {
 			return nil
@@ -176,7 +177,7 @@ func (s *sweep) measure(m results.Metric) *metricSweep {
 		}
 		var ok bool
 		if p.value, ok = c.Value(m); !ok || min(p.at[0], p.at[1]) < 0 || math.IsNaN(p.value) || math.IsInf(p.value, 0) || c.Sessions < sessions ||
-			c.Total.CutShort() && m.Unit == results.UnitUSD {
+			c.Total.CutShort() && m.Unit == measures.UnitUSD {
 			left++
 			continue
 		}
@@ -274,9 +275,9 @@ func frame(list []*metricSweep, trust string, width float64, panels []document.P
 // metricTitle returns the name of a metric for people: Cost for cost_usd.
 func metricTitle(m results.Metric) string {
 	switch m.Name {
-	case results.NameRecall:
+	case measures.NameRecall:
 		return "Recall"
-	case results.NameHitRatio:
+	case measures.NameHitRatio:
 		return "Read from the cache"
 	}
 	t := strings.ReplaceAll(strings.TrimSuffix(strings.TrimSuffix(m.Name, "_usd"), "_seconds"), "_", " ")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 func TestChartFormat(t *testing.T) {
@@ -30,7 +31,7 @@ func TestChartFormat(t *testing.T) {
 func TestChartNothingToDraw(t *testing.T) {
 	with := func(v float64) *results.Run {
 		r := bill()
-		r.Cells[2].Total.CostByClass()[results.ClassRead] = v
+		r.Cells[2].Total.CostByClass()[measures.ClassRead] = v
 		return r
 	}
 	for _, test := range []struct {
@@ -44,7 +45,7 @@ func TestChartNothingToDraw(t *testing.T) {
 		{"negative", `"auto-compact/167k": cost -1`, with(-1)},
 		{"overflow", "highest cost", func() *results.Run {
 			r := with(math.MaxFloat64)
-			r.Cells[2].Total.CostByClass()[results.ClassOutput] = math.MaxFloat64
+			r.Cells[2].Total.CostByClass()[measures.ClassOutput] = math.MaxFloat64
 			return r
 		}()},
 	} {
@@ -216,7 +217,7 @@ func TestTicks(t *testing.T) {
 		{3e6, "$0 $1,000,000 $2,000,000 $3,000,000"},
 	} {
 		var labels []string
-		for _, tick := range unitAxis(results.UnitUSD, 0, test.high, 5).Ticks {
+		for _, tick := range unitAxis(measures.UnitUSD, 0, test.high, 5).Ticks {
 			labels = append(labels, tick.Label)
 		}
 		if got := strings.Join(labels, " "); got != test.want {

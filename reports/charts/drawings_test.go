@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 func names(list []Drawing) []string {
@@ -31,7 +32,7 @@ func TestDrawings(t *testing.T) {
 	}
 	unsampled := lineSweep()
 	for i := range unsampled.Cells {
-		clear(unsampled.Cells[i].Total.Figures[results.Tokens+results.ID(results.ClassRead):][:2]) // and writes of 5 minutes
+		clear(unsampled.Cells[i].Total.Figures[measures.Tokens+measures.ID(measures.ClassRead):][:2]) // and writes of 5 minutes
 	}
 	for _, test := range []struct {
 		name  string

@@ -3,21 +3,22 @@ package charts
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // row makes a row of 447 calls for session a and 3,000 for b. Its cost, USD, is
 // given by token class; the main conversation makes every cost but the output of summary calls,
 // whose cost is given apart.
 func row(strategy, session string, usage prompt.Usage, cost results.Cost, summaries float64) *results.Row {
-	r := &results.Row{Strategy: strategy, Session: session, Figures: results.Figures{results.Sessions: 1}}
-	r.Bill(results.SourceMain, &usage, &cost)
+	r := &results.Row{Strategy: strategy, Session: session, Figures: results.Figures{measures.Sessions: 1}}
+	r.Bill(measures.SourceMain, &usage, &cost)
 	calls := 447.0
 	if session == "b" {
 		calls = 3000
 	}
-	r.Figures[results.Calls], r.Figures[results.CallsBySource+results.ID(results.SourceMain)] = calls, calls
-	r.CostBy(results.SourceMain)[results.ClassOutput] -= summaries
-	r.CostBy(results.SourceCompact)[results.ClassOutput] = summaries
+	r.Figures[measures.Calls], r.Figures[measures.CallsBySource+measures.ID(measures.SourceMain)] = calls, calls
+	r.CostBy(measures.SourceMain)[measures.ClassOutput] -= summaries
+	r.CostBy(measures.SourceCompact)[measures.ClassOutput] = summaries
 	return r
 }
 
@@ -55,8 +56,8 @@ func bill() *results.Run {
 		row("billed", "b", b, bCost, 0),
 		row("billed", "a", a, results.Cost{10, 40, 20, 10, 0, 20}, 0)) // 100
 	c.Unmeasured = append(results.Groups(), "misses", "call_hit_ratio", "added_latency_seconds")
-	c.Rows.Edit(0, func(r *results.Row) { r.Figures[results.PeakContext] = 167_400 })
-	c.Rows.Edit(1, func(r *results.Row) { r.Figures[results.PeakContext] = 90_000 })
+	c.Rows.Edit(0, func(r *results.Row) { r.Figures[measures.PeakContext] = 167_400 })
+	c.Rows.Edit(1, func(r *results.Row) { r.Figures[measures.PeakContext] = 90_000 })
 
 	c = cell("recorded", "recorded",
 		row("recorded", "a", a, results.Cost{10, 45, 20, 10, 0, 25}, 5), // 110
@@ -74,7 +75,7 @@ func bill() *results.Run {
 		row("none", "a", a, results.Cost{10, 45, 20, 10, 0, 25}, 0),      // 110
 		row("none", "b", b, results.Cost{90, 612.5, 180, 90, 0, 180}, 0)) // 1,152.50
 	c.Rows.Edit(1, func(r *results.Row) {
-		r.Figures[results.Overflows], r.Figures[results.OverWindow], r.Figures[results.PeakContext] = 3, 1, 1_234_000
+		r.Figures[measures.Overflows], r.Figures[measures.OverWindow], r.Figures[measures.PeakContext] = 3, 1, 1_234_000
 	})
 
 	dropping := func(u prompt.Usage) prompt.Usage {
@@ -84,8 +85,8 @@ func bill() *results.Run {
 		row("truncate-oldest", "a", dropping(a), results.Cost{5, 20, 10, 5, 0, 15}, 0),    // 55
 		row("truncate-oldest", "b", dropping(b), results.Cost{45, 180, 90, 45, 0, 90}, 0)) // 450
 	c.Params = map[string]string{"keep": "half"}
-	c.Rows.Edit(0, func(r *results.Row) { r.Figures[results.UnpricedCalls] = 3 })
-	c.Rows.Edit(1, func(r *results.Row) { r.Figures[results.PeakContext] = 9_940 })
+	c.Rows.Edit(0, func(r *results.Row) { r.Figures[measures.UnpricedCalls] = 3 })
+	c.Rows.Edit(1, func(r *results.Row) { r.Figures[measures.PeakContext] = 9_940 })
 	run.Sum()
 	return run
 }
@@ -94,15 +95,15 @@ func bill() *results.Run {
 // both half of the waiting, s.
 func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
 	a, b := c.Rows.At(0), c.Rows.At(1)
-	a.Figures[results.Compactions], a.Figures[results.Recompactions], a.Figures[results.ChainMax] = float64(compactions),
+	a.Figures[measures.Compactions], a.Figures[measures.Recompactions], a.Figures[measures.ChainMax] = float64(compactions),
 		float64(recompactions), float64(compactions)
-	a.Waited(results.WaitCompaction, wait/2)
-	b.Waited(results.WaitCompaction, wait/2)
-	b.Figures[results.Misses], b.Figures[results.MissesByClass+results.ID(prompt.MissExpiry)] = 12, 12
-	a.Figures[results.Misses], a.Figures[results.MissesByClass+results.ID(prompt.MissCompaction)] = float64(compactions), float64(compactions)
-	a.Figures[results.HitCalls], a.Figures[results.LaterCalls] = float64(440-compactions), 440
-	b.Figures[results.HitCalls], b.Figures[results.LaterCalls] = 2988, 3000
-	a.Figures[results.PeakContext], b.Figures[results.PeakContext] = 90_000, 166_600
+	a.Waited(measures.WaitCompaction, wait/2)
+	b.Waited(measures.WaitCompaction, wait/2)
+	b.Figures[measures.Misses], b.Figures[measures.MissesByClass+measures.ID(prompt.MissExpiry)] = 12, 12
+	a.Figures[measures.Misses], a.Figures[measures.MissesByClass+measures.ID(prompt.MissCompaction)] = float64(compactions), float64(compactions)
+	a.Figures[measures.HitCalls], a.Figures[measures.LaterCalls] = float64(440-compactions), 440
+	b.Figures[measures.HitCalls], b.Figures[measures.LaterCalls] = 2988, 3000
+	a.Figures[measures.PeakContext], b.Figures[measures.PeakContext] = 90_000, 166_600
 	c.Rows = results.Rows{}.With(a, b)
 }
 
@@ -113,11 +114,11 @@ func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
 func acting(c *results.Cell) {
 	rows := c.Rows.List()
 	for i, r := range rows {
-		copy(r.Figures[results.Waits:], []float64{1800, -2.5, 65})
-		r.Figures[results.SecondsAt+results.ID(results.LevelWarning)] = 3600
-		copy(r.Figures[results.LeftCalls:], []float64{150, 9000, float64(80 + 8*i)})
-		r.Figures[results.WarningCalls] = 20
-		r.Figures[results.ClearedResults], r.Figures[results.ClearedTokens] = 30, 60_000
+		copy(r.Figures[measures.Waits:], []float64{1800, -2.5, 65})
+		r.Figures[measures.SecondsAt+measures.ID(measures.LevelWarning)] = 3600
+		copy(r.Figures[measures.LeftCalls:], []float64{150, 9000, float64(80 + 8*i)})
+		r.Figures[measures.WarningCalls] = 20
+		r.Figures[measures.ClearedResults], r.Figures[measures.ClearedTokens] = 30, 60_000
 		r.Firings = map[string]int{"full-compact": 1, "microcompact": 5}
 		r.Reasons = map[string]int{"full-compact: API error": 2}
 	}

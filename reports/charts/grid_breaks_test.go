@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // brokenRun is a run of a cell the detector watched and of one it did not. Of 10
@@ -18,8 +19,8 @@ import (
 // once the tools and always the system prompt.
 func brokenRun() *results.Run {
 	run := &results.Run{Cells: []results.Cell{
-		{Cell: "none", Strategy: "none", Rows: results.Rows{}.With(&results.Row{Strategy: "none", Session: "a", Figures: results.Figures{results.Sessions: 1}})},
-		{Cell: "billed", Strategy: "billed", Rows: results.Rows{}.With(&results.Row{Strategy: "billed", Session: "a", Figures: results.Figures{results.Sessions: 1}})},
+		{Cell: "none", Strategy: "none", Rows: results.Rows{}.With(&results.Row{Strategy: "none", Session: "a", Figures: results.Figures{measures.Sessions: 1}})},
+		{Cell: "billed", Strategy: "billed", Rows: results.Rows{}.With(&results.Row{Strategy: "billed", Session: "a", Figures: results.Figures{measures.Sessions: 1}})},
 	}}
 	b := run.Cells[0].Rows.At(0).Breaks.Matrix()
 	*b.Calls(confusion.None) = confusion.Missed{prompt.MissNone: 1_200, prompt.MissExpiry: 2}

@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -158,7 +159,7 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 // verdict says in a line which strategy is the cheapest, and whether it is cheaper than what was recorded.
 func verdict(run *results.Run) document.List {
 	run = run.Replicated()
-	best := cheapest(run, results.NameCost)
+	best := cheapest(run, measures.NameCost)
 	if best == nil {
 		return nil
 	}
@@ -237,7 +238,7 @@ func Tracks(calls []results.CellCalls, labels, chosen map[string]string) *docume
 		bySession := map[string][]*results.CallRecord{}
 		for j := range calls[i].Calls {
 			c := &calls[i].Calls[j]
-			if c.Round < 0 && c.Source == results.SourceOther {
+			if c.Round < 0 && c.Source == measures.SourceOther {
 				continue // no log shows it, and sim explain has no number for it
 			}
 			bySession[c.Session] = append(bySession[c.Session], c)
@@ -313,7 +314,7 @@ func callNote(c *results.CallRecord, before int64) string {
 	case isMiss(c) && c.Miss != prompt.MissCompaction:
 		return fmt.Sprintf("miss (%s): of %s tokens that were left in the cache, %s were read%s",
 			calls.Word(c.Miss.String()), document.Tokens(float64(c.Expected)), document.Tokens(float64(c.Usage.Read)), strings.TrimSuffix("; "+fell, "; "))
-	case c.Source == results.SourceCompact:
+	case c.Source == measures.SourceCompact:
 		return "compaction: summarised " + document.Tokens(float64(c.Usage.Input())) + " tokens"
 	case isMiss(c):
 		return "first call after a compaction: " + fell

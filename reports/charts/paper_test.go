@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // onPaper is a drawing of a width, mm.
@@ -169,7 +170,7 @@ func TestChartData(t *testing.T) {
 
 // An axis over several magnitudes is logarithmic, with labels at round values.
 func TestLogAxis(t *testing.T) {
-	a := valueAxis(results.UnitUSD, []float64{0.5, 3, 40}, 6)
+	a := valueAxis(measures.UnitUSD, []float64{0.5, 3, 40}, 6)
 	var labels []string
 	for _, tick := range a.Ticks {
 		labels = append(labels, tick.Label)
@@ -177,7 +178,7 @@ func TestLogAxis(t *testing.T) {
 	if got := strings.Join(labels, " "); !a.Log || got != "$0.5 $1 $2 $5 $10 $20" {
 		t.Errorf("log %v, labels %s", a.Log, got)
 	}
-	if a := valueAxis(results.UnitUSD, []float64{2, 40}, 6); a.Log {
+	if a := valueAxis(measures.UnitUSD, []float64{2, 40}, 6); a.Log {
 		t.Error("a factor of 20 needs no logarithm")
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -364,7 +365,7 @@ func placesChart(r *studies.Ranking) (*document.Chart, error) {
 	}
 	first := &r.Assumed[0]
 	n := len(first.Standings)
-	p := document.Panel{Height: 20 * float64(n), X: unitAxis(results.UnitCount, 0, float64(n)+1, 12)}
+	p := document.Panel{Height: 20 * float64(n), X: unitAxis(measures.UnitCount, 0, float64(n)+1, 12)}
 	p.X.Low, p.X.Title, p.X.Grid = 0.5, "place by cost among these strategies, 1 for the cheapest", true
 	p.X.Ticks = slices.DeleteFunc(p.X.Ticks, func(t document.Tick) bool { return t.Value <= 1 || t.Value > float64(n) })
 	p.X.Ticks = slices.Insert(p.X.Ticks, 0, document.Tick{Value: 1, Label: "1"})

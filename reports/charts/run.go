@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Options select what a report shows beyond one line for each cell.
@@ -70,7 +71,7 @@ func (t *tables) optimum() []string {
 	if len(t.swept) == 0 {
 		return nil
 	}
-	best := cheapest(t.whole, results.NameCost)
+	best := cheapest(t.whole, measures.NameCost)
 	if best == nil {
 		return nil
 	}
@@ -94,8 +95,8 @@ func cheapest(run *results.Run, metric string) (best *results.Cell) {
 
 // free reports whether no call of a cell has a price, as calls of models that the server of a sweep does not have.
 func free(c *results.Cell) bool {
-	n := c.Total.N(results.Calls)
-	return n > 0 && c.Total.N(results.UnpricedCalls) == n
+	n := c.Total.N(measures.Calls)
+	return n > 0 && c.Total.N(measures.UnpricedCalls) == n
 }
 
 func writeRun(w io.Writer, run *results.Run) error {
@@ -150,27 +151,27 @@ type column struct {
 // main lists the cells, with the notes on metrics that have no column of their own.
 func (t *tables) main() *document.Table {
 	columns := []column{
-		t.cost(costTitle(t.whole), results.NameCost),
+		t.cost(costTitle(t.whole), measures.NameCost),
 		{title: "VS RECORDED", text: func(c *results.Cell) string {
 			text, _ := vsRecorded(t.whole, c)
 			return text
 		}},
 	}
-	recall := t.metric("RECALL", results.NameRecall)
-	regret := ofWhole(t.metric("REGRET", results.NameRegret))
-	hit, recall := t.metric("HIT", results.NameHitRatio).spared(-1), recall.spared(-1)
+	recall := t.metric("RECALL", measures.NameRecall)
+	regret := ofWhole(t.metric("REGRET", measures.NameRegret))
+	hit, recall := t.metric("HIT", measures.NameHitRatio).spared(-1), recall.spared(-1)
 	if slices.ContainsFunc(t.run.Cells, func(c results.Cell) bool { return free(&c) }) { // tokens say what dollars do not
-		columns = append(columns, t.metric("READ", results.NameReadTokens), column{title: "NOT READ", text: func(c *results.Cell) string {
+		columns = append(columns, t.metric("READ", measures.NameReadTokens), column{title: "NOT READ", text: func(c *results.Cell) string {
 			u := c.Total.Usage()
 			return document.Tokens(u.Input() - u.Read)
 		}})
 	}
-	doings := []column{t.metric("MISSES", results.NameMisses).spared(3), t.metric("COMPACTIONS", results.NameCompactions).spared(1)}
+	doings := []column{t.metric("MISSES", measures.NameMisses).spared(3), t.metric("COMPACTIONS", measures.NameCompactions).spared(1)}
 	if t.split {
-		doings = append(doings, t.metric("CHAIN", results.NameChainMax).spared(4), t.metric("PEAK", results.NamePeakContext).spared(5))
+		doings = append(doings, t.metric("CHAIN", measures.NameChainMax).spared(4), t.metric("PEAK", measures.NamePeakContext).spared(5))
 	}
-	doings = append(doings, t.metric("WAIT", results.NameAddedLatency).spared(2))
-	bound := anyValue(t.run, results.NameBound)
+	doings = append(doings, t.metric("WAIT", measures.NameAddedLatency).spared(2))
+	bound := anyValue(t.run, measures.NameBound)
 	switch {
 	case t.every: // the most important come first, as others may be out of sight
 		columns = append(columns, recall, t.recallRange())
@@ -180,7 +181,7 @@ func (t *tables) main() *document.Table {
 		columns = append(append(columns, hit), doings...)
 	case bound:
 		columns[1] = columns[1].spared(2) // REGRET says more
-		columns = append(columns, regret, hit, recall, t.recallRange(), t.metric("RULES KEPT", results.NameInstructionsKept).spared(1))
+		columns = append(columns, regret, hit, recall, t.recallRange(), t.metric("RULES KEPT", measures.NameInstructionsKept).spared(1))
 	default:
 		columns = append(append(append(columns, hit), doings...), recall)
 		if t.split {
@@ -308,7 +309,7 @@ func (t *tables) metric(title, name string) column {
 // recallRange returns the column of recall if summaries keep nothing and if
 // they keep all that fits, empty where that makes no difference.
 func (t *tables) recallRange() column {
-	m, _ := results.LookupMetric(results.NameRecall)
+	m, _ := results.LookupMetric(measures.NameRecall)
 	return column{title: "LEAST … MOST", metric: m.Name, text: func(c *results.Cell) string {
 		b, ok := c.Interval(m)
 		format := document.Format(m.Unit, []float64{b.High})
@@ -371,7 +372,7 @@ func (t *tables) organisations() []*document.Table {
 	}
 	by.Sum()
 	parts := &tables{run: &by, whole: &by, swept: t.swept, used: map[string]bool{}}
-	columns := []column{parts.metric("CALLS", results.NameCalls), parts.metric("COST", results.NameCost), parts.metric("HIT", results.NameHitRatio),
+	columns := []column{parts.metric("CALLS", measures.NameCalls), parts.metric("COST", measures.NameCost), parts.metric("HIT", measures.NameHitRatio),
 		parts.metric("GLOBAL WRITTEN", "global_written_tokens"), parts.metric("ORGANISATION'S", "organisation_written_tokens"),
 		parts.metric("OWN", "own_written_tokens").spared(1)}
 	x := parts.table("by organisation, with the tokens written to the cache by who shares them", columns, nil)
@@ -406,7 +407,7 @@ func runData(run *results.Run, perSession bool) *document.Table {
 	if perSession && hasUsers(run) {
 		column("organisation", func(x line) any { return x.row.Organisation })
 	}
-	column("sessions", func(x line) any { return x.row.N(results.Sessions) })
+	column("sessions", func(x line) any { return x.row.N(measures.Sessions) })
 	for _, m := range results.Metrics() {
 		column(m.Name, func(x line) any {
 			if v, ok := x.cell.RowValue(x.row, m); ok {
@@ -425,7 +426,7 @@ func runData(run *results.Run, perSession bool) *document.Table {
 			continue
 		}
 		total := c.Total
-		total.Figures[results.Sessions] = float64(c.Sessions)
+		total.Figures[measures.Sessions] = float64(c.Sessions)
 		lines = append(lines, line{c, &total})
 	}
 	return document.TableOf(columns, lines)

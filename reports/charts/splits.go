@@ -10,23 +10,24 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // splits shows the parts of the main figures. Parts that are zero in every cell
 // and tables without parts are left out.
 func (t *tables) splits() []*document.Table {
-	tokens := []string{results.NameUncachedTokens, results.NameReadTokens, results.NameWrite5mTokens,
-		results.NameWrite1hTokens, results.NameWriteOtherTokens, results.NameOutputTokens}
+	tokens := []string{measures.NameUncachedTokens, measures.NameReadTokens, measures.NameWrite5mTokens,
+		measures.NameWrite1hTokens, measures.NameWriteOtherTokens, measures.NameOutputTokens}
 	var list []*document.Table
 	for _, s := range []struct {
 		title, total string
 		parts        []string
 	}{
-		{"cost by token class", results.NameCost, append(partsOf(results.NameCost, results.ByClass), results.NameStorage, results.NameSearch)},
+		{"cost by token class", measures.NameCost, append(partsOf(measures.NameCost, measures.ByClass), measures.NameStorage, measures.NameSearch)},
 		{"tokens by class", "", tokens},
-		{"cost by source", results.NameCost, append(partsOf(results.NameCost, results.BySource), results.NameStorage, results.NameSearch)},
-		{"misses by class", results.NameMisses, partsOf(results.NameMisses, results.ByClass)},
-		{"added latency by part", results.NameAddedLatency, partsOf(results.NameAddedLatency, results.ByPart)},
+		{"cost by source", measures.NameCost, append(partsOf(measures.NameCost, measures.BySource), measures.NameStorage, measures.NameSearch)},
+		{"misses by class", measures.NameMisses, partsOf(measures.NameMisses, measures.ByClass)},
+		{"added latency by part", measures.NameAddedLatency, partsOf(measures.NameAddedLatency, measures.ByPart)},
 	} {
 		columns := t.present(s.parts, s.total)
 		if len(columns) == 0 {

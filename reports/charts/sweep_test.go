@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // drawn returns the SVG of a chart, which must be the same each time, and
@@ -199,7 +200,7 @@ func TestSweepErrors(t *testing.T) {
 func TestSweepPartial(t *testing.T) {
 	run := lineSweep()
 	run.Cells[3].Total.CostByClass()[0] = math.Inf(1)
-	run.Cells[5].Sessions, run.Cells[5].Total.CostByClass()[results.ClassRead] = 3, 60 // the lowest by far
+	run.Cells[5].Sessions, run.Cells[5].Total.CostByClass()[measures.ClassRead] = 3, 60 // the lowest by far
 	var b bytes.Buffer
 	if err := sweepDrawings(run, "cost_usd")[0].Draw(&b, "svg"); err != nil {
 		t.Fatal(err)
@@ -213,7 +214,7 @@ func TestSweepPartial(t *testing.T) {
 func TestSweepCutShort(t *testing.T) {
 	run := lineSweep()
 	total := &run.Cells[5].Total
-	total.CostByClass()[results.ClassRead], total.Figures[results.UnsimulatedCalls] = 60, 40
+	total.CostByClass()[measures.ClassRead], total.Figures[measures.UnsimulatedCalls] = 60, 40
 	var b bytes.Buffer
 	if err := sweepDrawings(run, "cost_usd")[0].Draw(&b, "svg"); err != nil {
 		t.Fatal(err)

@@ -8,15 +8,16 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // total is the total of a cell over 45 sessions with a cost, USD, a hit ratio
 // and a number of compactions.
 func total(strategy string, cost, hits float64, compactions int) results.Row {
-	return results.Row{Strategy: strategy, Figures: results.Figures{results.Sessions: 45, results.Calls: 22080,
-		results.Compactions: float64(compactions), results.Tokens + results.ID(results.ClassRead): float64(int64(hits * 1e9)),
-		results.Tokens + results.ID(results.ClassWrite5m):   float64(1e9 - int64(hits*1e9)),
-		results.CostByClass + results.ID(results.ClassRead): cost}}
+	return results.Row{Strategy: strategy, Figures: results.Figures{measures.Sessions: 45, measures.Calls: 22080,
+		measures.Compactions: float64(compactions), measures.Tokens + measures.ID(measures.ClassRead): float64(int64(hits * 1e9)),
+		measures.Tokens + measures.ID(measures.ClassWrite5m):   float64(1e9 - int64(hits*1e9)),
+		measures.CostByClass + measures.ID(measures.ClassRead): cost}}
 }
 
 // sweepRun has the frame of a sweep: billed $1,000, recorded $1,010, and no swept
@@ -37,11 +38,11 @@ func sweepRun() *results.Run {
 }
 
 func addCell(run *results.Run, name, strategy string, params map[string]string, t results.Row) {
-	c := results.Cell{Cell: name, Strategy: strategy, Params: params, Sessions: t.N(results.Sessions), Total: t}
-	for i := range t.N(results.Sessions) {
+	c := results.Cell{Cell: name, Strategy: strategy, Params: params, Sessions: t.N(measures.Sessions), Total: t}
+	for i := range t.N(measures.Sessions) {
 		c.Rows.Keep(&results.Row{Strategy: strategy, Session: fmt.Sprintf("%02d", i),
-			Figures: results.Figures{results.Sessions: 1,
-				results.CostByClass + results.ID(results.ClassRead): t.CostUSD() / float64(t.N(results.Sessions))}})
+			Figures: results.Figures{measures.Sessions: 1,
+				measures.CostByClass + measures.ID(measures.ClassRead): t.CostUSD() / float64(t.N(measures.Sessions))}})
 	}
 	run.Cells = append(run.Cells, c)
 }
@@ -98,8 +99,8 @@ func conversation(session string, n int, threshold int64) []results.CallRecord {
 	add := func(c results.CallRecord) {
 		c.Session, c.Model, c.End = session, "claude-opus-4-6", c.Start+20e9
 		u := c.Usage
-		c.Cost = results.Cost{results.ClassRead: float64(u.Read) * 0.5e-6, results.ClassWrite5m: float64(u.Write5m) * 6.25e-6,
-			results.ClassOutput: float64(u.Output) * 25e-6}
+		c.Cost = results.Cost{measures.ClassRead: float64(u.Read) * 0.5e-6, measures.ClassWrite5m: float64(u.Write5m) * 6.25e-6,
+			measures.ClassOutput: float64(u.Output) * 25e-6}
 		calls = append(calls, c)
 	}
 	context, start := int64(18500), int64(0)
@@ -108,11 +109,11 @@ func conversation(session string, n int, threshold int64) []results.CallRecord {
 		before := context
 		context += 1500
 		if threshold > 0 && context > threshold {
-			add(results.CallRecord{Round: -1, Source: results.SourceCompact, Start: start - 60e9,
+			add(results.CallRecord{Round: -1, Source: measures.SourceCompact, Start: start - 60e9,
 				Usage: prompt.Usage{Read: before, Write5m: 1000, Output: 2500}})
 			before, context, compacted = 20000, 21500, true
 		}
-		c := results.CallRecord{Round: int32(i), Source: results.SourceMain, Start: start, Context: context, First: i == 0,
+		c := results.CallRecord{Round: int32(i), Source: measures.SourceMain, Start: start, Context: context, First: i == 0,
 			Expected: before, Usage: prompt.Usage{Read: before, Write5m: context - before, Output: 400}}
 		switch {
 		case i == 0:
@@ -126,7 +127,7 @@ func conversation(session string, n int, threshold int64) []results.CallRecord {
 		add(c)
 		if i == 50 {
 			for j := range int64(10) {
-				add(results.CallRecord{Thread: 1, Round: int32(j), Source: results.SourceAgent, Start: start + 1e9 + j*5e9, Context: 9000 + 2000*j,
+				add(results.CallRecord{Thread: 1, Round: int32(j), Source: measures.SourceAgent, Start: start + 1e9 + j*5e9, Context: 9000 + 2000*j,
 					First: j == 0, Expected: 7000 + 2000*j, Usage: prompt.Usage{Read: 7000 + 2000*j, Write5m: 2000}})
 			}
 		}

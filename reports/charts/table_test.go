@@ -12,6 +12,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 func text(t *testing.T, format string, run *results.Run, o Options) string {
@@ -167,7 +168,7 @@ func TestHostileNames(t *testing.T) {
 // to it, storage being the remainder of cost.
 func TestSplitAddsUp(t *testing.T) {
 	run := bill()
-	run.Cells[4].Rows.Edit(0, func(r *results.Row) { r.Figures[results.StorageUSD] = 0.25 })
+	run.Cells[4].Rows.Edit(0, func(r *results.Row) { r.Figures[measures.StorageUSD] = 0.25 })
 	run.Sum()
 	lines, err := csv.NewReader(strings.NewReader(text(t, "csv", run, Options{PerSession: true}))).ReadAll()
 	if err != nil {
@@ -188,7 +189,7 @@ func TestSplitAddsUp(t *testing.T) {
 		return v
 	}
 	for _, l := range lines[1:] {
-		for _, by := range []string{results.ByClass, results.BySource} {
+		for _, by := range []string{measures.ByClass, measures.BySource} {
 			sum := value(l, "storage_usd")
 			for _, name := range partsOf("cost_usd", by) {
 				sum += value(l, name)

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -131,7 +132,7 @@ func markOf(s *studies.Setting, place int) string {
 // soughtMetrics returns the objective, and cost and recall.
 func soughtMetrics(t *studies.Tuning) []results.Metric {
 	list := []results.Metric{t.Objective}
-	for _, name := range []string{results.NameCost, results.NameRecall} {
+	for _, name := range []string{measures.NameCost, measures.NameRecall} {
 		if m, ok := results.LookupMetric(name); ok && name != t.Objective.Name && anyValue(t.Run, name) {
 			list = append(list, m)
 		}

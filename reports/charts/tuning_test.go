@@ -8,12 +8,13 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
 // Six sessions say what a choice saves, and not always what so few could show: such figures are null, and the rest is written.
 func TestUnknownFiguresOfASearch(t *testing.T) {
-	cost, _ := results.LookupMetric(results.NameCost)
+	cost, _ := results.LookupMetric(measures.NameCost)
 	found := &studies.Tuning{Run: &results.Run{}, Objective: cost,
 		HeldOut: studies.Gain{Share: 0.25, Low: math.Inf(-1), High: 0.5, Level: 0.95, Detectable: math.NaN()}}
 	var b bytes.Buffer

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // missCauses are the causes of classes of misses.
@@ -33,7 +34,7 @@ func (in *Input) why() string {
 		if c.USD < in.Causes[0].USD/10 {
 			break
 		}
-		text := fmt.Sprintf("%s (%s, %s", c.Text, figure(results.UnitUSD, c.USD), document.Count(c.Calls, "call"))
+		text := fmt.Sprintf("%s (%s, %s", c.Text, figure(measures.UnitUSD, c.USD), document.Count(c.Calls, "call"))
 		switch {
 		case c.Same > 1 && c.Read > 0:
 			text += fmt.Sprintf("; %s still read the same %s, and what follows changed", document.Grouped(float64(c.Same), 0), document.Count(int(c.Read), "token"))
@@ -67,22 +68,22 @@ type looker struct {
 // told of that one, whatever else grew more.
 func (l looker) look(m results.Metric) string {
 	switch {
-	case m.Of != "" && (m.By == results.ByClass || m.By == results.BySource):
+	case m.Of != "" && (m.By == measures.ByClass || m.By == measures.BySource):
 		if own := l.parts(func(o results.Metric) bool { return o.Name == m.Name }); len(own) > 0 {
 			return l.tell(&own[0])
 		}
 		return m.Definition
 	case ofCache(m.Name):
-		if worst, ok := l.foremost(results.NameMisses, results.ByClass); ok {
+		if worst, ok := l.foremost(measures.NameMisses, measures.ByClass); ok {
 			return l.tell(&worst)
 		}
 		return "no class of misses grew: first calls of conversations and their own input weigh more" + l.split("both")
-	case strings.HasPrefix(m.Name, results.NameCost) || m.Name == results.NameStorage:
+	case strings.HasPrefix(m.Name, measures.NameCost) || m.Name == measures.NameStorage:
 		return l.lookAtCost()
-	case strings.Contains(m.Name, results.NameCompactions) || m.Name == results.NameChainMax:
+	case strings.Contains(m.Name, measures.NameCompactions) || m.Name == measures.NameChainMax:
 		return m.Definition + l.compactions("what started each compaction and whether it paid")
 	}
-	if worst, ok := l.foremost(m.Name, results.ByPart); ok {
+	if worst, ok := l.foremost(m.Name, measures.ByPart); ok {
 		return l.tell(&worst) + ": " + worst.metric.Definition
 	}
 	return m.Definition + l.split("its parts")
@@ -107,13 +108,13 @@ func (l looker) compactions(shown string) string {
 // lookAtCost names the token class whose cost grew most and, if that is a class of tokens not read, the misses
 // that cause it, else the source that grew most.
 func (l looker) lookAtCost() string {
-	worst, ok := l.foremost(results.NameCost, results.ByClass)
+	worst, ok := l.foremost(measures.NameCost, measures.ByClass)
 	if !ok {
 		return "no token class became dearer" + l.split("the bill by class and source")
 	}
-	whole, by := results.NameMisses, results.ByClass
-	if worst.metric.Name == results.NameCostOutput || worst.metric.Name == results.NameCostRead {
-		whole, by = results.NameCost, results.BySource
+	whole, by := measures.NameMisses, measures.ByClass
+	if worst.metric.Name == measures.NameCostOutput || worst.metric.Name == measures.NameCostRead {
+		whole, by = measures.NameCost, measures.BySource
 	}
 	line := l.tell(&worst)
 	if next, ok := l.foremost(whole, by); ok {
@@ -140,8 +141,8 @@ func (l looker) tell(c *change) string {
 
 // ofCache reports whether a metric measures how the cache was used.
 func ofCache(name string) bool {
-	return strings.HasPrefix(name, results.NameMisses) || strings.HasPrefix(name, "cache_") && !strings.HasPrefix(name, results.NameDeletions) ||
-		name == results.NameCallHitRatio || name == results.NameUncachedTokens
+	return strings.HasPrefix(name, measures.NameMisses) || strings.HasPrefix(name, "cache_") && !strings.HasPrefix(name, measures.NameDeletions) ||
+		name == measures.NameCallHitRatio || name == measures.NameUncachedTokens
 }
 
 // change is a metric now and in the baseline.
@@ -185,8 +186,8 @@ func (l looker) parts(take func(results.Metric) bool) []change {
 			c.was, c.compared = l.was.mean(m.Name)
 		}
 		if l.apart && c.compared && m.Kind == results.KindSum {
-			before, _ := l.was.mean(results.NameCalls)
-			if calls := float64(l.totals[0].N(results.Calls)); calls > 0 && before > 0 {
+			before, _ := l.was.mean(measures.NameCalls)
+			if calls := float64(l.totals[0].N(measures.Calls)); calls > 0 && before > 0 {
 				c.now, c.was, c.each = 100*c.now/calls, 100*c.was/before, " in 100 calls"
 			}
 		}

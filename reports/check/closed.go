@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // farAbove is how many times its prediction a bill may be, whatever the baseline: a baseline of sessions whose cache
@@ -16,11 +17,11 @@ const farAbove = 1.25
 // limits returns the cases of the limit on bill over prediction, one for each agent, in a check that predicts the bill
 // and has no limit of its own.
 func (f *File) limits(in *Input, all *sums) []*verdict {
-	own := func(r Rule) bool { return r.whole.Name == results.NameOverPredicted && r.Kind == Max }
+	own := func(r Rule) bool { return r.whole.Name == measures.NameOverPredicted && r.Kind == Max }
 	if !f.Predicts() || slices.ContainsFunc(f.Rules, own) {
 		return nil
 	}
-	m, _ := results.LookupMetric(results.NameOverPredicted)
+	m, _ := results.LookupMetric(measures.NameOverPredicted)
 	rule := &Rule{Name: m.Name, Metric: m, whole: m, Strategy: results.StrategyBilled, Kind: Max, Bar: Amount{Value: farAbove}}
 	if len(all.groupsOf(in, ByAgent)) > 1 {
 		rule.Group = ByAgent

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
 )
 
@@ -23,9 +24,9 @@ func predictedRun(agent string, times float64, facts map[string][2]float64) *Inp
 	}
 	cell := in.Cells[0].Draws[0]
 	for i := range cell.Rows.Len() {
-		cell.Rows.Edit(i, func(r *results.Row) { r.Figures[results.PredictedUSD], r.Figures[results.PredictedOfUSD] = 1, times })
-		cell.Total.Figures[results.PredictedUSD]++
-		cell.Total.Figures[results.PredictedOfUSD] += times
+		cell.Rows.Edit(i, func(r *results.Row) { r.Figures[measures.PredictedUSD], r.Figures[measures.PredictedOfUSD] = 1, times })
+		cell.Total.Figures[measures.PredictedUSD]++
+		cell.Total.Figures[measures.PredictedOfUSD] += times
 	}
 	return in
 }
@@ -239,7 +240,9 @@ func TestSessionsOfOneCall(t *testing.T) {
 	now := predictedRun("claude-code", 1, plainFacts)
 	now.SessionsDigest = "others"
 	cell := now.Cells[0].Draws[0]
-	alone := func(row *results.Row) { row.Figures[results.PredictedUSD], row.Figures[results.PredictedOfUSD] = 0, 0 }
+	alone := func(row *results.Row) {
+		row.Figures[measures.PredictedUSD], row.Figures[measures.PredictedOfUSD] = 0, 0
+	}
 	for i := range cell.Rows.Len() {
 		cell.Rows.Edit(i, alone)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
 )
 
@@ -170,7 +170,7 @@ func (in *Input) price(c *fact) (more map[string]float64, ok bool, err error) {
 		now := in.Sessions[id].Facts[c.name]
 		usd := 0.0
 		for _, model := range slices.Sorted(maps.Keys(in.Sessions[id].Predicted)) {
-			usd += in.Sessions[id].Predicted[model][results.ClassOutput]
+			usd += in.Sessions[id].Predicted[model][measures.ClassOutput]
 		}
 		if now[0] > 0 {
 			more = put(more, id, usd*(1-was*now[1]/now[0]))
@@ -182,11 +182,11 @@ func (in *Input) price(c *fact) (more map[string]float64, ok bool, err error) {
 // factResult returns what changed facts cost, USD, as a share of what is predicted, with the words for a breach.
 func (f *File) factResult(more, of float64, told, meant []string) Result {
 	share := more / of
-	res := Result{Line: f.factsLine, Metric: factsMetric, Unit: results.UnitRatio, Rule: f.Facts.text(), Status: OK, Observed: new(share), Bar: new(f.Facts.most()), usd: more}
+	res := Result{Line: f.factsLine, Metric: factsMetric, Unit: measures.UnitRatio, Rule: f.Facts.text(), Status: OK, Observed: new(share), Bar: new(f.Facts.most()), usd: more}
 	res.Margin = new(*res.Bar - share)
 	res.Message = clientChanged + strings.Join(told, "; ")
 	res.Look = fmt.Sprintf("what changed costs %s of what these sessions are predicted to cost; %s",
-		figure(results.UnitRatio, max(0, share)), f.Accept.accepting(meant...))
+		figure(measures.UnitRatio, max(0, share)), f.Accept.accepting(meant...))
 	return res
 }
 
@@ -351,15 +351,15 @@ func span(f *stats.Figure) (low, high float64) {
 // factFigure formats the value of a fact: a share, or a size in tokens.
 func factFigure(v float64) string {
 	if v <= 1 {
-		return figure(results.UnitRatio, v)
+		return figure(measures.UnitRatio, v)
 	}
-	return figure(results.UnitTokens, v)
+	return figure(measures.UnitTokens, v)
 }
 
 // costFigure formats what a fact costs.
 func costFigure(usd float64) string {
 	if usd < 0 {
-		return figure(results.UnitUSD, -usd) + " more"
+		return figure(measures.UnitUSD, -usd) + " more"
 	}
-	return figure(results.UnitUSD, usd) + " less"
+	return figure(measures.UnitUSD, usd) + " less"
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
 )
 
@@ -105,7 +106,7 @@ func TestLongerLifetime(t *testing.T) {
 func TestLongerResponses(t *testing.T) {
 	answers := func(id string, tokens float64) *Input {
 		in := clients(1)
-		in.Sessions = map[string]Session{id: {Agent: "claude-code", Predicted: map[string]results.Cost{"opus": {results.ClassOutput: 7, results.ClassRead: 93}},
+		in.Sessions = map[string]Session{id: {Agent: "claude-code", Predicted: map[string]results.Cost{"opus": {measures.ClassOutput: 7, measures.ClassRead: 93}},
 			Facts: map[string][2]float64{validate.FactOutput: {10 * tokens, 10}, validate.FactLifetime: {1 - tokens/1000, 1}}}}
 		in.Cells = []Cell{cell("billed", []tally{{session: id, usd: 100}})}
 		in.Price = func(string, func(string) float64) (map[string]float64, bool, error) {

@@ -44,6 +44,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"gonum.org/v1/gonum/stat"
 	"gopkg.in/yaml.v3"
 )
@@ -263,9 +264,9 @@ func (r *Rule) setBar(known bool) error {
 		return fmt.Errorf("a rule has one of %s, this one has %d", strings.Join(kindNames[:], ", "), found)
 	case r.Kind.relative() && r.Bar.Value < 0:
 		return fmt.Errorf("%s must not be negative", r.Text())
-	case known && r.Metric.Unit == results.UnitRatio && r.Bar.Value > 1 && !(r.Kind.relative() && r.Bar.Percent):
+	case known && r.Metric.Unit == measures.UnitRatio && r.Bar.Value > 1 && !(r.Kind.relative() && r.Bar.Percent):
 		return fmt.Errorf("%s: a ratio is at most 1, or 100%%", r.Text())
-	case !r.Kind.relative() && r.Bar.Percent && known && r.Metric.Unit != results.UnitRatio:
+	case !r.Kind.relative() && r.Bar.Percent && known && r.Metric.Unit != measures.UnitRatio:
 		return fmt.Errorf("%s: only a ratio is bounded by a percentage, %s is in %s", r.Text(), r.Metric.Name, r.Metric.Unit)
 	}
 	return nil
@@ -273,7 +274,7 @@ func (r *Rule) setBar(known bool) error {
 
 // Predicts reports whether the check needs the bill predicted.
 func (f *File) Predicts() bool {
-	return f.Facts.asked() || f.Paired.asked() || f.Prices.Max != nil || slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.Name == results.NameOverPredicted })
+	return f.Facts.asked() || f.Paired.asked() || f.Prices.Max != nil || slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.Name == measures.NameOverPredicted })
 }
 
 func metricNames() []string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // tally is a row in few words.
@@ -21,14 +22,14 @@ type tally struct {
 }
 
 func (t tally) row(strategy string) results.Row {
-	r := results.Row{Strategy: strategy, Session: t.session, Figures: results.Figures{results.Sessions: 1,
-		results.Calls: float64(cmp.Or(t.calls, 10)), results.LaterCalls: 9}}
-	calls := r.Figures[results.Calls]
-	r.Bill(results.SourceMain, &prompt.Usage{Read: t.read, Write5m: t.written}, &results.Cost{results.ClassOutput: t.usd})
-	r.Figures[results.Calls] = calls
+	r := results.Row{Strategy: strategy, Session: t.session, Figures: results.Figures{measures.Sessions: 1,
+		measures.Calls: float64(cmp.Or(t.calls, 10)), measures.LaterCalls: 9}}
+	calls := r.Figures[measures.Calls]
+	r.Bill(measures.SourceMain, &prompt.Usage{Read: t.read, Write5m: t.written}, &results.Cost{measures.ClassOutput: t.usd})
+	r.Figures[measures.Calls] = calls
 	for class, n := range t.misses {
-		r.Figures[results.MissesByClass+results.ID(class)] += float64(n)
-		r.Figures[results.Misses] += float64(n)
+		r.Figures[measures.MissesByClass+measures.ID(class)] += float64(n)
+		r.Figures[measures.Misses] += float64(n)
 	}
 	return r
 }
@@ -50,7 +51,7 @@ func cell(name string, draws ...[]tally) Cell {
 
 // input is a run of cells over the sessions a and b, of two projects.
 func input(cells ...Cell) *Input {
-	return &Input{Version: "v1", SessionsDigest: "5e55", ScenarioDigest: "5ce0", Rates: map[string]results.Cost{"opus": {results.ClassRead: 1}}, Prices: "2026-03-01", Calls: 20, Cells: cells, Sessions: map[string]Session{
+	return &Input{Version: "v1", SessionsDigest: "5e55", ScenarioDigest: "5ce0", Rates: map[string]results.Cost{"opus": {measures.ClassRead: 1}}, Prices: "2026-03-01", Calls: 20, Cells: cells, Sessions: map[string]Session{
 		"a": {Project: "api", Model: "opus", Agent: "claude-code"}, "b": {Project: "web", Model: "opus", Agent: "codex"},
 	}}
 }

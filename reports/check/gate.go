@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Loaded is a baseline, or the reason why there is none.
@@ -123,7 +124,7 @@ func (f *File) cases(r *Rule, in *Input, all *sums, b *Baseline) (cases []*verdi
 			v := newVerdict(r, in, all, s)
 			if v.judgeable(f) {
 				v.apart = b != nil && r.Kind.relative() && b.SessionsDigest != in.SessionsDigest && r.Metric.Kind == results.KindRatio
-				if then, ok := all.partners.billedToPredicted(g); ok && v.apart && r.whole.Name == results.NameOverPredicted {
+				if then, ok := all.partners.billedToPredicted(g); ok && v.apart && r.whole.Name == measures.NameOverPredicted {
 					v.apart, v.held = false, []float64{then}
 				}
 				v.prepare(b)
@@ -259,8 +260,8 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 	switch share := float64(in.LostLines) / float64(max(in.Lines, 1)); {
 	case in.NumLost-few > allowed:
 	case few > 0 && share > noteLost && in.NumLost > allowed:
-		r.Results = append(r.Results, Result{Metric: "unread", Unit: results.UnitRatio, Rule: "max " + Amount{noteLost, true}.String(), Status: Suspect,
-			Observed: new(share), Bar: new(noteLost), Margin: new(noteLost - share), Message: text + ": " + figure(results.UnitRatio, share) +
+		r.Results = append(r.Results, Result{Metric: "unread", Unit: measures.UnitRatio, Rule: "max " + Amount{noteLost, true}.String(), Status: Suspect,
+			Observed: new(share), Bar: new(noteLost), Margin: new(noteLost - share), Message: text + ": " + figure(measures.UnitRatio, share) +
 				" of all lines, which the figures are without", Look: in.Lost[0]})
 		return
 	default:
@@ -299,7 +300,7 @@ func (in *Input) unpriced(added int) (calls int, models []string) {
 func (s *slice) unpriced() int {
 	most := 0
 	for i := range s.totals {
-		most = max(most, s.totals[i].N(results.UnpricedCalls))
+		most = max(most, s.totals[i].N(measures.UnpricedCalls))
 	}
 	return most
 }
@@ -308,10 +309,10 @@ func (s *slice) unpriced() int {
 // if that makes a metric too small: sums and times omit what is left out.
 func (s *slice) cutShort(m results.Metric) int {
 	most := 0
-	if m.Kind == results.KindSum && m.Group == "" && m.Name != results.NameOverflows {
+	if m.Kind == results.KindSum && m.Group == "" && m.Name != measures.NameOverflows {
 		for i := range s.totals {
 			if r := &s.totals[i]; r.CutShort() {
-				most = max(most, r.N(results.EndedSessions), 1)
+				most = max(most, r.N(measures.EndedSessions), 1)
 			}
 		}
 	}
@@ -329,12 +330,12 @@ const fewUnpriced = 0.01
 
 // refuses reports whether so many calls have no price that costs are not judged.
 func (f *File) refuses(total *results.Row) bool {
-	return f.Unpriced != "allow" && float64(total.N(results.UnpricedCalls)) > fewUnpriced*float64(total.N(results.Calls))
+	return f.Unpriced != "allow" && float64(total.N(measures.UnpricedCalls)) > fewUnpriced*float64(total.N(measures.Calls))
 }
 
 // priced reports whether a metric depends on prices.
 func priced(m *results.Metric) bool {
-	return m.Unit == results.UnitUSD || m.Name == results.NameNetNegative || m.Name == results.NameOverPredicted
+	return m.Unit == measures.UnitUSD || m.Name == measures.NameNetNegative || m.Name == measures.NameOverPredicted
 }
 
 // tellUnpriced fails a run with figures that lack prices, once for all figures,
@@ -342,7 +343,7 @@ func priced(m *results.Metric) bool {
 func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 	added := 0
 	for i := range in.Cells {
-		added = max(added, in.Cells[i].Draws[0].Total.N(results.UnpricedCalls))
+		added = max(added, in.Cells[i].Draws[0].Total.N(measures.UnpricedCalls))
 	}
 	if added == 0 {
 		return

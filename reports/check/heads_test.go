@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // What keeps a baseline from being compared is named, whatever the figures.
@@ -21,10 +22,10 @@ func TestBaselineOfAnotherRun(t *testing.T) {
 		"base.json has not 1 seed of cost_usd of this cell":                    func(in *Input) { in.Cells[0].Name, in.Cells[0].Strategy = "t", "t" },
 		"no sessions with calls":                                               func(in *Input) { in.Sessions = nil },
 		"base.json belongs to other prices (of opus)": func(in *Input) {
-			in.Rates = map[string]results.Cost{"opus": {results.ClassRead: 2}}
+			in.Rates = map[string]results.Cost{"opus": {measures.ClassRead: 2}}
 		},
-		"cost_usd is NaN":  func(in *Input) { in.Cells[0].Draws[0].Total.Figures[results.StorageUSD] = math.NaN() },
-		"cost_usd is +Inf": func(in *Input) { in.Cells[0].Draws[0].Total.Figures[results.StorageUSD] = math.Inf(1) },
+		"cost_usd is NaN":  func(in *Input) { in.Cells[0].Draws[0].Total.Figures[measures.StorageUSD] = math.NaN() },
+		"cost_usd is +Inf": func(in *Input) { in.Cells[0].Draws[0].Total.Figures[measures.StorageUSD] = math.Inf(1) },
 	} {
 		in := plainRun()
 		change(in)

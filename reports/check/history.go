@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
 )
 
@@ -75,10 +76,10 @@ func (r *Report) historyTable() *document.Table {
 		}
 		return figure(unit, v)
 	}
-	over, _ := results.LookupMetric(results.NameOverPredicted)
+	over, _ := results.LookupMetric(measures.NameOverPredicted)
 	for _, h := range r.History {
-		t.Rows = append(t.Rows, []any{document.Whole(h.Run), document.Whole(h.Sessions), text(over.Unit, h.Predicted), text(results.UnitUSD, h.Price),
-			text(results.UnitUSD, h.Agents), text(results.UnitUSD, h.Work), text(results.UnitUSD, h.PerCall)})
+		t.Rows = append(t.Rows, []any{document.Whole(h.Run), document.Whole(h.Sessions), text(over.Unit, h.Predicted), text(measures.UnitUSD, h.Price),
+			text(measures.UnitUSD, h.Agents), text(measures.UnitUSD, h.Work), text(measures.UnitUSD, h.PerCall)})
 	}
 	return t
 }
@@ -96,7 +97,7 @@ func (b *Baseline) firstRun(meant *Acceptance) *RunFigures {
 	if b.First != nil {
 		first = *b.First
 	}
-	if meant.accepted(results.NameOverPredicted) {
+	if meant.accepted(measures.NameOverPredicted) {
 		first.Predicted = 0
 	}
 	if meant.accepted(pricesMetric) {
@@ -114,10 +115,10 @@ func (r *Report) tellSlow(f *File, b *Baseline) {
 			r.note("%s rose from %s in the first run to %s, each run by no more than its bar; %s", what, figure(unit, was), figure(unit, own), f.Accept.accepting(accept))
 		}
 	}
-	over, _ := results.LookupMetric(results.NameOverPredicted)
+	over, _ := results.LookupMetric(measures.NameOverPredicted)
 	tell("bill over prediction", over.Name, over.Unit, first.Predicted, now.Predicted, crept)
-	tell("the price of a million tokens of conversations", pricesMetric, results.UnitUSD, first.Price, now.Price, creptPrice)
-	tell("the price of a million tokens of sub-agents", pricesMetric, results.UnitUSD, first.Agents, now.Agents, creptPrice)
+	tell("the price of a million tokens of conversations", pricesMetric, measures.UnitUSD, first.Price, now.Price, creptPrice)
+	tell("the price of a million tokens of sub-agents", pricesMetric, measures.UnitUSD, first.Agents, now.Agents, creptPrice)
 	calls := map[int]int{}
 	for i := range b.Past {
 		calls[b.Past[i].Run] += b.Past[i].Calls

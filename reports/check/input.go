@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
 )
 
@@ -83,7 +84,7 @@ type Cell struct {
 }
 
 // sessions returns how many sessions the slice covers.
-func (s *slice) sessions() int { return s.totals[0].N(results.Sessions) }
+func (s *slice) sessions() int { return s.totals[0].N(measures.Sessions) }
 
 // values returns a metric under each seed, false when a seed has no sample.
 func (s *slice) values(m results.Metric) ([]float64, bool) {
@@ -299,12 +300,12 @@ func (f *File) past(in *Input) []Past {
 			for _, row := range draw.Rows.All() {
 				own := byID[row.Session]
 				switch {
-				case own == nil || row.N(results.UnpricedCalls) > 0 && f.refuses(row):
+				case own == nil || row.N(measures.UnpricedCalls) > 0 && f.refuses(row):
 				case c.Strategy == results.StrategyBilled:
-					own.Calls, own.USD = row.N(results.Calls), row.CostUSD()
+					own.Calls, own.USD = row.N(measures.Calls), row.CostUSD()
 					tokens := row.Usage()
 					own.Tokens = tokens.Input() + tokens.Output
-					own.Input = [2]float64{row.Figures[results.PredictedOfUSD], row.Figures[results.PredictedUSD]}
+					own.Input = [2]float64{row.Figures[measures.PredictedOfUSD], row.Figures[measures.PredictedUSD]}
 				case f.Paired.asked() && k == len(own.Costs[c.Name]):
 					own.Costs = put(own.Costs, c.Name, append(own.Costs[c.Name], row.CostUSD()))
 				}
@@ -337,7 +338,7 @@ func (f *File) partsInto(sessions map[string]*Past, c *Cell) {
 		all := c.parts(m)
 		for j, row := range c.Draws[0].Rows.All() {
 			own, parts := sessions[row.Session], all[j]
-			if own != nil && parts != [2]float64{} && !(priced(m) && row.N(results.UnpricedCalls) > 0 && f.refuses(row)) {
+			if own != nil && parts != [2]float64{} && !(priced(m) && row.N(measures.UnpricedCalls) > 0 && f.refuses(row)) {
 				own.Parts = put(own.Parts, c.Name, put(own.Parts[c.Name], m.Name, parts))
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -169,7 +169,7 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 
 // noticed returns the smallest change that shows, in per cent of the baseline where that is no ratio below 1.
 func (s *Result) noticed() string {
-	if s.Unit == results.UnitRatio || s.Baseline == nil || *s.Baseline <= 0 {
+	if s.Unit == measures.UnitRatio || s.Baseline == nil || *s.Baseline <= 0 {
 		return difference(s.Unit, *s.Noticed)
 	}
 	return signedPoints(math.Round(1000**s.Noticed / *s.Baseline) / 10)

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
 )
 
@@ -108,7 +109,7 @@ func (f *File) pairedCases(in *Input, all *sums, b *Baseline) []*verdict {
 		return nil
 	}
 	p := &all.partners
-	cost, _ := results.LookupMetric(results.NameCost)
+	cost, _ := results.LookupMetric(measures.NameCost)
 	rule := &Rule{Name: cost.Name, Metric: cost, whole: cost, Kind: MaxIncrease, Bar: *f.Paired.Max, Line: f.pairedLine}
 	var cases []*verdict
 	for i := range in.Cells {
@@ -223,7 +224,7 @@ func dearestPair(pairs [][2]*Past) string {
 	case math.Abs(counted) > leastCount:
 		text = "the same calls count " + moreOrFewer(counted, "more", "fewer") + " tokens than before: the recordings, or how they count, changed"
 	}
-	return fmt.Sprintf("%s; most in session %s, %s → %s", text, worst[1].ID, figure(results.UnitUSD, worst[0].USD), figure(results.UnitUSD, worst[1].USD))
+	return fmt.Sprintf("%s; most in session %s, %s → %s", text, worst[1].ID, figure(measures.UnitUSD, worst[0].USD), figure(measures.UnitUSD, worst[1].USD))
 }
 
 // moreOrFewer writes a share with the word for its direction.
@@ -241,5 +242,5 @@ const leastCount = 0.001
 func (p *partners) dearestTask() string {
 	t := slices.MaxFunc(p.tasks, func(a, b task) int { return cmp.Compare(a.usd[1]-a.usd[0], b.usd[1]-b.usd[0]) })
 	return fmt.Sprintf("most in task %s: %s → %s a try, %.4g → %.4g calls", t.name,
-		figure(results.UnitUSD, t.usd[0]), figure(results.UnitUSD, t.usd[1]), t.calls[0], t.calls[1])
+		figure(measures.UnitUSD, t.usd[0]), figure(measures.UnitUSD, t.usd[1]), t.calls[0], t.calls[1])
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 const pairedRules = "baseline: base.json\npaired: {max: 3%}\nrules:\n  - {metric: cost_usd, strategy: billed, max: 1e6}\n"
@@ -63,14 +64,14 @@ func TestPairedSessions(t *testing.T) {
 		}
 	}
 	// A session without prices is compared with nothing, and hides no other.
-	was.Cells[0].Draws[0].Rows.Edit(0, func(r *results.Row) { r.Figures[results.UnpricedCalls] = 1 })
+	was.Cells[0].Draws[0].Rows.Edit(0, func(r *results.Row) { r.Figures[measures.UnpricedCalls] = 1 })
 	unpriced := was.Cells[0].Draws[0].Rows.At(0).Session
 	if list := pairedResults(against(t, f, was, was)); len(list) != 1 || list[0].Status != OK || list[0].Group != "2 paired sessions" {
 		t.Errorf("%s lacks prices: %+v", unpriced, list)
 	}
-	was.Cells[0].Draws[0].Rows.Edit(0, func(r *results.Row) { r.Figures[results.UnpricedCalls] = 0 })
+	was.Cells[0].Draws[0].Rows.Edit(0, func(r *results.Row) { r.Figures[measures.UnpricedCalls] = 0 })
 	longer := bills(map[string]float64{"a": 90})
-	longer.Cells[0].Draws[0].Rows.Edit(0, func(r *results.Row) { r.Figures[results.Calls]++ })
+	longer.Cells[0].Draws[0].Rows.Edit(0, func(r *results.Row) { r.Figures[measures.Calls]++ })
 	r := against(t, f, was, longer)
 	if list := pairedResults(r); len(list) > 0 {
 		t.Errorf("a session that went on is paired: %+v", list)
@@ -158,9 +159,9 @@ func TestDivide(t *testing.T) {
 	priced := func(in *Input, id string, price, lost float64) {
 		s := in.Sessions[id]
 		s.Excess = map[string]float64{"lost": lost, rest: 0}
-		s.Predicted = map[string]results.Cost{"m": {results.ClassRead: 3}}
+		s.Predicted = map[string]results.Cost{"m": {measures.ClassRead: 3}}
 		s.Facts = map[string][2]float64{"writes for an hour, conversations": {price - 1, 1}}
-		in.Sessions[id], in.Rates = s, map[string]results.Cost{"m": {results.ClassRead: price}}
+		in.Sessions[id], in.Rates = s, map[string]results.Cost{"m": {measures.ClassRead: price}}
 		in.Price = func(string, func(string) float64) (map[string]float64, bool, error) {
 			return map[string]float64{id: 1.5}, true, nil
 		}

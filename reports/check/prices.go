@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/stats"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
 )
 
@@ -69,7 +69,7 @@ func (f *File) judgePrices(r *Report, in *Input, b *Baseline, now []Past) {
 func (f *File) priced(level string, was, now stats.Figure, p *partners, fresh bool, paths string) Result {
 	_, who, _ := strings.Cut(level, ", ")
 	limit := f.Prices.Max.Value
-	res := Result{Line: f.pricesLine, Metric: pricesMetric, Unit: results.UnitUSD, Cell: who, Rule: "max " + f.Prices.Max.String(), Status: OK,
+	res := Result{Line: f.pricesLine, Metric: pricesMetric, Unit: measures.UnitUSD, Cell: who, Rule: "max " + f.Prices.Max.String(), Status: OK,
 		Observed: new(now.Value()), Baseline: new(was.Value()), Sessions: len(now.Part), Before: len(was.Part)}
 	res.Bar = new(*res.Baseline * (1 + limit))
 	res.Margin = new(*res.Bar - *res.Observed)
@@ -148,7 +148,7 @@ func (f *File) judgeModels(r *Report, in *Input) {
 			}
 		}
 	}
-	res := Result{Line: f.modelsLine, Metric: modelsMetric, Unit: results.UnitRatio, Rule: strings.Join(f.Models, ", "), Status: OK,
+	res := Result{Line: f.modelsLine, Metric: modelsMetric, Unit: measures.UnitRatio, Rule: strings.Join(f.Models, ", "), Status: OK,
 		Observed: new(float64(calls) / float64(max(all, 1))), Bar: new(0.0)}
 	if res.Margin = new(0 - *res.Observed); calls > 0 {
 		res.Status = Breach

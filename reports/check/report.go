@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // ErrFailed is wrapped by the error of a check that fails.
@@ -194,7 +195,7 @@ type failure struct {
 // rank orders what is broken: what says why a bill rose comes first, then the bill, then what is simulated.
 func (s *Result) rank() int {
 	switch {
-	case slices.Contains([]string{modelsMetric, pricesMetric, factsMetric, results.NameOverPredicted}, s.Metric):
+	case slices.Contains([]string{modelsMetric, pricesMetric, factsMetric, measures.NameOverPredicted}, s.Metric):
 		return 0
 	case s.Cell == results.StrategyBilled:
 		return 1

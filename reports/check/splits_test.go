@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/strategies"
@@ -61,7 +62,7 @@ func billed(bills []validate.Expect, times float64) *Input {
 	run := results.Run{Cells: []results.Cell{{Cell: "billed", Strategy: "billed"}}}
 	for i := range bills {
 		row := tally{session: bills[i].Session, usd: 1}.row("billed")
-		row.Figures[results.PredictedUSD], row.Figures[results.PredictedOfUSD] = bills[i].MeanUSD, times*bills[i].BilledUSD
+		row.Figures[measures.PredictedUSD], row.Figures[measures.PredictedOfUSD] = bills[i].MeanUSD, times*bills[i].BilledUSD
 		run.Cells[0].Rows.Keep(&row)
 		in.Sessions[bills[i].Session] = Session{Agent: "claude-code"}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // unpricedRun is a run in which session b has three calls of the model m without a
@@ -15,10 +16,10 @@ func unpricedRun() *Input {
 	d := in.Cells[0].Draws[0]
 	for i := range d.Rows.Len() {
 		if d.Rows.At(i).Session == "b" {
-			d.Rows.Edit(i, func(r *results.Row) { r.Figures[results.UnpricedCalls] = 5 })
+			d.Rows.Edit(i, func(r *results.Row) { r.Figures[measures.UnpricedCalls] = 5 })
 		}
 	}
-	d.Total.Figures[results.UnpricedCalls] = 5 // with two that the strategy adds
+	d.Total.Figures[measures.UnpricedCalls] = 5 // with two that the strategy adds
 	in.Sessions["b"] = Session{Project: "web", Unpriced: map[string]int{"m": 3}}
 	return in
 }
@@ -83,8 +84,8 @@ func TestNoBaselineOfUnpricedCosts(t *testing.T) {
 func TestCutShort(t *testing.T) {
 	in := plainRun()
 	d := in.Cells[0].Draws[0]
-	d.Rows.Edit(0, func(r *results.Row) { r.Figures[results.EndedSessions], r.Figures[results.UnsimulatedCalls] = 1, 7 })
-	d.Total.Figures[results.EndedSessions], d.Total.Figures[results.UnsimulatedCalls] = 1, 7
+	d.Rows.Edit(0, func(r *results.Row) { r.Figures[measures.EndedSessions], r.Figures[measures.UnsimulatedCalls] = 1, 7 })
+	d.Total.Figures[measures.EndedSessions], d.Total.Figures[measures.UnsimulatedCalls] = 1, 7
 	f := levels(t, "rules:\n  - {metric: cost_usd, max: 1e9}\n  - {metric: ended_sessions, max: 0}\n  - {metric: cache_hit_ratio, min: 0.01}\n")
 	var got []string
 	for _, s := range f.Judge(in, Loaded{}).Results {

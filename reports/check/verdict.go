@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 const (
@@ -85,7 +86,7 @@ func (v *verdict) judgeable(f *File) bool {
 func (v *verdict) prepare(b *Baseline) {
 	name := v.rule.Metric.Name
 	var ok bool
-	if v.now, ok = v.slice.values(v.rule.Metric); !ok && v.rule.Name == results.NameOverPredicted && v.slice.unpriced() == 0 {
+	if v.now, ok = v.slice.values(v.rule.Metric); !ok && v.rule.Name == measures.NameOverPredicted && v.slice.unpriced() == 0 {
 		const none = "no conversation here has a second call with counts of its tokens"
 		if b != nil && v.slice.sessions() >= leastLone && len(b.parts(v.result.Cell, &v.rule.Metric, v.rule.Group, v.result.Group)) > 0 {
 			v.refuse(none+", and sessions of %s have one: nothing is read from the cache again", v.shared.file.Baseline)
@@ -213,7 +214,7 @@ func (v *verdict) judge(share float64) {
 	switch {
 	case v.apart:
 		excess, most = v.overSessions, v.most()
-	case v.rule.Kind == Max && v.rule.whole.Name == results.NameOverPredicted:
+	case v.rule.Kind == Max && v.rule.whole.Name == measures.NameOverPredicted:
 		excess = v.overLimit
 	}
 	e, ok := excess(share)
@@ -241,9 +242,9 @@ const leastLone = 3
 // usd returns what a figure beyond its bar costs by so much, 0 if it is no cost.
 func (v *verdict) usd(beyond float64) float64 {
 	switch m := &v.rule.Metric; {
-	case m.Name == results.NameOverPredicted:
-		return beyond * v.slice.totals[0].Figures[results.PredictedUSD]
-	case m.Unit == results.UnitUSD && m.Kind == results.KindSum:
+	case m.Name == measures.NameOverPredicted:
+		return beyond * v.slice.totals[0].Figures[measures.PredictedUSD]
+	case m.Unit == measures.UnitUSD && m.Kind == results.KindSum:
 		return v.sign * beyond
 	}
 	return 0
@@ -350,7 +351,7 @@ func (v *verdict) cause() string {
 	if v.why != "" {
 		return v.why
 	}
-	if why := v.in.why(); v.rule.Name == results.NameOverPredicted && why != "" {
+	if why := v.in.why(); v.rule.Name == measures.NameOverPredicted && why != "" {
 		return why
 	}
 	return looker{v.slice, v.in.Paths, v.was, v.shared.metrics, !v.rule.Kind.relative(), v.apart}.look(v.rule.whole)
@@ -384,9 +385,9 @@ func (r *Rule) vacuous(bar, effect float64) (why string, ok bool) {
 	name := r.Metric.Name
 	low := r.Kind == Min || r.Kind == MaxDecrease
 	switch {
-	case low && !strings.HasPrefix(name, results.NameAddedLatency) && bar-effect <= 0:
+	case low && !strings.HasPrefix(name, measures.NameAddedLatency) && bar-effect <= 0:
 		return fmt.Sprintf("%s is never below 0, the bar is %s", name, figure(r.Metric.Unit, bar)), true
-	case !low && r.Metric.Unit == results.UnitRatio && bar+effect >= 1:
+	case !low && r.Metric.Unit == measures.UnitRatio && bar+effect >= 1:
 		return fmt.Sprintf("%s is never above 100 %%, the bar is %s", name, figure(r.Metric.Unit, bar)), true
 	}
 	return "", false

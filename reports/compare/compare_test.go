@@ -13,6 +13,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 func compared(t testing.TB, o Options, inputs ...Input) *Report {
@@ -91,10 +92,10 @@ func TestIntervalsAreFullEnumeration(t *testing.T) {
 		var usd, read, input, peak [2]float64
 		for _, i := range sessions {
 			for s, row := range []*results.Row{x.Cells[0].Rows.At(i), y.Cells[0].Rows.At(i)} {
-				usd[s] += row.CostByClass()[results.ClassRead]
+				usd[s] += row.CostByClass()[measures.ClassRead]
 				read[s] += float64(row.Usage().Read)
 				input[s] += float64(row.Usage().Read + row.Usage().Uncached)
-				peak[s] = max(peak[s], float64(row.N(results.PeakContext)))
+				peak[s] = max(peak[s], float64(row.N(measures.PeakContext)))
 			}
 		}
 		return [3]float64{usd[1] - usd[0], read[1]/input[1] - read[0]/input[0], peak[1] - peak[0]}
@@ -155,7 +156,7 @@ func TestSame(t *testing.T) {
 func TestRoundingIsNoDifference(t *testing.T) {
 	y := before()
 	for i := range y.Cells[0].Rows.Len() {
-		y.Cells[0].Rows.Edit(i, func(r *results.Row) { r.CostByClass()[results.ClassRead] *= 1 + 1e-15 })
+		y.Cells[0].Rows.Edit(i, func(r *results.Row) { r.CostByClass()[measures.ClassRead] *= 1 + 1e-15 })
 	}
 	if f := figure(t, before(), y, "cost_usd"); f.Verdict != Same || f.Difference != 0 {
 		t.Errorf("%+v", f)

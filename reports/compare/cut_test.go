@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // A side whose sessions ended early did less work: it is never the better one, and the
@@ -34,7 +35,7 @@ func TestCutShortIsNeverBetter(t *testing.T) {
 	if v, _, _ := verdict(); v != Better {
 		t.Fatalf("verdict %v of half the cost, want better", v)
 	}
-	rows.Edit(2, func(r *results.Row) { r.Figures[results.EndedSessions], r.Figures[results.UnsimulatedCalls] = 1, 7 })
+	rows.Edit(2, func(r *results.Row) { r.Figures[measures.EndedSessions], r.Figures[measures.UnsimulatedCalls] = 1, 7 })
 	v, headline, notes := verdict()
 	if v != Unknown || !strings.Contains(notes, "1 session of new ended early") ||
 		headline != "What old and new cost cannot be compared: 1 session of new ended early: not the same work." {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // seeded is a run of one cell under a seed, whose cost and rows can be changed.
@@ -23,7 +24,7 @@ func seeded(strategy string, seed uint64, usd float64, change func(*results.Row)
 
 // summarised makes rows ones in which summaries were written.
 func summarised(r *results.Row) {
-	r.Figures[results.CallsBySource+results.ID(results.SourceCompact)] = 1
+	r.Figures[measures.CallsBySource+measures.ID(measures.SourceCompact)] = 1
 }
 
 // Figures are exact where nothing was drawn, in the cell and not by their metric
@@ -37,16 +38,16 @@ func TestDrawn(t *testing.T) {
 		{"without summaries", "p", nil, true},
 		{"with summaries", "p", summarised, false},
 		{"the recording's summaries", results.StrategyRecorded, summarised, true},
-		{"a summary that failed", "p", func(r *results.Row) { r.Figures[results.FailedCompactions] = 1 }, false},
+		{"a summary that failed", "p", func(r *results.Row) { r.Figures[measures.FailedCompactions] = 1 }, false},
 		{"an eviction", results.StrategyRecorded,
-			func(r *results.Row) { r.Figures[results.MissesByClass+results.ID(prompt.MissEviction)] = 1 }, false},
-		{"a model's own summary", "p", func(r *results.Row) { r.Figures[results.LiveCalls] = 1 }, false},
-		{"what is read back", "p", func(r *results.Row) { r.Figures[results.RereadResults] = 1 }, false},
+			func(r *results.Row) { r.Figures[measures.MissesByClass+measures.ID(prompt.MissEviction)] = 1 }, false},
+		{"a model's own summary", "p", func(r *results.Row) { r.Figures[measures.LiveCalls] = 1 }, false},
+		{"what is read back", "p", func(r *results.Row) { r.Figures[measures.RereadResults] = 1 }, false},
 		{"suggestions", "p", func(r *results.Row) {
-			r.Figures[results.CallsBySource+results.ID(results.SourceOf("prompt_suggestion"))] = 1
+			r.Figures[measures.CallsBySource+measures.ID(measures.SourceOf("prompt_suggestion"))] = 1
 		}, false},
-		{"calls no log shows", "p", func(r *results.Row) { r.Figures[results.CallsBySource+results.ID(results.SourceOther)] = 1 }, true},
-		{"keep-alives", "p", func(r *results.Row) { r.Figures[results.CallsBySource+results.ID(results.SourceKeepalive)] = 1 }, true},
+		{"calls no log shows", "p", func(r *results.Row) { r.Figures[measures.CallsBySource+measures.ID(measures.SourceOther)] = 1 }, true},
+		{"keep-alives", "p", func(r *results.Row) { r.Figures[measures.CallsBySource+measures.ID(measures.SourceKeepalive)] = 1 }, true},
 	} {
 		plain := seeded(tc.strategy, 1, 2, nil)
 		drawn := seeded(tc.strategy, 1, 3, tc.change)

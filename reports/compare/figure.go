@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Verdict says what the figures show about other sessions of the same kind.
@@ -100,7 +101,7 @@ func (r *Report) selectFigures(c *Comparison) []Figure {
 
 // part reports whether the metric is a class of the cost or of the misses.
 func (f *Figure) part() bool {
-	return f.Metric.By == results.ByClass && (f.Metric.Of == results.NameCost || f.Metric.Of == results.NameMisses)
+	return f.Metric.By == measures.ByClass && (f.Metric.Of == measures.NameCost || f.Metric.Of == measures.NameMisses)
 }
 
 // scale is the format of a figure: both values and their difference in one magnitude.
@@ -146,7 +147,7 @@ func (r *Report) headline(c *Comparison) document.Text {
 	if c.Sessions == 1 {
 		text.Text = " on the same session"
 	}
-	f := c.Figure(results.NameCost)
+	f := c.Figure(measures.NameCost)
 	cut := c.cutShort()
 	switch {
 	case !c.Changed() && len(c.commonNames()) == 0:
@@ -216,7 +217,7 @@ func moves(c *Comparison) string {
 	var parts []string
 	for i := range c.Figures {
 		f := &c.Figures[i]
-		if f.Metric.Name == results.NameCost || !f.Summary || f.Difference == 0 || len(parts) == maxMoves {
+		if f.Metric.Name == measures.NameCost || !f.Summary || f.Difference == 0 || len(parts) == maxMoves {
 			continue
 		}
 		name := f.Metric.Name

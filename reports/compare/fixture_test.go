@@ -6,14 +6,15 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // session makes a row: cost in USD, read and uncached input tokens, the largest
 // request.
 func session(strategy, name string, usd float64, read, uncached, peak int64) *results.Row {
-	r := &results.Row{Strategy: strategy, Session: name, Figures: results.Figures{results.Sessions: 1, results.PeakContext: float64(peak)}}
-	r.Bill(results.SourceMain, &prompt.Usage{Read: read, Uncached: uncached}, &results.Cost{results.ClassRead: usd})
-	r.Figures[results.Calls], r.Figures[results.CallsBySource+results.ID(results.SourceMain)] = 10, 10
+	r := &results.Row{Strategy: strategy, Session: name, Figures: results.Figures{measures.Sessions: 1, measures.PeakContext: float64(peak)}}
+	r.Bill(measures.SourceMain, &prompt.Usage{Read: read, Uncached: uncached}, &results.Cost{measures.ClassRead: usd})
+	r.Figures[measures.Calls], r.Figures[measures.CallsBySource+measures.ID(measures.SourceMain)] = 10, 10
 	return r
 }
 
@@ -88,26 +89,26 @@ func many(n int, shift float64) []*results.Row {
 func fill(r *results.Row, u, v, shift float64) {
 	for c := range r.CostByClass() {
 		r.CostByClass()[c] = u * float64(c+1) * (1 + shift*v)
-		r.CostBy(results.SourceMain)[c] = r.CostByClass()[c]
+		r.CostBy(measures.SourceMain)[c] = r.CostByClass()[c]
 	}
-	tokens := r.Figures[results.Tokens:]
-	tokens[results.ClassWrite5m], tokens[results.ClassWrite1h] = math.Trunc(1e5*v), math.Trunc(1e5*u*(1+shift))
-	tokens[results.ClassOutput] = math.Trunc(1e4 * (u + shift*v))
-	r.Figures[results.HitCalls], r.Figures[results.LaterCalls] = float64(int(100*u)), float64(int(100*u)+1+int(3*v))
-	r.Figures[results.Misses] = float64(r.N(results.LaterCalls) - r.N(results.HitCalls))
-	r.Figures[results.AddedLatency] = 10*v + shift
-	copy(r.Figures[results.LeftCalls:], []float64{10, math.Trunc(500 * v), math.Trunc(99 * v)})
+	tokens := r.Figures[measures.Tokens:]
+	tokens[measures.ClassWrite5m], tokens[measures.ClassWrite1h] = math.Trunc(1e5*v), math.Trunc(1e5*u*(1+shift))
+	tokens[measures.ClassOutput] = math.Trunc(1e4 * (u + shift*v))
+	r.Figures[measures.HitCalls], r.Figures[measures.LaterCalls] = float64(int(100*u)), float64(int(100*u)+1+int(3*v))
+	r.Figures[measures.Misses] = float64(r.N(measures.LaterCalls) - r.N(measures.HitCalls))
+	r.Figures[measures.AddedLatency] = 10*v + shift
+	copy(r.Figures[measures.LeftCalls:], []float64{10, math.Trunc(500 * v), math.Trunc(99 * v)})
 	if u > 0.8 {
-		r.Figures[results.Compactions], r.Figures[results.Recompactions], r.Figures[results.ChainMax] = float64(1+int(4*v)),
+		r.Figures[measures.Compactions], r.Figures[measures.Recompactions], r.Figures[measures.ChainMax] = float64(1+int(4*v)),
 			float64(int(4*v)), float64(1+int(4*v))
-		for i := range results.CallsBySource - results.StoredResults {
-			r.Figures[results.StoredResults+i] = math.Trunc(float64(10+i) * v)
+		for i := range measures.CallsBySource - measures.StoredResults {
+			r.Figures[measures.StoredResults+i] = math.Trunc(float64(10+i) * v)
 		}
-		for s := range results.Source(results.NumSources) {
-			r.CostBy(s)[results.ClassOutput] += v
+		for s := range measures.Source(measures.NumSources) {
+			r.CostBy(s)[measures.ClassOutput] += v
 		}
 		for m := range prompt.NumMissClasses {
-			r.Figures[results.MissesByClass+results.ID(m)] = float64(int(5 * v))
+			r.Figures[measures.MissesByClass+measures.ID(m)] = float64(int(5 * v))
 		}
 	}
 }

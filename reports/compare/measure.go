@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // series is a metric of one side over its sessions. Figure has what adds up over them.
@@ -184,8 +185,8 @@ func (s *series) total() float64 {
 
 // summary returns the metrics in the table of a run.
 func summary() []string {
-	return []string{results.NameCost, results.NameHitRatio, results.NameMisses, results.NameCompactions,
-		results.NameRecall, results.NameAddedLatency}
+	return []string{measures.NameCost, measures.NameHitRatio, measures.NameMisses, measures.NameCompactions,
+		measures.NameRecall, measures.NameAddedLatency}
 }
 
 // chooseMetrics returns the metrics called names in the order of publication;
@@ -309,7 +310,7 @@ func (m *measured) lacking(c *Comparison) string {
 // modelError says that the model error on the sessions of either run can
 // explain a difference of cost with a verdict, "" when it cannot.
 func (c *Comparison) modelError(m *measured) string {
-	if m.Metric.Name != results.NameCost || m.Verdict <= Chance {
+	if m.Metric.Name != measures.NameCost || m.Verdict <= Chance {
 		return ""
 	}
 	worst := c.pairs.sides[0].run.ModelError

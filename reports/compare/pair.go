@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // pairs are the sessions that two sides share.
@@ -131,23 +132,23 @@ func drawn(r *results.Row) bool {
 	switch {
 	case r.Strategy == results.StrategyBilled:
 		return false
-	case r.MissesOf(prompt.MissEviction) > 0, r.N(results.LiveCalls) > 0, r.N(results.RereadResults) > 0:
+	case r.MissesOf(prompt.MissEviction) > 0, r.N(measures.LiveCalls) > 0, r.N(measures.RereadResults) > 0:
 		return true
 	case r.Strategy == results.StrategyRecorded:
 		return false
 	}
-	for s := range results.Source(results.NumSources) {
+	for s := range measures.Source(measures.NumSources) {
 		if r.CallsBy(s) > 0 && !slices.Contains(undrawn, s) {
 			return true
 		}
 	}
-	return r.N(results.FailedCompactions) > 0
+	return r.N(measures.FailedCompactions) > 0
 }
 
 // undrawn are the sources whose calls are the same under any seed. SourceOther has the
 // calls at the end of turns that no log shows, which the profile decides on.
-var undrawn = []results.Source{
-	results.SourceMain, results.SourceAgent, results.SourceBranch, results.SourceAdvisor, results.SourceKeepalive, results.SourceOther,
+var undrawn = []measures.Source{
+	measures.SourceMain, measures.SourceAgent, measures.SourceBranch, measures.SourceAdvisor, measures.SourceKeepalive, measures.SourceOther,
 }
 
 // chanceful are the settings around a strategy that draw in every simulated
@@ -258,7 +259,7 @@ func partial(in Input, used map[*results.Cell]bool) []string {
 	}
 	for i := range in.Run.Cells {
 		c := &in.Run.Cells[i]
-		if n := c.Total.N(results.UnpricedCalls); n > 0 && used[c] { // notes about others would not help
+		if n := c.Total.N(measures.UnpricedCalls); n > 0 && used[c] { // notes about others would not help
 			add(", cell %s: the cost leaves out %s of models without a price", c.Cell, document.Count(n, "call"))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // named is a cell of a strategy with parameters, whose sessions cost usd each.
@@ -157,7 +158,7 @@ func TestMaximaOfSeeds(t *testing.T) {
 	peaks := func(n string, peaks ...int64) results.Cell {
 		c := named("p seed="+n, "p", seed(n), "ab", 1)
 		for i, peak := range peaks {
-			c.Rows.Edit(i, func(r *results.Row) { r.Figures[results.PeakContext] = float64(peak) })
+			c.Rows.Edit(i, func(r *results.Row) { r.Figures[measures.PeakContext] = float64(peak) })
 		}
 		return c
 	}
@@ -185,7 +186,7 @@ func TestMaximaOfSeedsResampled(t *testing.T) {
 				if i == 0 && k == 0 {
 					peak = first
 				}
-				c.Rows.Edit(i, func(r *results.Row) { r.Figures[results.PeakContext] = float64(peak) })
+				c.Rows.Edit(i, func(r *results.Row) { r.Figures[measures.PeakContext] = float64(peak) })
 			}
 		}
 		return all
@@ -203,7 +204,7 @@ func TestMinimumOfSampledSeeds(t *testing.T) {
 	used := func(n string, used ...int) results.Cell {
 		c := named("p seed="+n, "p", seed(n), "abcdefg", 1)
 		for i, u := range used {
-			c.Rows.Edit(i, func(r *results.Row) { r.Figures[results.LeftCalls], r.Figures[results.MostUsed] = 1, float64(u) })
+			c.Rows.Edit(i, func(r *results.Row) { r.Figures[measures.LeftCalls], r.Figures[measures.MostUsed] = 1, float64(u) })
 		}
 		return c
 	}
@@ -276,10 +277,10 @@ func TestMixedRuns(t *testing.T) {
 	y := after()
 	y.Provenance = results.Provenance{Version: "v2", Seed: 7, SessionsDigest: "e", Prices: "2026-02-02", Switches: map[string]string{"window": "1"}}
 	y.Workload.Unfinished, y.Workload.Remarks = 8, []string{"samples"}
-	y.Cells[0].Total.Figures[results.UnpricedCalls] = 3
-	y.Cells[0].Rows.Edit(0, func(r *results.Row) { r.Figures[results.CallsBySource+results.ID(results.SourceCompact)] = 1 }) // so that its seed matters
+	y.Cells[0].Total.Figures[measures.UnpricedCalls] = 3
+	y.Cells[0].Rows.Edit(0, func(r *results.Row) { r.Figures[measures.CallsBySource+measures.ID(measures.SourceCompact)] = 1 }) // so that its seed matters
 	y.Cells = append(y.Cells, named("only here", "c", nil, "ab", 1))
-	y.Cells[1].Total.Figures[results.UnpricedCalls] = 9 // of a cell that is not compared
+	y.Cells[1].Total.Figures[measures.UnpricedCalls] = 9 // of a cell that is not compared
 	x := before()
 	x.Workload.Unfinished = 1
 	r := compared(t, Options{}, Input{"x", x}, Input{"y", y})

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // A terminal of 110 characters shows all columns, however long labels are: the
@@ -17,7 +18,7 @@ import (
 func TestTableFits(t *testing.T) {
 	long := strings.Repeat("x", 60)
 	figure := Figure{
-		Metric: results.Metric{Name: "added_latency_seconds_first_token", Unit: results.UnitSeconds},
+		Metric: results.Metric{Name: "added_latency_seconds_first_token", Unit: measures.UnitSeconds},
 		Base:   1e15, Other: 2e15, Estimate: stats.Estimate{Difference: 1e15, Relative: 1, Detectable: 1e15}, Verdict: Unknown,
 	}
 	other := figure

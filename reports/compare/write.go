@@ -14,7 +14,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Formats returns the formats of Write.
@@ -120,7 +120,7 @@ func (f *Figure) row() []any {
 	if f.Difference != 0 {
 		row[3] = sc.Signed(f.Difference)
 	}
-	if finite(f.Relative) && f.Difference != 0 && f.Metric.Unit != results.UnitRatio {
+	if finite(f.Relative) && f.Difference != 0 && f.Metric.Unit != measures.UnitRatio {
 		row[4] = strings.TrimSuffix(relative(f.Relative), " %")
 	}
 	if f.Interval.Known() {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -24,7 +25,7 @@ func pipes(t testing.TB, metrics ...string) *Report {
 	x, y := before(), after()
 	for i, r := range []*results.Run{x, y} {
 		for j := range r.Cells[0].Rows.Len() {
-			r.Cells[0].Rows.Edit(j, func(r *results.Row) { r.Figures[results.AddedLatency] = float64(j) * float64(1+i) })
+			r.Cells[0].Rows.Edit(j, func(r *results.Row) { r.Figures[measures.AddedLatency] = float64(j) * float64(1+i) })
 		}
 		r.Cells = append(r.Cells, named("a|b <c>", "a", nil, "abcdefgh", 2), named("z", "z", nil, "abcdefgh", float64(3+i)))
 		r.Sum()

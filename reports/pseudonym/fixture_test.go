@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // figuresOf returns a row with figures in every field that a simulation fills.
@@ -15,20 +16,20 @@ func figuresOf(strategy, session string, seed uint64) *results.Row {
 		return prompt.Usage{Uncached: draw.Int64N(1e4), Read: draw.Int64N(1e7), Write5m: draw.Int64N(1e6), Output: draw.Int64N(1e5)}
 	}
 	usage, cost := tokens(), results.Cost{}
-	r := &results.Row{Strategy: strategy, Session: session, Figures: results.Figures{results.Sessions: 1,
-		results.Calls: float64(1 + draw.IntN(200)), results.Misses: float64(draw.IntN(9)),
-		results.MissedTokens: float64(draw.Int64N(1e5)), results.HitCalls: float64(draw.IntN(90)), results.LaterCalls: 100,
-		results.Compactions: float64(draw.IntN(4)), results.ChainMax: float64(draw.IntN(4)),
-		results.PeakContext: float64(draw.Int64N(2e5)), results.AddedLatency: draw.NormFloat64() * 100}}
-	r.Figures[results.MissesByClass+results.ID(1)] = float64(r.N(results.Misses))
+	r := &results.Row{Strategy: strategy, Session: session, Figures: results.Figures{measures.Sessions: 1,
+		measures.Calls: float64(1 + draw.IntN(200)), measures.Misses: float64(draw.IntN(9)),
+		measures.MissedTokens: float64(draw.Int64N(1e5)), measures.HitCalls: float64(draw.IntN(90)), measures.LaterCalls: 100,
+		measures.Compactions: float64(draw.IntN(4)), measures.ChainMax: float64(draw.IntN(4)),
+		measures.PeakContext: float64(draw.Int64N(2e5)), measures.AddedLatency: draw.NormFloat64() * 100}}
+	r.Figures[measures.MissesByClass+measures.ID(1)] = float64(r.N(measures.Misses))
 	for c := range cost {
 		cost[c] = draw.Float64()
 	}
-	calls := r.Figures[results.Calls]
-	r.Bill(results.SourceMain, &usage, &cost)
-	r.Figures[results.Calls], r.Figures[results.CallsBySource+results.ID(results.SourceMain)] = calls, calls
-	r.Figures[results.Waits+results.ID(results.WaitCompaction)] = r.Figures[results.AddedLatency]
-	r.Firings = map[string]int{"full-compact": r.N(results.Compactions) + 1}
+	calls := r.Figures[measures.Calls]
+	r.Bill(measures.SourceMain, &usage, &cost)
+	r.Figures[measures.Calls], r.Figures[measures.CallsBySource+measures.ID(measures.SourceMain)] = calls, calls
+	r.Figures[measures.Waits+measures.ID(measures.WaitCompaction)] = r.Figures[measures.AddedLatency]
+	r.Firings = map[string]int{"full-compact": r.N(measures.Compactions) + 1}
 	r.Reasons = map[string]int{"full-compact: too few messages": 1 + draw.IntN(9)}
 	return r
 }

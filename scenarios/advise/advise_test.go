@@ -18,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -214,7 +215,7 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := 0.0 // of the conversations; no log of the samples has a summary call
-	for s := results.SourceMain; s < results.SourceCompact; s++ {
+	for s := measures.SourceMain; s < measures.SourceCompact; s++ {
 		own += row.CostBy(s).Total()
 	}
 	if math.Abs(one.AsIsUSD-one.UnloggedUSD-own) > 1e-9 || one.UnloggedUSD < 0.01 {

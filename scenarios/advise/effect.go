@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -50,10 +51,10 @@ func worked(s *traces.Session) float64 {
 // effect compares the row of the agent's sessions under a change with their row without it.
 func (x *AgentAdvice) effect(is *results.Row) Effect {
 	was := &x.was
-	e := Effect{Compactions: [2]int{was.N(results.Compactions), is.N(results.Compactions)},
-		WaitSeconds:  [2]float64{was.Figures[results.AddedLatency], is.Figures[results.AddedLatency]},
-		FetchedAgain: [2]int{was.N(results.CallsBySource + results.ID(results.SourceReread)), is.N(results.CallsBySource + results.ID(results.SourceReread))}, Hours: x.hours}
-	m, _ := results.LookupMetric(results.NameRecall)
+	e := Effect{Compactions: [2]int{was.N(measures.Compactions), is.N(measures.Compactions)},
+		WaitSeconds:  [2]float64{was.Figures[measures.AddedLatency], is.Figures[measures.AddedLatency]},
+		FetchedAgain: [2]int{was.N(measures.CallsBySource + measures.ID(measures.SourceReread)), is.N(measures.CallsBySource + measures.ID(measures.SourceReread))}, Hours: x.hours}
+	m, _ := results.LookupMetric(measures.NameRecall)
 	before, measured := m.Value(was)
 	if after, also := m.Value(is); measured && also {
 		e.Recall = &[2]float64{before, after}

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
@@ -59,7 +60,7 @@ func TestLoggedSummaryCallsAreBilled(t *testing.T) {
 	near("in cost-weighted tokens", used.Logged.Weighted.All*used.Weights.InputUSD/1e6, want)
 	near("model error of", run.ModelError.BilledUSD, want)
 	near("model error with", run.ModelError.RecordedUSD, recorded.Total.CostUSD())
-	if recorded.Total.CostBy(results.SourceCompact).Total() == 0 {
+	if recorded.Total.CostBy(measures.SourceCompact).Total() == 0 {
 		t.Error("the recorded cell has no summary call")
 	}
 	for _, n := range run.Notes {

@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -147,7 +148,7 @@ func costOf(row *results.Row, asItIs outcome) float64 {
 // among returns a choice among values with known costs by session; the
 // first is the client without a change.
 func among(costs [][]float64) (*choose.Choice, []choose.Setting) {
-	usd, _ := results.LookupMetric(results.NameCost)
+	usd, _ := results.LookupMetric(measures.NameCost)
 	n := len(costs[0])
 	list := make([]choose.Setting, len(costs))
 	for i := range costs {

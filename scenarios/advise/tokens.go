@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -178,14 +179,14 @@ func weigh(list []tallied, prices *costmodel.Table) *Weights {
 	}
 	rate := price.Standard()
 	per := rate.PerMTok(0)
-	unit := per[results.ClassUncached]
+	unit := per[measures.ClassUncached]
 	if unit == 0 {
 		return nil
 	}
 	return &Weights{
-		Model: price.Model.Name, InputUSD: unit, Uncached: 1, Read: per[results.ClassRead] / unit,
-		Write5m: per[results.ClassWrite5m] / unit, Write1h: per[results.ClassWrite1h] / unit,
-		WriteOther: per[results.ClassWriteOther] / unit, Output: per[results.ClassOutput] / unit,
+		Model: price.Model.Name, InputUSD: unit, Uncached: 1, Read: per[measures.ClassRead] / unit,
+		Write5m: per[measures.ClassWrite5m] / unit, Write1h: per[measures.ClassWrite1h] / unit,
+		WriteOther: per[measures.ClassWriteOther] / unit, Output: per[measures.ClassOutput] / unit,
 	}
 }
 
@@ -298,10 +299,10 @@ func (x *AgentAdvice) tokens() []document.Block {
 }
 
 // classTitles are the titles of the columns of tokens by class.
-var classTitles = [results.NumClasses]string{"UNCACHED", "READ", "WRITTEN 5M", "WRITTEN 1H", "WRITTEN", "OUTPUT"}
+var classTitles = [measures.NumClasses]string{"UNCACHED", "READ", "WRITTEN 5M", "WRITTEN 1H", "WRITTEN", "OUTPUT"}
 
 // classesUsed reports which classes have a token in any row.
-func (x *AgentAdvice) classesUsed() (used [results.NumClasses]bool) {
+func (x *AgentAdvice) classesUsed() (used [measures.NumClasses]bool) {
 	for _, u := range x.usages() {
 		for i, n := range u.tokens.classes() {
 			used[i] = used[i] || n > 0
@@ -315,7 +316,7 @@ func (x *AgentAdvice) weights() string {
 	w, used := x.Use.Weights, x.classesUsed()
 	var list []string
 	for i, weight := range []float64{w.Uncached, w.Read, w.Write5m, w.Write1h, w.WriteOther, w.Output} {
-		if used[i] && results.Class(i) != results.ClassUncached {
+		if used[i] && measures.Class(i) != measures.ClassUncached {
 			list = append(list, fmt.Sprintf("%s %.3g", strings.ToLower(classTitles[i]), weight))
 		}
 	}
@@ -377,15 +378,15 @@ func (x *AgentAdvice) byWindow() *document.Table {
 }
 
 // classes returns tokens by class.
-func (t *Tokens) classes() [results.NumClasses]int64 {
-	return [results.NumClasses]int64{t.Uncached, t.Read, t.Write5m, t.Write1h, t.WriteOther, t.Output}
+func (t *Tokens) classes() [measures.NumClasses]int64 {
+	return [measures.NumClasses]int64{t.Uncached, t.Read, t.Write5m, t.Write1h, t.WriteOther, t.Output}
 }
 
 // tokenData returns what is used, for programs: a row for the log, one for the client's own
 // settings, one for each change and one for all changes together.
 func (a *Advice) tokenData() *document.Table {
-	t := &document.Table{Columns: document.Columns("agent", "row", "set", results.NameUncachedTokens, results.NameReadTokens,
-		results.NameWrite5mTokens, results.NameWrite1hTokens, results.NameWriteOtherTokens, results.NameOutputTokens,
+	t := &document.Table{Columns: document.Columns("agent", "row", "set", measures.NameUncachedTokens, measures.NameReadTokens,
+		measures.NameWrite5mTokens, measures.NameWrite1hTokens, measures.NameWriteOtherTokens, measures.NameOutputTokens,
 		"weighted_tokens", "five_hours_peak", "five_hours_typical", "week_peak", "week_typical")}
 	for i := range a.Agents {
 		for _, u := range a.Agents[i].usages() {

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -21,7 +22,7 @@ func TestWindows(t *testing.T) {
 	logged := newTally([]*traces.Session{{ID: "a", Start: start}, {ID: "b"}})
 	for i, at := range []int64{0, 4 * hour, 6 * hour, 8 * 24 * hour} {
 		logged.add(&results.CallRecord{Session: "a", Model: "claude-opus-4-5", Start: at,
-			Cost: results.Cost{results.ClassOutput: float64(int(1) << i)}, Usage: prompt.Usage{Read: 10}})
+			Cost: results.Cost{measures.ClassOutput: float64(int(1) << i)}, Usage: prompt.Usage{Read: 10}})
 	}
 	u := newUse(logged, scenariostest.Prices(t))
 	if w := u.Weights; w == nil || w.Model != "claude-opus-4-5" || w.InputUSD != 5 || w.Read != 0.1 || w.Write5m != 1.25 || w.Write1h != 2 || w.Output != 5 {
@@ -37,7 +38,7 @@ func TestWindows(t *testing.T) {
 		at  int64
 		usd float64
 	}{{-hour, 1}, {5*hour + hour/2, 1}, {6 * hour, 1}} {
-		with.add(&results.CallRecord{Session: "a", Start: c.at, Cost: results.Cost{results.ClassRead: c.usd}})
+		with.add(&results.CallRecord{Session: "a", Start: c.at, Cost: results.Cost{measures.ClassRead: c.usd}})
 	}
 	want = Weighted{All: 600_000, FiveHours: Peaks{3, 400_000, 200_000}, Week: Peaks{2, 600_000, 300_000}}
 	if got := u.tokens(with); *got.Weighted != want {
@@ -83,7 +84,7 @@ func TestTokensAreTheDollars(t *testing.T) {
 		u := s.Usage()
 		logged.Add(&u)
 	}
-	if got := one.Use.Logged.classes(); got != [results.NumClasses]int64{logged.Uncached, logged.Read, logged.Write5m, logged.Write1h, logged.WriteOther, logged.Output} {
+	if got := one.Use.Logged.classes(); got != [measures.NumClasses]int64{logged.Uncached, logged.Read, logged.Write5m, logged.Write1h, logged.WriteOther, logged.Output} {
 		t.Errorf("the log has %v by class, the sessions %+v", got, logged)
 	}
 	for format, want := range map[string]string{"table": "COST-WEIGHTED", "csv": "week_peak", "html": `data-way="dollars"`, "json": `"five_hours"`} {

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -27,7 +28,7 @@ func comparedIn(run *results.Run, wanted func(session string) bool) (compared ma
 		case !wanted(row.Session):
 		case row.CutShort():
 			over = append(over, own.Rows.At(i))
-		case row.N(results.UnpricedCalls) > 0:
+		case row.N(measures.UnpricedCalls) > 0:
 			unpriced++
 		default:
 			compared[row.Session] = true
@@ -52,7 +53,7 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 	compared, over, unpriced := comparedIn(run, wanted)
 	v := studies.View{Name: name, Sessions: len(compared), Over: len(over), Unpriced: unpriced}
 	for _, row := range over {
-		v.OverCalls += row.OwnCalls() + row.N(results.UnsimulatedCalls)
+		v.OverCalls += row.OwnCalls() + row.N(measures.UnsimulatedCalls)
 	}
 	own := run.Reference(results.StrategyOwn)
 	var list []*ranked
@@ -150,7 +151,7 @@ func (x *ranked) on(y *ranked) []*results.Row {
 // countUnanswered counts the calls that rows leave without an answer.
 func countUnanswered(rows []*results.Row) (calls int) {
 	for _, row := range rows {
-		calls += row.N(results.UnsimulatedCalls)
+		calls += row.N(measures.UnsimulatedCalls)
 	}
 	return calls
 }
@@ -179,7 +180,7 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 		return nil
 	}
 	out := make([]studies.Standing, len(list))
-	recall, _ := results.LookupMetric(results.NameRecall)
+	recall, _ := results.LookupMetric(measures.NameRecall)
 	places := make([][]studies.Place, 3)
 	for i := range places {
 		places[i] = make([]studies.Place, len(list))
@@ -204,7 +205,7 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 			own, base = &some, some.CostUSD()
 		}
 		s := studies.Standing{Strategy: x.Cell.Cell, Own: x.own, Place: places[0][i], PlaceRecall: places[1][i], PlaceWait: places[2][i],
-			CostUSD: x.total.CostUSD(), Recall: math.NaN(), WaitSeconds: x.total.Figures[results.AddedLatency], RegretUSD: math.NaN()}
+			CostUSD: x.total.CostUSD(), Recall: math.NaN(), WaitSeconds: x.total.Figures[measures.AddedLatency], RegretUSD: math.NaN()}
 		s.VsOwn, s.Low, s.High = s.CostUSD/base-1, math.NaN(), math.NaN()
 		if e := &sure[i]; e.Pairs > 0 && e.Interval.Known() {
 			s.Low, s.High, s.Drawn, s.Cheaper = max(-1, e.Interval.Low/base), e.Interval.High/base, e.Units, e.Verdict == stats.Lower
@@ -275,11 +276,11 @@ func why(x, own *results.Row) string {
 		usd         float64
 		pays, saves string
 	}{
-		{x.CostBy(results.SourceCompact).Total() - own.CostBy(results.SourceCompact).Total(), summaries(x), "fewer summary calls"},
-		{x.CostBy(results.SourceReread).Total() - own.CostBy(results.SourceReread).Total(), "fetches again", "less to fetch"},
+		{x.CostBy(measures.SourceCompact).Total() - own.CostBy(measures.SourceCompact).Total(), summaries(x), "fewer summary calls"},
+		{x.CostBy(measures.SourceReread).Total() - own.CostBy(measures.SourceReread).Total(), "fetches again", "less to fetch"},
 		{beside(x) - beside(own), "calls beside", "fewer calls beside"},
 		{written(x) - written(own), rewrites(x), "writes less"},
-		{ownCost(x, results.ClassRead) - ownCost(own, results.ClassRead), "longer context", shorter(x)},
+		{ownCost(x, measures.ClassRead) - ownCost(own, measures.ClassRead), "longer context", shorter(x)},
 	} {
 		if part.usd > more {
 			more, pays = part.usd, part.pays
@@ -299,12 +300,12 @@ func why(x, own *results.Row) string {
 
 // acts counts what was done to contexts.
 func acts(x *results.Row) int {
-	return x.N(results.Compactions) + x.N(results.Microcompactions) + x.N(results.CacheDeletions) + x.N(results.StoredResults)
+	return x.N(measures.Compactions) + x.N(measures.Microcompactions) + x.N(measures.CacheDeletions) + x.N(measures.StoredResults)
 }
 
 // summaries says how summary calls are made: from a cold cache if less than half of what they send is read.
 func summaries(x *results.Row) string {
-	if u := x.UsageBy(results.SourceCompact); 2*u.Read < u.Input() {
+	if u := x.UsageBy(measures.SourceCompact); 2*u.Read < u.Input() {
 		return "cold summary calls"
 	}
 	return "warm summary calls"
@@ -334,8 +335,8 @@ func shorter(x *results.Row) string {
 
 // beside is the cost of calls that neither answer, summarise nor fetch again.
 func beside(x *results.Row) (usd float64) {
-	for s := results.SourceCompact + 1; int(s) < results.NumSources; s++ {
-		if s != results.SourceReread {
+	for s := measures.SourceCompact + 1; int(s) < measures.NumSources; s++ {
+		if s != measures.SourceReread {
 			usd += x.CostBy(s).Total()
 		}
 	}
@@ -343,8 +344,8 @@ func beside(x *results.Row) (usd float64) {
 }
 
 // ownCost is the cost of a class in the calls of the conversations.
-func ownCost(x *results.Row, class results.Class) (usd float64) {
-	for s := results.SourceMain; s < results.SourceCompact; s++ {
+func ownCost(x *results.Row, class measures.Class) (usd float64) {
+	for s := measures.SourceMain; s < measures.SourceCompact; s++ {
 		usd += x.CostBy(s)[class]
 	}
 	return usd
@@ -352,8 +353,8 @@ func ownCost(x *results.Row, class results.Class) (usd float64) {
 
 // written is the cost of input that conversations do not read from the cache.
 func written(x *results.Row) (usd float64) {
-	for c := results.ClassUncached; c < results.ClassOutput; c++ {
-		if c != results.ClassRead {
+	for c := measures.ClassUncached; c < measures.ClassOutput; c++ {
+		if c != measures.ClassRead {
 			usd += ownCost(x, c)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -58,7 +59,7 @@ func costFigure(rows []*results.Row) (f stats.Figure) {
 
 func waitFigure(rows []*results.Row) (f stats.Figure) {
 	for _, row := range rows {
-		f.Part = append(f.Part, row.Figures[results.AddedLatency])
+		f.Part = append(f.Part, row.Figures[measures.AddedLatency])
 	}
 	return f
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
@@ -232,8 +233,8 @@ func (r *ranker) bound(ctx context.Context, corpus *traces.Corpus, run *results.
 	run.Front, r.bounds = best.Front, map[string]reachable{}
 	for i := range best.Cells {
 		for _, row := range best.Cells[i].Rows.All() {
-			if row.N(results.Bounded) > 0 {
-				r.bounds[row.Session] = reachable{row.Figures[results.BoundUSD], row.Figures[results.BoundReachedUSD]}
+			if row.N(measures.Bounded) > 0 {
+				r.bounds[row.Session] = reachable{row.Figures[measures.BoundUSD], row.Figures[measures.BoundReachedUSD]}
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -21,13 +22,13 @@ func TestPlaces(t *testing.T) {
 		x := &ranked{}
 		for i := range 12 {
 			r := &results.Row{Session: string(rune('a' + i))}
-			r.Figures[results.StorageUSD] = usd + float64(i)/100
+			r.Figures[measures.StorageUSD] = usd + float64(i)/100
 			x.rows = append(x.rows, r)
 		}
 		return x
 	}
 	tie, lacking := flat(2), flat(3)
-	tie.rows[3].Figures[results.StorageUSD] += 0.1
+	tie.rows[3].Figures[measures.StorageUSD] += 0.1
 	lacking.rows = slices.Delete(lacking.rows, 4, 5) // judged on eleven sessions
 	sides := []*ranked{lacking, flat(2), tie, flat(1)}
 	if got := placesBy(sides, costFigure, stats.Lower, nil, 0); !slices.Equal(got, []studies.Place{{First: 4, Last: 4}, {First: 2, Last: 3}, {First: 2, Last: 3}, {First: 1, Last: 1}}) {
@@ -40,14 +41,14 @@ func TestPlaces(t *testing.T) {
 
 // What is compared depends on the agent's own strategy alone, and one that ends a session early has no place.
 func TestComparedByOwn(t *testing.T) {
-	row := func(session string, id results.ID) *results.Row {
+	row := func(session string, id measures.ID) *results.Row {
 		r := &results.Row{Session: session}
-		r.Figures[results.Sessions], r.Figures[id] = 1, 1
+		r.Figures[measures.Sessions], r.Figures[id] = 1, 1
 		return r
 	}
 	run := &results.Run{Cells: []results.Cell{
-		{Cell: results.StrategyOwn, Strategy: results.StrategyOwn, Rows: results.Rows{}.With(row("a", results.Calls), row("b", results.UnsimulatedCalls), row("c", results.UnpricedCalls))},
-		{Cell: "none", Strategy: "none", Rows: results.Rows{}.With(row("a", results.UnsimulatedCalls), row("b", results.Calls), row("c", results.Calls))},
+		{Cell: results.StrategyOwn, Strategy: results.StrategyOwn, Rows: results.Rows{}.With(row("a", measures.Calls), row("b", measures.UnsimulatedCalls), row("c", measures.UnpricedCalls))},
+		{Cell: "none", Strategy: "none", Rows: results.Rows{}.With(row("a", measures.UnsimulatedCalls), row("b", measures.Calls), row("c", measures.Calls))},
 	}}
 	compared, over, unpriced := comparedIn(run, func(string) bool { return true })
 	if len(compared) != 1 || !compared["a"] || len(over) != 1 || unpriced != 1 {
@@ -63,7 +64,7 @@ func TestComparedByOwn(t *testing.T) {
 func TestOwnInSweep(t *testing.T) {
 	cell := func(name, strategy string, usd float64) results.Cell {
 		r := &results.Row{Session: "a"}
-		r.Figures[results.Sessions], r.Figures[results.Compactions], r.Figures[results.StorageUSD] = 1, 1, usd
+		r.Figures[measures.Sessions], r.Figures[measures.Compactions], r.Figures[measures.StorageUSD] = 1, 1, usd
 		return results.Cell{Cell: name, Strategy: strategy, Rows: results.Rows{}.With(r)}
 	}
 	run := &results.Run{Cells: []results.Cell{cell("none", "none", 3), cell("own breaker=1", results.StrategyOwn, 2), cell("own breaker=2", results.StrategyOwn, 1)}}
@@ -82,7 +83,7 @@ func TestRankedWithoutASession(t *testing.T) {
 		for _, session := range []string{"a", "b"} {
 			if cost, ok := usd[session]; ok {
 				r := &results.Row{Session: session}
-				r.Figures[results.Sessions], r.Figures[results.Compactions], r.Figures[results.StorageUSD] = 1, 1, cost
+				r.Figures[measures.Sessions], r.Figures[measures.Compactions], r.Figures[measures.StorageUSD] = 1, 1, cost
 				c.Rows.Keep(r)
 			}
 		}
@@ -111,9 +112,9 @@ func TestEndingEarlyKeepsAPlace(t *testing.T) {
 		c := results.Cell{Cell: name, Strategy: name}
 		for i := range 12 {
 			r := &results.Row{Session: string(rune('a' + i))}
-			r.Figures[results.Sessions], r.Figures[results.Compactions], r.Figures[results.StorageUSD] = 1, 1, usd(i)
+			r.Figures[measures.Sessions], r.Figures[measures.Compactions], r.Figures[measures.StorageUSD] = 1, 1, usd(i)
 			if name == "none" && i == 4 {
-				r.Figures[results.UnsimulatedCalls] = 7
+				r.Figures[measures.UnsimulatedCalls] = 7
 			}
 			c.Rows.Keep(r)
 		}

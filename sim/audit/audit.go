@@ -18,9 +18,10 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/calls"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
+
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Options say how to explain a bill.
@@ -157,7 +158,7 @@ func (a *auditor) addLosses(s *traces.Session, threads [][]calls.Call, list []st
 // paidAboveReading returns what a call paid for the input that it did not read beyond the price of reading it, USD.
 func paidAboveReading(c *calls.Call) float64 {
 	u := &c.Recorded.Usage
-	return float64(u.Uncached+u.Writes()) * max(0, c.Fresh()-c.PerToken[results.ClassRead])
+	return float64(u.Uncached+u.Writes()) * max(0, c.Fresh()-c.PerToken[measures.ClassRead])
 }
 
 // readAt is a round of a thread.

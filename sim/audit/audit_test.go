@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/results/measures"
 
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -29,9 +30,9 @@ func TestSumsAreTheBill(t *testing.T) {
 				}
 			}
 		}
-		if math.Abs(r.Total.USD-billed.CostUSD()) > 1e-6 || math.Abs(r.LoggedOutputUSD-billed.Figures[results.LoggedOutputUSD]) > 1e-6 {
+		if math.Abs(r.Total.USD-billed.CostUSD()) > 1e-6 || math.Abs(r.LoggedOutputUSD-billed.Figures[measures.LoggedOutputUSD]) > 1e-6 {
 			t.Errorf("%s: $%f, outputs as logged $%f; billed $%f, $%f", name, r.Total.USD, r.LoggedOutputUSD,
-				billed.CostUSD(), billed.Figures[results.LoggedOutputUSD])
+				billed.CostUSD(), billed.Figures[measures.LoggedOutputUSD])
 		}
 		u := billed.Usage()
 		if got := (prompt.Usage{Uncached: r.Total.Uncached, Read: r.Total.Read, Write5m: r.Total.Write5m, Write1h: r.Total.Write1h, WriteOther: r.Total.WriteOther, Output: r.Total.Output}); got != u {
@@ -93,7 +94,7 @@ func TestContentAddsUp(t *testing.T) {
 		}
 		input := r.Total.USD
 		for _, l := range r.split("class").Lines {
-			if l.Name == results.ClassOutput.String() {
+			if l.Name == measures.ClassOutput.String() {
 				input -= l.USD
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/calls"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -24,7 +24,7 @@ type bill struct {
 	total   Sum
 	logged  float64
 	written float64 // additional cost if all that was not read was written
-	byClass [results.NumClasses]Line
+	byClass [measures.NumClasses]Line
 	splits  []Dimension // the properties of the splits
 	by      []map[string]*Sum
 	days    map[[3]string]*Sum          // by day, project and model
@@ -67,7 +67,7 @@ func (b *bill) add(c *calls.Call) {
 	r := c.Recorded
 	b.total.add(&r.Usage, &c.Cost, c.Search)
 	if r.Usage.Output > 0 {
-		b.logged += c.Cost[results.ClassOutput] * float64(r.Logged) / float64(r.Usage.Output)
+		b.logged += c.Cost[measures.ClassOutput] * float64(r.Logged) / float64(r.Usage.Output)
 	}
 	if agents.Of(c.Session.Agent).Cache(c.Model.Name) == traces.CacheAutomatic && c.Model.Known {
 		b.written += c.Model.Rate.Unwritten(r.Usage)
@@ -103,25 +103,25 @@ func addTo[K comparable](sums map[K]*Sum, key K, c *calls.Call) {
 // class in which it has tokens.
 func (b *bill) classes(c *calls.Call) {
 	u := &c.Recorded.Usage
-	for i, n := range [results.NumClasses]int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output} {
+	for i, n := range [measures.NumClasses]int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output} {
 		l := &b.byClass[i]
 		if n == 0 {
 			continue
 		}
 		l.Calls++
 		l.USD += c.Cost[i]
-		switch results.Class(i) {
-		case results.ClassUncached:
+		switch measures.Class(i) {
+		case measures.ClassUncached:
 			l.Uncached, l.Limited = l.Uncached+n, l.Limited+n
-		case results.ClassRead:
+		case measures.ClassRead:
 			l.Read += n
-		case results.ClassWrite5m:
+		case measures.ClassWrite5m:
 			l.Write5m, l.Limited = l.Write5m+n, l.Limited+n
-		case results.ClassWrite1h:
+		case measures.ClassWrite1h:
 			l.Write1h, l.Limited = l.Write1h+n, l.Limited+n
-		case results.ClassWriteOther:
+		case measures.ClassWriteOther:
 			l.WriteOther, l.Limited = l.WriteOther+n, l.Limited+n
-		case results.ClassOutput:
+		case measures.ClassOutput:
 			l.Output += n
 		}
 	}
@@ -139,7 +139,7 @@ func (b *bill) report(r *Report) {
 	classes := Split{By: "class"}
 	for i, l := range b.byClass {
 		if l.Calls > 0 {
-			l.Name = results.Class(i).String()
+			l.Name = measures.Class(i).String()
 			classes.Lines = append(classes.Lines, l)
 		}
 	}

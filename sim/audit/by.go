@@ -11,7 +11,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -306,7 +306,7 @@ func (b *breaker) call(c *calls.Call, w *scales) {
 	}
 	rest := c.Cost.Total() + c.Search
 	if w != nil {
-		paid := c.Cost.Total() - c.Cost[results.ClassOutput]
+		paid := c.Cost.Total() - c.Cost[measures.ClassOutput]
 		w.shares(c.Recorded.Usage.Input(), func(name string, tokens int64, share float64) {
 			b.values[at] = name
 			g := b.group()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -135,7 +135,7 @@ func (k *content) call(c *calls.Call, now *mix) {
 	if input == 0 || held == 0 {
 		return
 	}
-	paid := c.Cost.Total() - c.Cost[results.ClassOutput]
+	paid := c.Cost.Total() - c.Cost[measures.ClassOutput]
 	for p, n := range now {
 		share := float64(n) / float64(held)
 		k.over[p] += n

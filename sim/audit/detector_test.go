@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -122,7 +123,7 @@ func (r *summaryCalls) Call(c *results.CallRecord) breaks.Call {
 		Read: c.Usage.Read, Context: c.Context,
 	}
 	switch {
-	case c.Source == results.SourceCompact:
+	case c.Source == measures.SourceCompact:
 		if r.compacted == nil {
 			r.compacted = map[int32]bool{}
 		}
@@ -138,19 +139,19 @@ func (r *summaryCalls) Call(c *results.CallRecord) breaks.Call {
 // thread only.
 func TestRecords(t *testing.T) {
 	var r summaryCalls
-	record := func(source results.Source, thread, round int32) *results.CallRecord {
+	record := func(source measures.Source, thread, round int32) *results.CallRecord {
 		return &results.CallRecord{Source: source, Thread: thread, Round: round, Model: "m", Start: 1, End: 2, Usage: prompt.Usage{Read: 7}, Context: 9}
 	}
 	for i, step := range []struct {
 		record *results.CallRecord
 		want   bool
 	}{
-		{record(results.SourceMain, 0, 0), false},
-		{record(results.SourceCompact, 0, -1), false},
-		{record(results.SourceAgent, 1, 0), false},
-		{record(results.SourceOf("prompt_suggestion"), 0, -1), false},
-		{record(results.SourceMain, 0, 1), true},
-		{record(results.SourceMain, 0, 2), false},
+		{record(measures.SourceMain, 0, 0), false},
+		{record(measures.SourceCompact, 0, -1), false},
+		{record(measures.SourceAgent, 1, 0), false},
+		{record(measures.SourceOf("prompt_suggestion"), 0, -1), false},
+		{record(measures.SourceMain, 0, 1), true},
+		{record(measures.SourceMain, 0, 2), false},
 	} {
 		c := r.Call(step.record)
 		if c.Compacted != step.want {

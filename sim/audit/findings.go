@@ -9,8 +9,8 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/calls"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -33,7 +33,7 @@ type evidence struct {
 
 // side returns 0 for the conversation and 1 for sub-agents.
 func side(c *calls.Call) int {
-	if c.Source == results.SourceAgent {
+	if c.Source == measures.SourceAgent {
 		return 1
 	}
 	return 0
@@ -42,7 +42,7 @@ func side(c *calls.Call) int {
 func (e *evidence) call(c *calls.Call) {
 	u := &c.Recorded.Usage
 	if over := u.Read - largeContext; over > 0 {
-		e.context.add(callPlace(c), over, float64(over)*c.PerToken[results.ClassRead],
+		e.context.add(callPlace(c), over, float64(over)*c.PerToken[measures.ClassRead],
 			fmt.Sprintf("context of %d tokens", u.Input()))
 	}
 	if c.Missed == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // head says what the bill is and where it went.
@@ -21,7 +22,7 @@ func (p *page) head() []string {
 		prices = "the prices of " + p.options.Prices
 	}
 	prices += p.options.AsOf
-	summaries, advice := p.calls(results.SourceCompact), p.calls(results.SourceAdvisor)
+	summaries, advice := p.calls(measures.SourceCompact), p.calls(measures.SourceAdvisor)
 	calls := document.Count(p.Total.Calls-summaries-advice, "call")
 	if advice > 0 {
 		calls += ", " + document.Count(advice, "advisor call")
@@ -30,7 +31,7 @@ func (p *page) head() []string {
 		calls += " and " + document.Count(summaries, "summary call")
 	}
 	derived := ""
-	if usd := p.class(results.ClassOutput) - p.LoggedOutputUSD; usd >= 0.005 {
+	if usd := p.class(measures.ClassOutput) - p.LoggedOutputUSD; usd >= 0.005 {
 		derived = ", including " + cents(usd) + " " + results.DerivedText
 	}
 	lines := []string{fmt.Sprintf("%s at %s%s · %s · %s%s", cents(p.Total.USD), prices, derived, document.Count(p.Sessions, "session"), calls, period)}
@@ -64,7 +65,7 @@ func (r *Report) by(property string) []Line {
 }
 
 // calls returns how many calls of the bill are of a source. sim run counts calls of summaries and advisors apart.
-func (r *Report) calls(src results.Source) int {
+func (r *Report) calls(src measures.Source) int {
 	for _, l := range r.by("source") {
 		if l.Name == src.String() {
 			return l.Calls
@@ -74,7 +75,7 @@ func (r *Report) calls(src results.Source) int {
 }
 
 // class returns what a token class cost.
-func (r *Report) class(c results.Class) float64 {
+func (r *Report) class(c measures.Class) float64 {
 	for _, l := range r.by("class") {
 		if l.Name == c.String() {
 			return l.USD
@@ -158,12 +159,12 @@ func (p *page) headMisses() string {
 
 // classWords describe token classes.
 var classWords = map[string]string{
-	results.ClassUncached.String():   "plain input",
-	results.ClassRead.String():       "reading the cache",
-	results.ClassWrite5m.String():    "writing it for 5 minutes",
-	results.ClassWrite1h.String():    "writing it for an hour",
-	results.ClassWriteOther.String(): "writing it",
-	results.ClassOutput.String():     "output",
+	measures.ClassUncached.String():   "plain input",
+	measures.ClassRead.String():       "reading the cache",
+	measures.ClassWrite5m.String():    "writing it for 5 minutes",
+	measures.ClassWrite1h.String():    "writing it for an hour",
+	measures.ClassWriteOther.String(): "writing it",
+	measures.ClassOutput.String():     "output",
 }
 
 // reasonWords describe the detector's reasons.

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -21,7 +22,7 @@ func TestCompaction(t *testing.T) {
 	k.event(traces.Event{Kind: traces.EventCompact, PreTokens: 160_000, Line: 15})
 	k.call(minute, prompt.Usage{Read: 17_000, Write5m: 23_000})
 	one := studies.Compaction{Session: "compaction", Thread: "main", Round: 1, Trigger: "recorded", Before: 160_000, After: 40_000,
-		Payback: studies.Payback{Saved: 120_000, Calls: 1, CallCost: results.Cost{results.ClassRead: 1}, RewriteUSD: 0.13,
+		Payback: studies.Payback{Saved: 120_000, Calls: 1, CallCost: results.Cost{measures.ClassRead: 1}, RewriteUSD: 0.13,
 			GainUSD: 0.24, Later: 4, ReadPrice: 5e-7}}
 	o := Options{Prices: auditPrices(t), Compactions: []studies.Compaction{one}}
 	r := ran(t, []*traces.Session{k.s}, o)

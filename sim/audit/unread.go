@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -26,7 +27,7 @@ func unread(c, next *calls.Call, branches int64) (tokens int64, usd float64) {
 		read = max(read, next.Recorded.Usage.Read)
 	}
 	tokens = writes - min(writes, max(0, read-c.Recorded.Usage.Read)) // less what someone read
-	return tokens, float64(tokens) * max(0, c.WritePrice()-c.PerToken[results.ClassUncached])
+	return tokens, float64(tokens) * max(0, c.WritePrice()-c.PerToken[measures.ClassUncached])
 }
 
 // carried is a tool result and what it cost to send it: once as new, and again
@@ -111,7 +112,7 @@ func newFares(s *traces.Session, calls []calls.Call, list []stay, contexts []mix
 		held -= gone[i]
 		fresh, carry := c.Fresh(), carries(c)
 		part := atMost(float64(held+added[i]), float64(contexts[i][partResults]+contexts[i][partDuplicates]))
-		part *= atMost(part*(float64(added[i])*fresh+float64(held)*carry), c.Cost.Total()-c.Cost[results.ClassOutput])
+		part *= atMost(part*(float64(added[i])*fresh+float64(held)*carry), c.Cost.Total()-c.Cost[measures.ClassOutput])
 		held += added[i]
 		f.fresh[i], f.sums[i+1], f.counts[i+1] = part*fresh, f.sums[i]+part*carry, f.counts[i]
 		if !c.Out {
@@ -132,7 +133,7 @@ func atMost(n, limit float64) float64 {
 // carries returns the cost in a call of a token that was sent before, USD: the
 // price of reading it, or of writing it again for the share that was missed.
 func carries(c *calls.Call) float64 {
-	read := c.PerToken[results.ClassRead]
+	read := c.PerToken[measures.ClassRead]
 	if c.Left == 0 {
 		return read
 	}
@@ -252,11 +253,11 @@ type others struct {
 func (o *others) add(c *calls.Call) {
 	r := c.Recorded
 	if r.Usage.Output > 0 {
-		o.estimated += c.Cost[results.ClassOutput] * (1 - float64(r.Logged)/float64(r.Usage.Output))
+		o.estimated += c.Cost[measures.ClassOutput] * (1 - float64(r.Logged)/float64(r.Usage.Output))
 	}
 	o.searches += c.Search
 	switch {
-	case c.Source == results.SourceCompact || c.Source == results.SourceOther:
+	case c.Source == measures.SourceCompact || c.Source == measures.SourceOther:
 		o.unshown, o.unshownCalls = o.unshown+c.Cost.Total(), o.unshownCalls+1
 	case c.Thread.Kind == traces.ThreadAgent && r.File == 0 && agents.ClaudeCode(c.Session):
 		o.inside, o.insideCalls = o.inside+c.Cost.Total(), o.insideCalls+1

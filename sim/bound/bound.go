@@ -20,6 +20,7 @@ import (
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -197,7 +198,7 @@ func replay(c sim.Config, act action, s *traces.Session, due due) (*replayed, in
 		switch {
 		case rec.Round >= 0:
 			t.own = append(t.own, made)
-		case rec.Source == results.SourceCompact:
+		case rec.Source == measures.SourceCompact:
 			at := min(len(t.own), len(t.summaries)-1)
 			t.summaries[at] = append(t.summaries[at], made)
 		default:

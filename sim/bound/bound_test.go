@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -103,7 +103,7 @@ func least(t *testing.T, c sim.Config, s *traces.Session, n int, act action) flo
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !row.CutShort() && row.N(results.OverWindow) == 0 {
+		if !row.CutShort() && row.N(measures.OverWindow) == 0 {
 			best = min(best, row.CostUSD())
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/needs/needstest"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -86,7 +87,7 @@ func TestFrontIsTheLeastOfAllSchedules(t *testing.T) {
 
 // lost returns the weight of what nothing answers, 1 for a need of what stands in one block.
 func lost(r *results.Row) float64 {
-	n := (*recall.Needs)(r.Figures[results.Needs:]).Total()
+	n := (*recall.Needs)(r.Figures[measures.Needs:]).Total()
 	return (n[recall.Weight] - n.Kept()) / 1000
 }
 

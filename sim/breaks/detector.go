@@ -21,8 +21,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Short and Long are the pauses, in ns, after which an entry may have expired
@@ -35,7 +36,7 @@ const (
 
 // Call is one API call as a client knows it.
 type Call struct {
-	Source  results.Source
+	Source  measures.Source
 	Thread  int32  // which conversation of that source
 	Model   string // as requested
 	At      int64  // ns when the request was sent, on any clock; At and End both 0: unknown
@@ -89,7 +90,7 @@ func (v *Verdict) Text() string {
 
 // source identifies calls that share a baseline.
 type source struct {
-	source results.Source
+	source measures.Source
 	thread int32
 }
 
@@ -132,8 +133,8 @@ func (d *Detector) Become(from *Detector) {
 // conversation it summarises.
 func sourceOf(c *Call) source {
 	s := source{c.Source, c.Thread}
-	if s.source == results.SourceCompact {
-		s.source = results.SourceMain
+	if s.source == measures.SourceCompact {
+		s.source = measures.SourceMain
 	}
 	return s
 }

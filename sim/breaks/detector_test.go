@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 const second = int64(1e9)
@@ -198,9 +198,9 @@ func TestCompactionResets(t *testing.T) {
 func TestSources(t *testing.T) {
 	var d Detector
 	main := after(0, 160000)
-	agent := Call{Source: results.SourceAgent, Thread: 1, At: 12 * second, End: 13 * second}
+	agent := Call{Source: measures.SourceAgent, Thread: 1, At: 12 * second, End: 13 * second}
 	compact := after(20, 0)
-	compact.Source = results.SourceCompact
+	compact.Source = measures.SourceCompact
 	for i, step := range []struct {
 		call *Call
 		want confusion.Reason

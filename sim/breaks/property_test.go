@@ -6,14 +6,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 func drawCall(t *rapid.T) Call {
 	at := rapid.Int64Range(0, 1<<44).Draw(t, "at")
 	return Call{
-		Source: results.Source(rapid.IntRange(0, results.NumSources-1).Draw(t, "source")), Thread: rapid.Int32Range(0, 2).Draw(t, "thread"),
+		Source: measures.Source(rapid.IntRange(0, measures.NumSources-1).Draw(t, "source")), Thread: rapid.Int32Range(0, 2).Draw(t, "thread"),
 		Model: rapid.SampledFrom([]string{"", "opus", "sonnet", "haiku"}).Draw(t, "model"),
 		At:    at, End: at + rapid.Int64Range(0, 1<<36).Draw(t, "took"),
 		Read:      rapid.Int64Range(0, 200000).Draw(t, "read"),
@@ -77,7 +77,7 @@ func TestNumbersOfStatesChangeNothing(t *testing.T) {
 		numbers := map[[2]any]uint64{}
 		var plain, numbered Detector
 		for _, c := range rapid.SliceOf(rapid.Custom(drawCall)).Draw(t, "calls") {
-			c.Source, c.Thread, c.Model = results.SourceMain, 0, "opus" // one source, so that calls meet
+			c.Source, c.Thread, c.Model = measures.SourceMain, 0, "opus" // one source, so that calls meet
 			want := *plain.See(&c)
 			state := [2]any{c.State.Tools, c.State.Effort}
 			if numbers[state] == 0 {

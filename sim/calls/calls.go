@@ -25,6 +25,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Table has the recorded calls of a session.
@@ -44,7 +46,7 @@ type Call struct {
 	Index    int32         // of the thread
 	Round    int32         // of the thread
 	Recorded *traces.Round // usage, file and line
-	Source   results.Source
+	Source   measures.Source
 	// Before is the call that left the context which this one continues: the previous one of
 	// its thread, or for the first of a branch the one it leaves; nil for none.
 	Before *Call
@@ -103,14 +105,14 @@ func (c *Call) Fresh() float64 {
 	u := &c.Recorded.Usage
 	n := u.Uncached + u.Writes()
 	if n == 0 {
-		return c.PerToken[results.ClassUncached]
+		return c.PerToken[measures.ClassUncached]
 	}
-	return (c.Cost[results.ClassUncached] + c.written()) / float64(n)
+	return (c.Cost[measures.ClassUncached] + c.written()) / float64(n)
 }
 
 // written returns what the call paid for writing, USD.
 func (c *Call) written() float64 {
-	return c.Cost[results.ClassWrite5m] + c.Cost[results.ClassWrite1h] + c.Cost[results.ClassWriteOther]
+	return c.Cost[measures.ClassWrite5m] + c.Cost[measures.ClassWrite1h] + c.Cost[measures.ClassWriteOther]
 }
 
 // WritePrice returns the price of a written token in a call, USD; for a call
@@ -120,9 +122,9 @@ func (c *Call) WritePrice() float64 {
 		return c.written() / float64(n)
 	}
 	if c.Tier == prompt.TTL1h {
-		return c.PerToken[results.ClassWrite1h]
+		return c.PerToken[measures.ClassWrite1h]
 	}
-	return c.PerToken[results.ClassWrite5m]
+	return c.PerToken[measures.ClassWrite5m]
 }
 
 // Leaves returns the tokens a call leaves in the cache: what it read and wrote, or all that

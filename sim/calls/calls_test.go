@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -79,8 +80,8 @@ func TestFirstCallOfAFork(t *testing.T) {
 			t.Errorf("it cost $%f, want $%f", c.MissUSD, usd)
 		}
 		var row results.Row
-		if table.CountMisses(&row); row.N(results.Misses) != 1 || row.N(results.HitCalls) != 1 {
-			t.Errorf("%d misses and %d hits, want one each", row.N(results.Misses), row.N(results.HitCalls))
+		if table.CountMisses(&row); row.N(measures.Misses) != 1 || row.N(measures.HitCalls) != 1 {
+			t.Errorf("%d misses and %d hits, want one each", row.N(measures.Misses), row.N(measures.HitCalls))
 		}
 	}
 }
@@ -125,7 +126,7 @@ func TestBranch(t *testing.T) {
 	if c.Before != &table.Threads[0][0] || c.Before.Leaves() != 50_000 || c.Tier != prompt.TTL1h || c.Billed() != prompt.TTL1h {
 		t.Errorf("it goes on from %p, which left %d for %s; billed for %s", c.Before, c.Before.Leaves(), c.Tier, c.Billed())
 	}
-	if c.Left != 0 || c.Missed != 0 || c.Gap != -1 || c.Source != results.SourceBranch {
+	if c.Left != 0 || c.Missed != 0 || c.Gap != -1 || c.Source != measures.SourceBranch {
 		t.Errorf("%+v", c)
 	}
 }

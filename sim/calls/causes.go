@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -295,7 +296,7 @@ func (c *Call) miss(left int64) {
 	if c.Automatic() && c.Missed <= step {
 		c.Missed = 0
 	}
-	c.MissUSD = float64(c.Missed) * max(0, c.Fresh()-c.PerToken[results.ClassRead])
+	c.MissUSD = float64(c.Missed) * max(0, c.Fresh()-c.PerToken[measures.ClassRead])
 }
 
 // verdicts are the causes that the server names.

@@ -4,19 +4,20 @@ import (
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // sourceOf returns who made the calls of a thread.
-func sourceOf(k traces.ThreadKind) results.Source {
+func sourceOf(k traces.ThreadKind) measures.Source {
 	switch k {
 	case traces.ThreadAgent, traces.ThreadOrphan:
-		return results.SourceAgent
+		return measures.SourceAgent
 	case traces.ThreadBranch:
-		return results.SourceBranch
+		return measures.SourceBranch
 	}
-	return results.SourceMain
+	return measures.SourceMain
 }
 
 // Of returns the calls of a session, whose body is in memory, each at the prices of its date.
@@ -96,7 +97,7 @@ func switchesThinking(s *traces.Session) bool {
 func (t *Table) apart(p *pricer) {
 	s := t.Session
 	t.Apart = make([]Call, 0, len(s.Summaries)+len(s.Unshown)+len(s.Advice))
-	add := func(thread int32, source results.Source, model string, r traces.Round) {
+	add := func(thread int32, source measures.Source, model string, r traces.Round) {
 		r.Logged, r.Model = r.Usage.Output, p.named(model, s.StartTime())
 		c := Call{Session: s, Thread: &s.Threads[thread], Index: thread, Recorded: &r, Source: source,
 			At: r.At, Untimed: r.At == 0, Gap: -1, ahead: -1}
@@ -106,20 +107,20 @@ func (t *Table) apart(p *pricer) {
 	for i := range s.Summaries {
 		sum := &s.Summaries[i]
 		ev := &s.Threads[sum.Thread].Events[sum.Event]
-		add(sum.Thread, results.SourceCompact, sum.Model, traces.Round{Usage: sum.Usage, At: ev.At, Line: ev.Line, File: ev.File})
+		add(sum.Thread, measures.SourceCompact, sum.Model, traces.Round{Usage: sum.Usage, At: ev.At, Line: ev.Line, File: ev.File})
 	}
 	for i := range s.Unshown {
 		c := &s.Unshown[i]
-		source := results.SourceOther
+		source := measures.SourceOther
 		if c.Summary() {
-			source = results.SourceCompact
+			source = measures.SourceCompact
 		}
 		add(c.Thread, source, c.Model, traces.Round{Usage: c.Usage, At: c.At, Line: c.Line, File: c.File})
 	}
 	for i := range s.Advice {
 		c := &s.Advice[i]
 		asked := &s.Threads[c.Thread].Rounds[c.Round]
-		add(c.Thread, results.SourceAdvisor, c.Model, traces.Round{Usage: c.Usage, At: asked.At, Line: asked.Line, File: asked.File})
+		add(c.Thread, measures.SourceAdvisor, c.Model, traces.Round{Usage: c.Usage, At: asked.At, Line: asked.Line, File: asked.File})
 	}
 }
 

@@ -5,7 +5,7 @@ package chains
 import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -69,7 +69,7 @@ func (o *Observer) Paid(session, compaction int, p *studies.Payback) {
 	c := &o.sessions[session].list[compaction]
 	c.Payback = *p
 	if p.Calls > 0 {
-		c.Source = results.SourceCompact.String()
+		c.Source = measures.SourceCompact.String()
 	}
 }
 

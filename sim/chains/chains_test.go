@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
@@ -72,13 +73,13 @@ func TestCompactionsAddUpToTheRow(t *testing.T) {
 			var calls float64
 			for j := range list {
 				c := &list[j]
-				row.Figures[results.Compactions]++
+				row.Figures[measures.Compactions]++
 				if c.Recompaction {
-					row.Figures[results.Recompactions]++
+					row.Figures[measures.Recompactions]++
 				}
-				row.Figures[results.ChainMax] = float64(max(row.N(results.ChainMax), c.Place))
+				row.Figures[measures.ChainMax] = float64(max(row.N(measures.ChainMax), c.Place))
 				if c.NetUSD() < 0 {
-					row.Figures[results.NetNegativeCompactions]++
+					row.Figures[measures.NetNegativeCompactions]++
 				}
 				calls += c.CallCost.Total()
 				if c.Session != rows[i].Session || c.Before-c.After != c.Saved || c.Line == 0 {
@@ -87,13 +88,13 @@ func TestCompactionsAddUpToTheRow(t *testing.T) {
 			}
 			seen += len(list)
 			want := &rows[i]
-			if row.N(results.Compactions) != want.N(results.Compactions) ||
-				row.N(results.Recompactions) != want.N(results.Recompactions) || row.N(results.ChainMax) != want.N(results.ChainMax) ||
-				row.N(results.NetNegativeCompactions) != want.N(results.NetNegativeCompactions) {
+			if row.N(measures.Compactions) != want.N(measures.Compactions) ||
+				row.N(measures.Recompactions) != want.N(measures.Recompactions) || row.N(measures.ChainMax) != want.N(measures.ChainMax) ||
+				row.N(measures.NetNegativeCompactions) != want.N(measures.NetNegativeCompactions) {
 				t.Errorf("%s of %s: %+v, the row has %+v", want.Session, strategy, row, *want)
 			}
-			if d := calls - want.CostBy(results.SourceCompact).Total(); d > 1e-9 || d < -1e-9 {
-				t.Errorf("%s of %s: calls of $%.6f, the row has $%.6f", want.Session, strategy, calls, want.CostBy(results.SourceCompact).Total())
+			if d := calls - want.CostBy(measures.SourceCompact).Total(); d > 1e-9 || d < -1e-9 {
+				t.Errorf("%s of %s: calls of $%.6f, the row has $%.6f", want.Session, strategy, calls, want.CostBy(measures.SourceCompact).Total())
 			}
 		}
 	}

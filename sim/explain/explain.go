@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -122,7 +123,7 @@ func (o *observer) completeCall(r *results.CallRecord) {
 		})
 	}
 	at, again := find(), false
-	if at < 0 && k.layer && r.Source == results.SourceOther { // no layer's: one at the end of a turn
+	if at < 0 && k.layer && r.Source == measures.SourceOther { // no layer's: one at the end of a turn
 		o.turnEnds.Calls++
 		o.turnEnds.CostUSD += r.Cost.Total()
 		return
@@ -188,7 +189,7 @@ func segments(r *prompt.Request, out *prompt.Outcome) []studies.Segment {
 			deletion++
 		}
 		if n := min(read, tokens); n > 0 || read > 0 && tokens == 0 {
-			s.Class, s.Tokens = results.ClassRead.String(), n
+			s.Class, s.Tokens = measures.ClassRead.String(), n
 			add(s)
 			read, tokens, s.Blocks = read-n, tokens-n, 0
 		}
@@ -203,7 +204,7 @@ func segments(r *prompt.Request, out *prompt.Outcome) []studies.Segment {
 	}
 	if r.Tail > 0 {
 		list = append(list,
-			studies.Segment{Kind: "tail", Blocks: 1, Tokens: int64(r.Tail), Class: results.ClassUncached.String()})
+			studies.Segment{Kind: "tail", Blocks: 1, Tokens: int64(r.Tail), Class: measures.ClassUncached.String()})
 	}
 	return list
 }
@@ -222,17 +223,17 @@ func form(f prompt.Form) string {
 // class returns how what was not read of the entry at a position was billed: written
 // up to the last marker (for an hour up to the last such marker), the rest uncached.
 func class(r *prompt.Request, out *prompt.Outcome, at int32) string {
-	written := results.ClassUncached
+	written := measures.ClassUncached
 	for _, m := range r.Markers {
 		if m.Position < at {
 			continue
 		}
 		if m.TTL == prompt.TTL1h {
-			return writtenOr(out.Usage.Write1h, results.ClassWrite1h)
+			return writtenOr(out.Usage.Write1h, measures.ClassWrite1h)
 		}
-		written = results.ClassWrite5m
+		written = measures.ClassWrite5m
 	}
-	if written == results.ClassWrite5m {
+	if written == measures.ClassWrite5m {
 		return writtenOr(out.Usage.Write5m, written)
 	}
 	return written.String()
@@ -240,9 +241,9 @@ func class(r *prompt.Request, out *prompt.Outcome, at int32) string {
 
 // writtenOr returns a class if anything was billed in it: a prefix below the
 // minimum is not written even if it is marked.
-func writtenOr(tokens int64, c results.Class) string {
+func writtenOr(tokens int64, c measures.Class) string {
 	if tokens == 0 {
-		return results.ClassUncached.String()
+		return measures.ClassUncached.String()
 	}
 	return c.String()
 }

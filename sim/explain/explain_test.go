@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
@@ -88,16 +89,16 @@ func TestExplanationsAddUpToTheRow(t *testing.T) {
 			var got results.Row
 			var cost float64
 			for _, c := range e.Calls {
-				got.Bill(results.SourceMain, &prompt.Usage{Uncached: c.Uncached, Read: c.Read, Write5m: c.Write5m, Write1h: c.Write1h,
+				got.Bill(measures.SourceMain, &prompt.Usage{Uncached: c.Uncached, Read: c.Read, Write5m: c.Write5m, Write1h: c.Write1h,
 					Output: c.Output}, &results.Cost{})
 				if c.Miss != "none" && !c.First && c.Layer == "" {
-					got.Figures[results.Misses]++
+					got.Figures[measures.Misses]++
 				}
 				cost += c.CostUSD
 			}
-			if len(e.Calls) != row.N(results.Calls) || got.Usage() != row.Usage() || got.N(results.Misses) != row.N(results.Misses) {
+			if len(e.Calls) != row.N(measures.Calls) || got.Usage() != row.Usage() || got.N(measures.Misses) != row.N(measures.Misses) {
 				t.Errorf("%s of %s: %d calls, %+v, %d misses; the row has %d, %+v, %d",
-					e.Session, strategy, len(e.Calls), got.Usage(), got.N(results.Misses), row.N(results.Calls), row.Usage(), row.N(results.Misses))
+					e.Session, strategy, len(e.Calls), got.Usage(), got.N(measures.Misses), row.N(measures.Calls), row.Usage(), row.N(measures.Misses))
 			}
 			if d := cost - row.CostUSD(); d > 1e-9 || d < -1e-9 {
 				t.Errorf("%s of %s: explained cost %.6f, the row has %.6f", e.Session, strategy, cost, row.CostUSD())
@@ -177,8 +178,8 @@ func TestCompactionsAreTold(t *testing.T) {
 				}
 			}
 		}
-		if told != row.N(results.Compactions) || fired != row.N(results.Compactions) {
-			t.Errorf("%s: %d compactions told, %d triggers fired, the row has %d", e.Session, told, fired, row.N(results.Compactions))
+		if told != row.N(measures.Compactions) || fired != row.N(measures.Compactions) {
+			t.Errorf("%s: %d compactions told, %d triggers fired, the row has %d", e.Session, told, fired, row.N(measures.Compactions))
 		}
 	}
 }

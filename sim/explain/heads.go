@@ -9,7 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -152,7 +152,7 @@ func openings(corpus *traces.Corpus, prices calls.Prices) (list []opening, err e
 			}
 			c := &calls.Of(s, prices).Threads[0][0]
 			wanted[file][int(r.Line)] = append(wanted[file][int(r.Line)], opening{session: s.ID, model: c.Model.Name, at: c.At,
-				input: c.Recorded.Usage.Input(), fresh: max(0, c.Fresh()-c.PerToken[results.ClassRead])})
+				input: c.Recorded.Usage.Input(), fresh: max(0, c.Fresh()-c.PerToken[measures.ClassRead])})
 		}
 	}
 	same := map[prompt.Digest]map[string]any{}

@@ -19,6 +19,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -119,10 +120,10 @@ func TestWhatASummaryKeepsIsMeasured(t *testing.T) {
 		row := simulate(t, "auto-compact/167k", corpus, l, func(c *sim.Config) {
 			c.Needs, c.Window = needs.NewLibrary(t.Context(), corpus).Of, 70_000
 		})[0]
-		if row.N(results.Compactions) != 1 {
-			t.Fatalf("%d compactions, want one", row.N(results.Compactions))
+		if row.N(measures.Compactions) != 1 {
+			t.Fatalf("%d compactions, want one", row.N(measures.Compactions))
 		}
-		return *(*recall.Needs)(row.Figures[results.Needs:]).Kind(recall.NeedName)
+		return *(*recall.Needs)(row.Figures[measures.Needs:]).Kind(recall.NeedName)
 	}
 	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
 		r := good()

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // sameRows compares what is exported of cells.
@@ -35,7 +36,7 @@ func full() *Run {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		c.Rows = Rows{}.With(sample(c.Strategy, "s1"), sample(c.Strategy, "s2"))
-		c.Rows.Edit(1, func(r *Row) { r.Figures[StorageUSD] = 0.1 })
+		c.Rows.Edit(1, func(r *Row) { r.Figures[measures.StorageUSD] = 0.1 })
 	}
 	r.Sum()
 	return r
@@ -189,31 +190,43 @@ func TestEncodeRefuses(t *testing.T) {
 		name, want string
 		change     func(*Run)
 	}{
-		{"NaN cost", "cost_usd_by_class.read is NaN", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostByClass()[ClassRead] = math.NaN() }) }},
+		{"NaN cost", "cost_usd_by_class.read is NaN", func(r *Run) {
+			r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostByClass()[measures.ClassRead] = math.NaN() })
+		}},
 		{"infinite cost by source", "cost_usd_by_source.agent.uncached is +Inf",
-			func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostBy(SourceAgent)[0] = math.Inf(1) }) }},
-		{"infinite wait", "added_latency_seconds is -Inf", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[AddedLatency] = math.Inf(-1) }) }},
-		{"negative tokens", "tokens.read is -5", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[Tokens+ID(ClassRead)] = -5 }) }},
-		{"negative count of the row", "counts.dreams is -1", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[Dreams] = float64(-1) }) }},
+			func(r *Run) {
+				r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostBy(measures.SourceAgent)[0] = math.Inf(1) })
+			}},
+		{"infinite wait", "added_latency_seconds is -Inf", func(r *Run) {
+			r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[measures.AddedLatency] = math.Inf(-1) })
+		}},
+		{"negative tokens", "tokens.read is -5", func(r *Run) {
+			r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[measures.Tokens+measures.ID(measures.ClassRead)] = -5 })
+		}},
+		{"negative count of the row", "counts.dreams is -1", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[measures.Dreams] = float64(-1) }) }},
 		{"negative firings", "firings.dream is -2", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Firings = map[string]int{"dream": -2} }) }},
 		{"negative reasons", "reasons.dream: locked is -3", func(r *Run) {
 			r.Cells[0].Rows.Edit(0, func(r *Row) { r.Reasons = map[string]int{"dream: locked": -3} })
 		}},
 		{"NaN at a level", "seconds_at_level.warning is NaN", func(r *Run) {
-			r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[SecondsAt+ID(LevelWarning)] = math.NaN() })
+			r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[measures.SecondsAt+measures.ID(measures.LevelWarning)] = math.NaN() })
 		}},
 		{"infinite part", "added_latency_seconds_by_part.first_token is +Inf",
 			func(r *Run) {
-				r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[Waits+ID(WaitFirstToken)] = math.Inf(1) })
+				r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[measures.Waits+measures.ID(measures.WaitFirstToken)] = math.Inf(1) })
 			}},
-		{"negative cost", "cost_usd_by_class.read is -1", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostByClass()[ClassRead] = -1 }) }},
+		{"negative cost", "cost_usd_by_class.read is -1", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostByClass()[measures.ClassRead] = -1 }) }},
 		{"negative cost of a source", "cost_usd_by_source.main.read is -0.5",
-			func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostBy(SourceMain)[ClassRead] = -0.5 }) }},
-		{"negative storage", "storage_usd is -0.1", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[StorageUSD] = -0.1 }) }},
-		{"negative time at a level", "seconds_at_level.error is -1", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[SecondsAt+ID(LevelError)] = -1 }) }},
-		{"absurd cost", "cost_usd_by_class.output is 1e+103", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostByClass()[ClassOutput] = 1e103 }) }},
-		{"absurd wait", "added_latency_seconds is -1e+20", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[AddedLatency] = -1e20 }) }},
-		{"absurd calls", "calls is 1152921504606847232", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[Calls] = float64(1 << 60) }) }},
+			func(r *Run) {
+				r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostBy(measures.SourceMain)[measures.ClassRead] = -0.5 })
+			}},
+		{"negative storage", "storage_usd is -0.1", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[measures.StorageUSD] = -0.1 }) }},
+		{"negative time at a level", "seconds_at_level.error is -1", func(r *Run) {
+			r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[measures.SecondsAt+measures.ID(measures.LevelError)] = -1 })
+		}},
+		{"absurd cost", "cost_usd_by_class.output is 1e+103", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.CostByClass()[measures.ClassOutput] = 1e103 }) }},
+		{"absurd wait", "added_latency_seconds is -1e+20", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[measures.AddedLatency] = -1e20 }) }},
+		{"absurd calls", "calls is 1152921504606847232", func(r *Run) { r.Cells[0].Rows.Edit(0, func(r *Row) { r.Figures[measures.Calls] = float64(1 << 60) }) }},
 		{"repeated cell", `cell "recorded" occurs twice`, func(r *Run) { r.Cells[1].Cell = "recorded" }},
 		{"cell without a name", "need a name", func(r *Run) { r.Cells[1].Cell = "" }},
 		{"unknown unmeasured metric", `unknown unmeasured metric "regret"`, func(r *Run) { r.Cells[1].Unmeasured = []string{"regret"} }},

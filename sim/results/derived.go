@@ -6,13 +6,14 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
 // ratio makes m the ratio of the sums of two figures, without a sample when the base is zero.
 func ratio(m Metric, parts func(*Row) (part, base float64)) Metric {
 	m.Kind, m.Parts = KindRatio, parts
-	m.Unit, m.Exact = UnitRatio, true
+	m.Unit, m.Exact = measures.UnitRatio, true
 	m.Value = func(r *Row) (float64, bool) {
 		part, base := parts(r)
 		if base == 0 {
@@ -25,18 +26,18 @@ func ratio(m Metric, parts func(*Row) (part, base float64)) Metric {
 
 // tokenMetrics are the metrics of all tokens.
 func tokenMetrics() []Metric {
-	tokens := func(c Class, name string, better Better, definition string) Metric {
-		return figure(Tokens+ID(c), name, atTokens, UnitTokens, better, definition)
+	tokens := func(c measures.Class, name string, better Better, definition string) Metric {
+		return figure(measures.Tokens+measures.ID(c), name, atTokens, measures.UnitTokens, better, definition)
 	}
 	const written = "input tokens written to the cache with "
 	return []Metric{
-		tokens(ClassUncached, NameUncachedTokens, Lower, "input tokens neither read from nor written to the cache"),
-		tokens(ClassRead, NameReadTokens, Neither, "input tokens read from the cache"),
-		tokens(ClassWrite5m, NameWrite5mTokens, Lower, written+"a lifetime of 5 minutes"),
-		tokens(ClassWrite1h, NameWrite1hTokens, Lower, written+"a lifetime of 1 hour"),
-		tokens(ClassWriteOther, NameWriteOtherTokens, Lower, written+"another or an unstated lifetime"),
-		tokens(ClassOutput, NameOutputTokens, Neither, "tokens written by the model, summaries included"),
-		ratio(Metric{place: atHitRatio, Name: NameHitRatio, Better: Higher,
+		tokens(measures.ClassUncached, measures.NameUncachedTokens, Lower, "input tokens neither read from nor written to the cache"),
+		tokens(measures.ClassRead, measures.NameReadTokens, Neither, "input tokens read from the cache"),
+		tokens(measures.ClassWrite5m, measures.NameWrite5mTokens, Lower, written+"a lifetime of 5 minutes"),
+		tokens(measures.ClassWrite1h, measures.NameWrite1hTokens, Lower, written+"a lifetime of 1 hour"),
+		tokens(measures.ClassWriteOther, measures.NameWriteOtherTokens, Lower, written+"another or an unstated lifetime"),
+		tokens(measures.ClassOutput, measures.NameOutputTokens, Neither, "tokens written by the model, summaries included"),
+		ratio(Metric{place: atHitRatio, Name: measures.NameHitRatio, Better: Higher,
 			Definition: "cache_read_tokens / all input tokens; no sample without input"},
 			func(r *Row) (float64, float64) {
 				u := r.Usage()
@@ -48,11 +49,11 @@ func tokenMetrics() []Metric {
 // classCosts are the total cost and its parts by class. Storage and searches belong to no
 // class and no source: they are the remainder of both.
 func classCosts() []Metric {
-	ms := []Metric{{place: atCost, Name: NameCost, Unit: UnitUSD, Better: Lower, Exact: true,
+	ms := []Metric{{place: atCost, Name: measures.NameCost, Unit: measures.UnitUSD, Better: Lower, Exact: true,
 		Definition: "price of all calls of all sources, storage and searches included",
 		Value:      func(r *Row) (float64, bool) { return r.CostUSD(), true }}}
-	for c, name := range classNames {
-		ms = append(ms, part(CostByClass+ID(c), NameCost+"_"+name, atClassCosts, UnitUSD, NameCost, ByClass,
+	for c, name := range measures.ClassNames {
+		ms = append(ms, part(measures.CostByClass+measures.ID(c), measures.NameCost+"_"+name, atClassCosts, measures.UnitUSD, measures.NameCost, measures.ByClass,
 			"cost_usd of the token class "+name))
 	}
 	return ms
@@ -60,9 +61,9 @@ func classCosts() []Metric {
 
 func sourceCosts() []Metric {
 	var ms []Metric
-	for s, name := range sourceNames {
-		m := part(0, NameCost+"_"+name, atSourceCosts, UnitUSD, NameCost, BySource, "cost_usd of the calls of source "+name)
-		m.Value = func(r *Row) (float64, bool) { return r.CostBy(Source(s)).Total(), true }
+	for s, name := range measures.SourceNames {
+		m := part(0, measures.NameCost+"_"+name, atSourceCosts, measures.UnitUSD, measures.NameCost, measures.BySource, "cost_usd of the calls of source "+name)
+		m.Value = func(r *Row) (float64, bool) { return r.CostBy(measures.Source(s)).Total(), true }
 		ms = append(ms, m)
 	}
 	return ms
@@ -71,18 +72,20 @@ func sourceCosts() []Metric {
 // expectedCost is the cost with the expected cost of losses without a visible reason. A
 // bill has none.
 func expectedCost() Metric {
-	return Metric{place: atExpected, Name: nameExpectedCost, Unit: UnitUSD, Better: Lower, Exact: true,
+	return Metric{place: atExpected, Name: measures.NameExpectedCost, Unit: measures.UnitUSD, Better: Lower, Exact: true,
 		Definition: "cost_usd and what losses of cached messages without a visible reason cost on average: " +
 			"their rate by class and gap × what the call would cost more; no sample in billed rows",
 		Value: func(r *Row) (float64, bool) {
-			return r.CostUSD() + r.Figures[ExpectedLossUSD], r.Strategy != StrategyBilled
+			return r.CostUSD() + r.Figures[measures.ExpectedLossUSD], r.Strategy != StrategyBilled
 		}}
 }
 
 // overPredicted is how much dearer a bill is than a cache that works makes it.
 func overPredicted() Metric {
-	parts := func(r *Row) (float64, float64) { return r.Figures[PredictedOfUSD], r.Figures[PredictedUSD] }
-	return Metric{place: atExpected, Name: NameOverPredicted, Unit: UnitRate, Better: Lower, Kind: KindRatio,
+	parts := func(r *Row) (float64, float64) {
+		return r.Figures[measures.PredictedOfUSD], r.Figures[measures.PredictedUSD]
+	}
+	return Metric{place: atExpected, Name: measures.NameOverPredicted, Unit: measures.UnitRate, Better: Lower, Kind: KindRatio,
 		Definition: "billed input of calls that are not the first of a thread, over what the same requests cost on average with a " +
 			"cache that works; nothing that calls read goes into the prediction; no sample outside sim check and billed rows",
 		Parts: parts,
@@ -94,45 +97,47 @@ func overPredicted() Metric {
 
 // regret is the cost above the cost of the best schedule.
 func regret() Metric {
-	return Metric{place: atBound, Name: NameRegret, Unit: UnitUSD, Better: Lower, Exact: true,
+	return Metric{place: atBound, Name: measures.NameRegret, Unit: measures.UnitUSD, Better: Lower, Exact: true,
 		Definition: "cost_usd − bound_usd: what the best schedule of full compaction could save at most; " +
 			"below 0 for what beats every schedule, or passes the window; no sample without a bound",
-		Value: func(r *Row) (float64, bool) { return r.CostUSD() - r.Figures[BoundUSD], r.Figures[Bounded] > 0 }}
+		Value: func(r *Row) (float64, bool) {
+			return r.CostUSD() - r.Figures[measures.BoundUSD], r.Figures[measures.Bounded] > 0
+		}}
 }
 
 func missMetrics() []Metric {
 	var ms []Metric
 	for m := 1; m < prompt.NumMissClasses; m++ {
-		ms = append(ms, part(MissesByClass+ID(m), "misses_"+missNames[m], atMissClasses, UnitCalls, NameMisses, ByClass,
+		ms = append(ms, part(measures.MissesByClass+measures.ID(m), "misses_"+missNames[m], atMissClasses, measures.UnitCalls, measures.NameMisses, measures.ByClass,
 			"misses of class "+missNames[m]))
 	}
 	return ms
 }
 
 func callHits() Metric {
-	return ratio(Metric{place: atCallHits, Name: NameCallHitRatio, Better: Higher,
+	return ratio(Metric{place: atCallHits, Name: measures.NameCallHitRatio, Better: Higher,
 		Definition: "calls that read all of the best prefix of their thread / " +
 			"calls that are not the first of their thread; no sample without later calls"},
-		func(r *Row) (float64, float64) { return r.Figures[HitCalls], r.Figures[LaterCalls] })
+		func(r *Row) (float64, float64) { return r.Figures[measures.HitCalls], r.Figures[measures.LaterCalls] })
 }
 
 func waitMetrics() []Metric {
-	definitions := [numWaits]string{
-		WaitCompaction: "waiting for the calls of compactions, seconds",
-		WaitFirstToken: "later first tokens of the conversation against the recording, seconds; negative for earlier ones",
-		WaitOther:      "waiting for other calls that block the conversation and for background calls, seconds",
+	definitions := [measures.NumWaits]string{
+		measures.WaitCompaction: "waiting for the calls of compactions, seconds",
+		measures.WaitFirstToken: "later first tokens of the conversation against the recording, seconds; negative for earlier ones",
+		measures.WaitOther:      "waiting for other calls that block the conversation and for background calls, seconds",
 	}
 	var ms []Metric
-	for w, name := range waitNames {
-		ms = append(ms, part(Waits+ID(w), NameAddedLatency+"_"+name, atWaits, UnitSeconds, NameAddedLatency, ByPart, definitions[w]))
+	for w, name := range measures.WaitNames {
+		ms = append(ms, part(measures.Waits+measures.ID(w), measures.NameAddedLatency+"_"+name, atWaits, measures.UnitSeconds, measures.NameAddedLatency, measures.ByPart, definitions[w]))
 	}
 	return ms
 }
 
 func levelMetrics() []Metric {
 	var ms []Metric
-	for l := LevelWarning; l < numLevels; l++ {
-		m := figure(SecondsAt+ID(l), l.String()+"_seconds", atLevels, UnitSeconds, Lower,
+	for l := measures.LevelWarning; l < measures.NumLevels; l++ {
+		m := figure(measures.SecondsAt+measures.ID(l), l.String()+"_seconds", atLevels, measures.UnitSeconds, Lower,
 			"time that main conversations spent at the "+l.String()+" level, pauses of the person included; "+
 				"levels are conditions of their own, and their times overlap")
 		m.Group = groupLevels
@@ -146,12 +151,16 @@ func leftMetrics() []Metric {
 		ratio(Metric{place: atLeft, Name: "percent_left", Group: groupLevels,
 			Definition: "share of its limit that the client showed as left, " +
 				"mean over the calls of main conversations; no sample without calls"},
-			func(r *Row) (float64, float64) { return r.Figures[leftSum], 100 * r.Figures[LeftCalls] }),
-		{place: atLeft, Name: "percent_left_least", Unit: UnitRatio, Better: Higher, Exact: true,
+			func(r *Row) (float64, float64) {
+				return r.Figures[measures.LeftSum], 100 * r.Figures[measures.LeftCalls]
+			}),
+		{place: atLeft, Name: "percent_left_least", Unit: measures.UnitRatio, Better: Higher, Exact: true,
 			Group: groupLevels, Kind: KindMinimum,
 			Definition: "least share of its limit that the client showed as left at a call; " +
 				"over several sessions the minimum; no sample without calls",
-			Value: func(r *Row) (float64, bool) { return (100 - r.Figures[MostUsed]) / 100, r.Figures[LeftCalls] > 0 }},
+			Value: func(r *Row) (float64, bool) {
+				return (100 - r.Figures[measures.MostUsed]) / 100, r.Figures[measures.LeftCalls] > 0
+			}},
 	}
 }
 
@@ -175,12 +184,12 @@ func breakMetrics() []Metric {
 		confusion.Server:   "breaks said to be likely the server's",
 		confusion.Unknown:  "breaks without a reason: the length of the pause is not known",
 	}
-	ms := []Metric{{place: atBreaks, Name: nameBreaks, Unit: UnitCalls, Better: Lower, Exact: true,
+	ms := []Metric{{place: atBreaks, Name: measures.NameBreaks, Unit: measures.UnitCalls, Better: Lower, Exact: true,
 		Definition: "calls of conversations that the client's break detector takes for broken; " +
 			"no sample when it does not run",
 		Value: of((*confusion.Matrix).Broke)}}
 	for r := confusion.Model; int(r) < confusion.NumReasons; r++ {
-		m := part(0, "breaks_"+r.String(), atBreaks, UnitCalls, nameBreaks, ByPart, definitions[r])
+		m := part(0, "breaks_"+r.String(), atBreaks, measures.UnitCalls, measures.NameBreaks, measures.ByPart, definitions[r])
 		m.Value = of(func(b *confusion.Matrix) int { return b.Said(r) })
 		ms = append(ms, m)
 	}

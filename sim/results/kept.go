@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Rows are the rows of a cell, one per session. Most figures of a row are 0, and most others are small whole numbers: a
@@ -109,8 +110,8 @@ const unpacked = 1
 
 // pack returns a row as it is kept: a bit for each figure that is not 0, and these figures.
 func pack(r *Row) packed {
-	var buf [NumFigures/8 + 1 + 9*NumFigures]byte
-	text := buf[:NumFigures/8+1]
+	var buf [measures.NumFigures/8 + 1 + 9*measures.NumFigures]byte
+	text := buf[:measures.NumFigures/8+1]
 	for id, v := range r.Figures {
 		if math.Float64bits(v) == 0 { // -0 stays
 			continue
@@ -129,7 +130,7 @@ func pack(r *Row) packed {
 func (p *packed) into(r *Row) {
 	*r = Row{Session: p.session, Strategy: p.strategy, Organisation: p.organisation, Loop: p.loop, Breaks: p.breaks,
 		Firings: p.firings, Reasons: p.reasons}
-	bits, rest := p.figures[:NumFigures/8+1], []byte(p.figures[NumFigures/8+1:])
+	bits, rest := p.figures[:measures.NumFigures/8+1], []byte(p.figures[measures.NumFigures/8+1:])
 	for id := range r.Figures {
 		if bits[id/8]&(1<<(id%8)) == 0 {
 			continue

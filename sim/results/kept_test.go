@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // A row is kept as it is, whatever its figures are: whole, broken, negative, beyond what whole numbers hold, or none.
@@ -38,6 +39,6 @@ func TestRowsAreKeptWhole(t *testing.T) {
 func TestRowsAreSmall(t *testing.T) {
 	row := usual("own", "1356fdc2-9e7f-4c43-b1c4-000000000001")
 	if n := len(pack(&row).figures); n > int(reflect.TypeFor[Figures]().Size())/4 {
-		t.Errorf("a row of %d figures takes %d bytes", NumFigures, n)
+		t.Errorf("a row of %d figures takes %d bytes", measures.NumFigures, n)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Better says which direction of a metric is an improvement.
@@ -18,24 +20,6 @@ const (
 
 // String returns "neither", "lower" or "higher".
 func (b Better) String() string { return [...]string{"neither", "lower", "higher"}[min(b, Higher)] }
-
-// Units of metrics.
-const (
-	UnitUSD     = "USD"
-	UnitTokens  = "tokens"
-	UnitCalls   = "calls"
-	UnitCount   = "count"
-	UnitRatio   = "ratio" // in [0, 1]
-	UnitSeconds = "s"
-	UnitRate    = "rate" // so many for each of something
-)
-
-// Ways in which a metric is split into parts that add up to it.
-const (
-	BySource = "source"
-	ByClass  = "class"
-	ByPart   = "part"
-)
 
 // Groups of metrics that have a table of their own and are not in a summary.
 const (
@@ -119,7 +103,7 @@ type Metric struct {
 	Parts func(*Row) (part, base float64)
 
 	place place
-	id    ID // of a metric that is a figure
+	id    measures.ID // of a metric that is a figure
 }
 
 // Per returns the ratio of m to another metric, or to a thousand units of a metric in tokens, so
@@ -130,14 +114,14 @@ func (m Metric) Per(base Metric) (Metric, bool) {
 		return Metric{}, false
 	}
 	each, scale := strings.TrimSuffix(base.Name, "s"), 1.0
-	if base.Unit == UnitTokens {
+	if base.Unit == measures.UnitTokens {
 		each, scale = "1,000 "+base.Name, 1000
 	}
 	per := m
 	per.Name, per.Kind, per.Of = m.Name+" per "+each, KindRatio, cmp.Or(m.Of, m.Name)
 	per.Definition = m.Definition + ", for each of " + base.Name
-	if m.Unit != UnitUSD {
-		per.Unit = UnitRate
+	if m.Unit != measures.UnitUSD {
+		per.Unit = measures.UnitRate
 	}
 	per.Parts = func(r *Row) (float64, float64) {
 		part, _ := m.Value(r)
@@ -208,41 +192,3 @@ func known(name string) bool {
 	_, ok := LookupMetric(name)
 	return ok || slices.Contains(Groups(), name)
 }
-
-// The names of the metrics that programs refer to. Metrics returns all metrics.
-const (
-	NameCost             = "cost_usd"
-	NameCostRead         = NameCost + "_read"
-	NameCostOutput       = NameCost + "_output"
-	NameStorage          = "storage_usd"
-	NameSearch           = "search_usd"
-	nameExpectedCost     = "expected_cost_usd"
-	NameOverPredicted    = "billed_to_predicted"
-	NameBound            = "bound_usd"
-	NameRegret           = "regret_usd"
-	NameCalls            = "calls"
-	NameUncachedTokens   = "input_uncached_tokens"
-	NameReadTokens       = "cache_read_tokens"
-	NameWrite5mTokens    = "cache_write_5m_tokens"
-	NameWrite1hTokens    = "cache_write_1h_tokens"
-	NameWriteOtherTokens = "cache_write_other_tokens"
-	NameOutputTokens     = "output_tokens"
-	NameHitRatio         = "cache_hit_ratio"
-	NameCallHitRatio     = "call_hit_ratio"
-	NameMisses           = "misses"
-	NameCompactions      = "compactions"
-	nameMicrocompactions = "microcompactions"
-	nameRecompactions    = "recompactions"
-	NameNetNegative      = "net_negative_compactions"
-	NameChainMax         = "chain_max"
-	NamePeakContext      = "peak_context_tokens"
-	NameOverflows        = "overflows"
-	NameAddedLatency     = "added_latency_seconds"
-	NameDeletions        = "cache_deletions"
-	NameRecall           = "needed_recall"
-	nameRecallLeast      = "needed_recall_least"
-	nameRecallMost       = "needed_recall_most"
-	nameNeeds            = "needs"
-	NameInstructionsKept = "instruction_survival"
-	nameBreaks           = "breaks"
-)

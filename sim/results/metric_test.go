@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
@@ -92,34 +93,34 @@ func sample(strategy, session string) *Row {
 		Firings: map[string]int{"full-compact": 7, "microcompact": 8},
 		Reasons: map[string]int{"full-compact: API error": 2, "dream: locked": 9},
 		Figures: Figures{
-			Sessions: 1, Calls: 189, // 7 + … + 20
-			Misses: 55, MissedTokens: 901, HitCalls: 30, LaterCalls: 40, Compactions: 7, Microcompactions: 8,
-			Recompactions: 6, ChainMax: 5, PeakContext: 1000, Overflows: 4, OverWindow: 1, FailedCompactions: 3, AddedLatency: 12.5,
-			LeftCalls: 40, leftSum: 2600, MostUsed: 97,
-			StorageUSD: 0.25, SearchUSD: 0.375, ExpectedLossUSD: 0.125, PredictedUSD: 4, PredictedOfUSD: 5, LoggedOutputUSD: 0.5, UnloggedWritesUSD: 0.75, UnloggedInputUSD: 0.0625,
-			UnpricedCalls: 2, BoundUSD: 32128, BoundReachedUSD: 32129, ClearBoundUSD: 32130, Bounded: 1,
+			measures.Sessions: 1, measures.Calls: 189, // 7 + … + 20
+			measures.Misses: 55, measures.MissedTokens: 901, measures.HitCalls: 30, measures.LaterCalls: 40, measures.Compactions: 7, measures.Microcompactions: 8,
+			measures.Recompactions: 6, measures.ChainMax: 5, measures.PeakContext: 1000, measures.Overflows: 4, measures.OverWindow: 1, measures.FailedCompactions: 3, measures.AddedLatency: 12.5,
+			measures.LeftCalls: 40, measures.LeftSum: 2600, measures.MostUsed: 97,
+			measures.StorageUSD: 0.25, measures.SearchUSD: 0.375, measures.ExpectedLossUSD: 0.125, measures.PredictedUSD: 4, measures.PredictedOfUSD: 5, measures.LoggedOutputUSD: 0.5, measures.UnloggedWritesUSD: 0.75, measures.UnloggedInputUSD: 0.0625,
+			measures.UnpricedCalls: 2, measures.BoundUSD: 32128, measures.BoundReachedUSD: 32129, measures.ClearBoundUSD: 32130, measures.Bounded: 1,
 		},
 	}
-	copy(r.Figures[Tokens:], []float64{100, 700, 110, 60, 30, 105})
-	copy(r.Figures[SharedTokens:], []float64{301, 302, 303, 304, 305, 306})
-	copy(r.Figures[Waits:], []float64{WaitCompaction: 9, WaitFirstToken: -0.5, WaitOther: 4})
-	copy(r.Figures[SecondsAt:], []float64{LevelNormal: 900, LevelWarning: 90, LevelError: 70, LevelBlocking: 50})
-	for i := range CallsBySource - StoredResults {
-		r.Figures[StoredResults+i] = float64(200 + i)
+	copy(r.Figures[measures.Tokens:], []float64{100, 700, 110, 60, 30, 105})
+	copy(r.Figures[measures.SharedTokens:], []float64{301, 302, 303, 304, 305, 306})
+	copy(r.Figures[measures.Waits:], []float64{measures.WaitCompaction: 9, measures.WaitFirstToken: -0.5, measures.WaitOther: 4})
+	copy(r.Figures[measures.SecondsAt:], []float64{measures.LevelNormal: 900, measures.LevelWarning: 90, measures.LevelError: 70, measures.LevelBlocking: 50})
+	for i := range measures.CallsBySource - measures.StoredResults {
+		r.Figures[measures.StoredResults+i] = float64(200 + i)
 	}
 	for i := range prompt.NumMissClasses {
-		r.Figures[MissesByClass+ID(i)] = float64(i) // 1 + … + 10 = 55
+		r.Figures[measures.MissesByClass+measures.ID(i)] = float64(i) // 1 + … + 10 = 55
 	}
-	for s := range Source(NumSources) { // tokens 91 uncached, 559 read, 105 output; calls 189
-		r.Figures[CallsBySource+ID(s)] = float64(7 + s)
-		tokens := r.Figures[tokensBySource+NumClasses*ID(s):]
-		tokens[ClassUncached], tokens[ClassRead], tokens[ClassOutput] = float64(s), 50-float64(s), 1+float64(s)
-		for c := range NumClasses {
+	for s := range measures.Source(measures.NumSources) { // tokens 91 uncached, 559 read, 105 output; calls 189
+		r.Figures[measures.CallsBySource+measures.ID(s)] = float64(7 + s)
+		tokens := r.Figures[measures.TokensBySource+measures.NumClasses*measures.ID(s):]
+		tokens[measures.ClassUncached], tokens[measures.ClassRead], tokens[measures.ClassOutput] = float64(s), 50-float64(s), 1+float64(s)
+		for c := range measures.NumClasses {
 			r.CostBy(s)[c] = math.Ldexp(1, int(s)-c) // exact in binary, as are its sums
 			r.CostByClass()[c] += r.CostBy(s)[c]
 		}
 	}
-	copy(r.Figures[tokensBySource:], []float64{9, 141, 110, 60, 30})
+	copy(r.Figures[measures.TokensBySource:], []float64{9, 141, 110, 60, 30})
 	var said confusion.Matrix
 	for i := range said { // calls 1, 2, 3… by reason, 11 classes each, then what was named and the calls beside
 		said[i] = uint32(1 + i)
@@ -260,19 +261,19 @@ func TestUnmeasured(t *testing.T) {
 // shows, and maps of their own, so that adding to a total changes no row.
 func TestAddedRows(t *testing.T) {
 	a, b := sample("x", "a"), sample("x", "b")
-	copy(b.Figures[LeftCalls:], []float64{10, 900, 15})
+	copy(b.Figures[measures.LeftCalls:], []float64{10, 900, 15})
 	b.Firings, b.Reasons = map[string]int{"dream": 1, "microcompact": 2}, nil
 	var total Row
 	total.Add(a)
 	total.Add(b)
-	if want, got := []float64{50, 3500, 97}, total.Figures[LeftCalls:MostUsed+1]; !slices.Equal(got, want) {
+	if want, got := []float64{50, 3500, 97}, total.Figures[measures.LeftCalls:measures.MostUsed+1]; !slices.Equal(got, want) {
 		t.Errorf("left %v, want %v", got, want)
 	}
-	if want := []float64{18, -1, 8}; !slices.Equal(total.Figures[Waits:SecondsAt], want) || total.Figures[AddedLatency] != 25 {
-		t.Errorf("waits %v of %g s, want %v of 25", total.Figures[Waits:SecondsAt], total.Figures[AddedLatency], want)
+	if want := []float64{18, -1, 8}; !slices.Equal(total.Figures[measures.Waits:measures.SecondsAt], want) || total.Figures[measures.AddedLatency] != 25 {
+		t.Errorf("waits %v of %g s, want %v of 25", total.Figures[measures.Waits:measures.SecondsAt], total.Figures[measures.AddedLatency], want)
 	}
-	if total.SecondsAt(LevelError) != 140 || total.N(ServerHints) != 2*a.N(ServerHints) {
-		t.Errorf("%g s at the error level, %d hints", total.SecondsAt(LevelError), total.N(ServerHints))
+	if total.SecondsAt(measures.LevelError) != 140 || total.N(measures.ServerHints) != 2*a.N(measures.ServerHints) {
+		t.Errorf("%g s at the error level, %d hints", total.SecondsAt(measures.LevelError), total.N(measures.ServerHints))
 	}
 	if diff := cmp.Diff(map[string]int{"full-compact": 7, "microcompact": 10, "dream": 1}, total.Firings); diff != "" {
 		t.Errorf("firings (-want +got):\n%s", diff)
@@ -285,11 +286,11 @@ func TestAddedRows(t *testing.T) {
 // TestWaited: the parts are the whole.
 func TestWaited(t *testing.T) {
 	var r Row
-	r.Waited(WaitCompaction, 60)
-	r.Waited(WaitFirstToken, -2.5)
-	r.Waited(WaitOther, 1)
-	if want := []float64{60, -2.5, 1}; r.Figures[AddedLatency] != 58.5 || !slices.Equal(r.Figures[Waits:SecondsAt], want) {
-		t.Errorf("%g s of %v, want 58.5 s of %v", r.Figures[AddedLatency], r.Figures[Waits:SecondsAt], want)
+	r.Waited(measures.WaitCompaction, 60)
+	r.Waited(measures.WaitFirstToken, -2.5)
+	r.Waited(measures.WaitOther, 1)
+	if want := []float64{60, -2.5, 1}; r.Figures[measures.AddedLatency] != 58.5 || !slices.Equal(r.Figures[measures.Waits:measures.SecondsAt], want) {
+		t.Errorf("%g s of %v, want 58.5 s of %v", r.Figures[measures.AddedLatency], r.Figures[measures.Waits:measures.SecondsAt], want)
 	}
 }
 
@@ -310,7 +311,7 @@ func TestUnknownBreaks(t *testing.T) {
 // Each figure of the vector is one member of a row, and a metric that has the name of a
 // member is its figure.
 func TestFiguresAreDeclaredOnce(t *testing.T) {
-	var members [NumFigures]int
+	var members [measures.NumFigures]int
 	rowForm.Each(func(m *jsonlines.Member) {
 		if m.Kind != jsonlines.Small {
 			members[m.At]++
@@ -328,7 +329,7 @@ func TestFiguresAreDeclaredOnce(t *testing.T) {
 		}
 	}
 	for _, m := range list {
-		r := Row{Figures: Figures{Bounded: 1, LiveCalls: 1}}
+		r := Row{Figures: Figures{measures.Bounded: 1, measures.LiveCalls: 1}}
 		r.Figures[m.At] = 3
 		metric, ok := LookupMetric(m.Name)
 		if !ok {

@@ -1,9 +1,12 @@
 package results
 
-import "github.com/compactsim/compactsim/sim/results/recall"
+import (
+	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/sim/results/recall"
+)
 
 // needsOf returns what is forgotten, as a part of the row.
-func needsOf(r *Row) *recall.Needs { return (*recall.Needs)(r.Figures[Needs:]) }
+func needsOf(r *Row) *recall.Needs { return (*recall.Needs)(r.Figures[measures.Needs:]) }
 
 // needMetrics are the metrics of what is forgotten, without a sample where nothing was
 // measured.
@@ -15,36 +18,38 @@ func needMetrics() []Metric {
 			return sumOf(&t, states), t[recall.Weight]
 		})
 	}
-	kept := total(NameRecall, "weighted share of what actions used that is in the context, can be fetched as it "+
+	kept := total(measures.NameRecall, "weighted share of what actions used that is in the context, can be fetched as it "+
 		"was, or is expected in a summary", v, c, s)
-	kept.Low, kept.High, kept.Level = nameRecallLeast, nameRecallMost, 1
+	kept.Low, kept.High, kept.Level = measures.NameRecallLeast, measures.NameRecallMost, 1
 	ms := []Metric{
 		kept,
-		total(nameRecallLeast, "needed_recall when summaries keep nothing", v, c),
-		total(nameRecallMost, "needed_recall when summaries keep all that fits their size, the most used first", v, c, m),
+		total(measures.NameRecallLeast, "needed_recall when summaries keep nothing", v, c),
+		total(measures.NameRecallMost, "needed_recall when summaries keep all that fits their size, the most used first", v, c, m),
 		total("needed_verbatim", "weighted share of what actions used that is in the context word for word", v),
 	}
 	for k, name := range recall.NeedNames() {
-		ms = append(ms, needShare(atNeeds, NameRecall+"_"+name, groupKinds, "needed_recall of the kind "+name,
+		ms = append(ms, needShare(atNeeds, measures.NameRecall+"_"+name, groupKinds, "needed_recall of the kind "+name,
 			func(n *recall.Needs) (float64, float64) {
 				t := n.Kind(recall.NeedKind(k))
 				return t.Kept(), t[recall.Weight]
 			}))
 	}
-	ms = append(ms, needCount(nameNeeds, "uses of what had been said before", func(n *recall.Needs) float64 {
+	ms = append(ms, needCount(measures.NameNeeds, "uses of what had been said before", func(n *recall.Needs) float64 {
 		t := n.Total()
 		return t[recall.Count]
 	}))
 	for k, name := range recall.NeedNames() {
-		m := needCount(nameNeeds+"_"+name, "uses of the kind "+name,
+		m := needCount(measures.NameNeeds+"_"+name, "uses of the kind "+name,
 			func(n *recall.Needs) float64 { return n.Kind(recall.NeedKind(k))[recall.Count] })
-		m.Of, m.By, m.Group = nameNeeds, ByPart, groupUses
+		m.Of, m.By, m.Group = measures.NameNeeds, measures.ByPart, groupUses
 		ms = append(ms, m)
 	}
 	ms = append(ms,
 		lossRate("needs_lost_per_compaction", "compactions and clearings",
-			func(r *Row) float64 { return 1000 * (r.Figures[Compactions] + r.Figures[Microcompactions]) }),
-		lossRate("needs_lost_per_1k_removed", "1,000 tokens taken out", func(r *Row) float64 { return r.Figures[Needs+recall.Removed] }),
+			func(r *Row) float64 {
+				return 1000 * (r.Figures[measures.Compactions] + r.Figures[measures.Microcompactions])
+			}),
+		lossRate("needs_lost_per_1k_removed", "1,000 tokens taken out", func(r *Row) float64 { return r.Figures[measures.Needs+recall.Removed] }),
 		needCount("instructions", "directing sentences of the person, once for each request that has or had them",
 			func(n *recall.Needs) float64 { return n.Sum(recall.Instructions)[recall.Whole] }),
 		needCount("artifacts", "paths, commands and failed results so far, once for each compaction",
@@ -73,7 +78,7 @@ func survivalMetrics() []Metric {
 		}
 	}
 	ms := []Metric{
-		needShare(atNeeds, NameInstructionsKept, groupNeeds, "directing sentences of the person (must, never, use …) "+
+		needShare(atNeeds, measures.NameInstructionsKept, groupNeeds, "directing sentences of the person (must, never, use …) "+
 			"that are in the context word for word, over all requests of main conversations", all(recall.Instructions)),
 		needShare(atNeeds, "instruction_summarized", groupNeeds, "of the same, those that only a modelled summary can have",
 			func(n *recall.Needs) (float64, float64) {
@@ -99,7 +104,7 @@ func lossRate(name, by string, of func(*Row) float64) Metric {
 			}
 			return t[recall.Weight] - t.Kept(), of(r)
 		})
-	m.Unit, m.Exact = UnitRate, false
+	m.Unit, m.Exact = measures.UnitRate, false
 	return m
 }
 
@@ -122,7 +127,7 @@ func needShare(at place, name, group, definition string, of func(*recall.Needs) 
 }
 
 func needCount(name, definition string, of func(*recall.Needs) float64) Metric {
-	return Metric{place: atNeeds, Name: name, Unit: UnitCount, Group: groupNeeds, Exact: true, Definition: definition,
+	return Metric{place: atNeeds, Name: name, Unit: measures.UnitCount, Group: groupNeeds, Exact: true, Definition: definition,
 		Value: func(r *Row) (float64, bool) {
 			n := needsOf(r)
 			t := n.Total()

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // SeedParam is the parameter of cells that are replications of each other: only
@@ -97,7 +98,7 @@ func meanRow(cells []*Cell) Row {
 		}
 		v := &total.Figures[m.At]
 		switch {
-		case slices.Contains(maxima[:], ID(m.At)):
+		case slices.Contains(maxima[:], measures.ID(m.At)):
 		case m.Kind == jsonlines.Whole:
 			*v = math.Round(*v / n)
 		default:

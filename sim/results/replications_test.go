@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // seeded is a cell under a seed, of one session that costs usd with so many misses.
 func seeded(seed string, usd float64, misses int) Cell {
 	row := costing("x", "a", usd)
-	row.Figures[Misses], row.Figures[PeakContext], row.Firings = float64(misses), float64(misses), map[string]int{"layer": misses}
-	row.Figures[LeftCalls], row.Figures[MostUsed] = 1, float64(10*misses)
+	row.Figures[measures.Misses], row.Figures[measures.PeakContext], row.Firings = float64(misses), float64(misses), map[string]int{"layer": misses}
+	row.Figures[measures.LeftCalls], row.Figures[measures.MostUsed] = 1, float64(10*misses)
 	row.Breaks = confusion.Counts{{N: 30}} // calls without a break
 	return Cell{Cell: "x w=1 seed=" + seed, Strategy: "x", Params: map[string]string{"seed": seed, "w": "1"}, Rows: Rows{}.With(row)}
 }
@@ -58,8 +59,8 @@ func TestReplicated(t *testing.T) {
 	near("high", between.High, 12+4.30265*2/math.Sqrt(3))
 	near("total", c.Total.CostUSD(), 12)
 	near("the session", c.costs()[0], 12)
-	if all := &c.Total; all.N(PeakContext) != 2 || all.N(MostUsed) != 20 {
-		t.Errorf("the largest context is %d and the most used %d %%, want 2 and 20", all.N(PeakContext), all.N(MostUsed))
+	if all := &c.Total; all.N(measures.PeakContext) != 2 || all.N(measures.MostUsed) != 20 {
+		t.Errorf("the largest context is %d and the most used %d %%, want 2 and 20", all.N(measures.PeakContext), all.N(measures.MostUsed))
 	}
 	near("what the break detector says", float64(c.Total.Breaks[0].N), 30)
 	misses, _ := LookupMetric("misses")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // What reading takes for a file of 200,000 rows of the kind that a simulation
@@ -41,22 +42,22 @@ func BenchmarkReadRows(b *testing.B) {
 // sources, four classes and two classes of misses.
 func usual(strategy, session string) Row {
 	r := Row{Strategy: strategy, Session: session, Firings: map[string]int{"full-compact": 2}, Figures: Figures{
-		Sessions: 1, Misses: 7, MissedTokens: 888478, HitCalls: 143, LaterCalls: 150,
-		Compactions: 2, Recompactions: 1, ChainMax: 2, PeakContext: 167803,
-		SecondsAt + ID(LevelNormal): 4871.838100400004, SecondsAt + ID(LevelError): 577.171380781, LeftCalls: 151, leftSum: 5807, MostUsed: 100,
+		measures.Sessions: 1, measures.Misses: 7, measures.MissedTokens: 888478, measures.HitCalls: 143, measures.LaterCalls: 150,
+		measures.Compactions: 2, measures.Recompactions: 1, measures.ChainMax: 2, measures.PeakContext: 167803,
+		measures.SecondsAt + measures.ID(measures.LevelNormal): 4871.838100400004, measures.SecondsAt + measures.ID(measures.LevelError): 577.171380781, measures.LeftCalls: 151, measures.LeftSum: 5807, measures.MostUsed: 100,
 	}}
-	r.Figures[MissesByClass+ID(1)], r.Figures[MissesByClass+ID(3)] = 5, 2
-	for i, s := range []Source{SourceMain, SourceCompact, SourceOther} {
+	r.Figures[measures.MissesByClass+measures.ID(1)], r.Figures[measures.MissesByClass+measures.ID(3)] = 5, 2
+	for i, s := range []measures.Source{measures.SourceMain, measures.SourceCompact, measures.SourceOther} {
 		n := int64(i)
 		r.Bill(s, &prompt.Usage{Uncached: 177 + 8438*n, Read: 14742458 - 7205210*n, Write5m: 924276 - 461073*n, Output: 57257 - 28596*n},
-			&Cost{ClassUncached: 0.0008850000000000017 * float64(n+1), ClassRead: 7.371229000000001 / float64(n+1),
-				ClassWrite5m: 5.776725000000003 / float64(n+1), ClassOutput: 1.4314250000000004 / float64(n+1)})
-		r.Figures[CallsBySource+ID(s)] = []float64{151, 2, 6}[i]
+			&Cost{measures.ClassUncached: 0.0008850000000000017 * float64(n+1), measures.ClassRead: 7.371229000000001 / float64(n+1),
+				measures.ClassWrite5m: 5.776725000000003 / float64(n+1), measures.ClassOutput: 1.4314250000000004 / float64(n+1)})
+		r.Figures[measures.CallsBySource+measures.ID(s)] = []float64{151, 2, 6}[i]
 	}
-	r.Figures[Calls] = 159
-	r.Waited(WaitCompaction, 185.882589981)
-	r.Waited(WaitFirstToken, 2.264891199999992)
-	r.Figures[ErrorCalls], r.Figures[KeepaliveSignals], r.Figures[NetNegativeCompactions], r.Figures[RestoredFiles] = 21, 5, 1, 10
+	r.Figures[measures.Calls] = 159
+	r.Waited(measures.WaitCompaction, 185.882589981)
+	r.Waited(measures.WaitFirstToken, 2.264891199999992)
+	r.Figures[measures.ErrorCalls], r.Figures[measures.KeepaliveSignals], r.Figures[measures.NetNegativeCompactions], r.Figures[measures.RestoredFiles] = 21, 5, 1, 10
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // lineOf returns a row as WriteRows writes it, without the end of the line.
@@ -144,8 +145,8 @@ func TestRowNumbers(t *testing.T) {
 		return r, err
 	}
 	for text, want := range map[string]float64{"0": 0, "-0.5": -0.5, "1e3": 1000, "12.25E-2": 0.1225, "5.776725000000003": 5.776725000000003} {
-		if r, err := read("added_latency_seconds", text); err != nil || r.Figures[AddedLatency] != want {
-			t.Errorf("%s: %v, %v", text, r.Figures[AddedLatency], err)
+		if r, err := read("added_latency_seconds", text); err != nil || r.Figures[measures.AddedLatency] != want {
+			t.Errorf("%s: %v, %v", text, r.Figures[measures.AddedLatency], err)
 		}
 	}
 	for _, text := range []string{"", "-", "01", "+1", ".5", "1.", "1e", "1e+", "1e999", "NaN", "Inf", "0x10"} {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -157,7 +158,7 @@ func (c *Cell) sum() {
 	for _, r := range c.Rows.All() {
 		c.Total.Add(r)
 	}
-	c.Sessions = c.Total.N(Sessions)
+	c.Sessions = c.Total.N(measures.Sessions)
 }
 
 // Reference returns the first cell of a strategy, nil when there is none.
@@ -261,7 +262,7 @@ func (r *Run) Footnotes() []Note {
 			if _, ok := ref.Over(c); ok {
 				how = "compared over these"
 			}
-			notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Text: fmt.Sprintf(
+			notes = append(notes, Note{Cell: c.Cell, Metric: measures.NameCost, Text: fmt.Sprintf(
 				"covers %s, recorded covers %s: %s", document.Count(c.Sessions, "session"), document.Whole(ref.Sessions), how)})
 		}
 	}
@@ -274,11 +275,11 @@ func (r *Run) Footnotes() []Note {
 // unpriced is the note on calls without a price: of all cells, or of the only one
 // that has some. Cells differ in the calls that they add to the recorded ones.
 func (r *Run) unpriced() (Note, bool) {
-	n := Note{Metric: NameCost}
+	n := Note{Metric: measures.NameCost}
 	least, most, have := math.MaxInt, 0, 0
 	var whole []string
 	for i := range r.Cells {
-		if calls := r.Cells[i].Total.N(UnpricedCalls); calls > 0 {
+		if calls := r.Cells[i].Total.N(measures.UnpricedCalls); calls > 0 {
 			least, most, have = min(least, calls), max(most, calls), have+1
 			n.Cell = r.Cells[i].Cell
 		} else {
@@ -306,22 +307,22 @@ func (c *Cell) warnings() []Note {
 		}
 	}
 	t := &c.Total
-	if answered := t.N(AnsweredOverWindow); answered > 0 {
-		warn(t.N(OverWindow), NameOverflows, fmt.Sprintf("%s the window: their %s beyond it count as answered",
-			sessionsPass(t.N(OverWindow)), document.Count(answered, "call")))
+	if answered := t.N(measures.AnsweredOverWindow); answered > 0 {
+		warn(t.N(measures.OverWindow), measures.NameOverflows, fmt.Sprintf("%s the window: their %s beyond it count as answered",
+			sessionsPass(t.N(measures.OverWindow)), document.Count(answered, "call")))
 	} else if !t.CutShort() {
-		warn(t.N(OverWindow), NameOverflows, sessionsPass(t.N(OverWindow))+" the window")
+		warn(t.N(measures.OverWindow), measures.NameOverflows, sessionsPass(t.N(measures.OverWindow))+" the window")
 	}
-	warn(t.N(FailedCompactions), NameCompactions, document.Count(t.N(FailedCompactions), "compaction")+" failed")
-	warn(t.N(UnsimulatedCalls), NameCost, fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
-		sessionsEnd(t.N(EndedSessions)), document.Count(t.N(UnsimulatedCalls), "recorded call")))
+	warn(t.N(measures.FailedCompactions), measures.NameCompactions, document.Count(t.N(measures.FailedCompactions), "compaction")+" failed")
+	warn(t.N(measures.UnsimulatedCalls), measures.NameCost, fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
+		sessionsEnd(t.N(measures.EndedSessions)), document.Count(t.N(measures.UnsimulatedCalls), "recorded call")))
 	if derived := t.DerivedUSD(); c.Strategy == StrategyBilled && derived >= 0.005 {
-		notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Text: fmt.Sprintf("includes $%.2f %s", derived, DerivedText)})
+		notes = append(notes, Note{Cell: c.Cell, Metric: measures.NameCost, Text: fmt.Sprintf("includes $%.2f %s", derived, DerivedText)})
 	}
-	if t.Figures[UnloggedWritesUSD] >= 0.005 {
-		notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Detail: true, Text: fmt.Sprintf(
+	if t.Figures[measures.UnloggedWritesUSD] >= 0.005 {
+		notes = append(notes, Note{Cell: c.Cell, Metric: measures.NameCost, Detail: true, Text: fmt.Sprintf(
 			"the provider charges for cache writes that some logs do not show: $%.2f if nothing was written, $%.2f if every token not read was",
-			t.CostUSD(), t.CostUSD()+t.Figures[UnloggedWritesUSD])})
+			t.CostUSD(), t.CostUSD()+t.Figures[measures.UnloggedWritesUSD])})
 	}
 	return notes
 }

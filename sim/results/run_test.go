@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 func costing(strategy, session string, usd float64) *Row {
-	r := &Row{Strategy: strategy, Session: session, Figures: Figures{Sessions: 1, CostByClass + ID(ClassRead): usd}}
-	*r.CostBy(SourceMain) = *r.CostByClass()
+	r := &Row{Strategy: strategy, Session: session, Figures: Figures{measures.Sessions: 1, measures.CostByClass + measures.ID(measures.ClassRead): usd}}
+	*r.CostBy(measures.SourceMain) = *r.CostByClass()
 	return r
 }
 
@@ -54,11 +56,11 @@ func TestVsRecorded(t *testing.T) {
 func TestFootnotes(t *testing.T) {
 	r := references()
 	r.Notes = []Note{{Text: "last"}}
-	r.Cells[0].Total.CostByClass()[ClassOutput], r.Cells[0].Total.Figures[LoggedOutputUSD] = 4, 1.25
-	r.Cells[0].Total.Figures[UnloggedWritesUSD] = 0.5
-	r.Cells[2].Total.Figures[OverWindow] = 12
-	r.Cells[2].Total.Figures[UnpricedCalls] = 1
-	r.Cells[2].Total.Figures[FailedCompactions] = 2
+	r.Cells[0].Total.CostByClass()[measures.ClassOutput], r.Cells[0].Total.Figures[measures.LoggedOutputUSD] = 4, 1.25
+	r.Cells[0].Total.Figures[measures.UnloggedWritesUSD] = 0.5
+	r.Cells[2].Total.Figures[measures.OverWindow] = 12
+	r.Cells[2].Total.Figures[measures.UnpricedCalls] = 1
+	r.Cells[2].Total.Figures[measures.FailedCompactions] = 2
 	want := []Note{
 		{Cell: "billed", Metric: "cost_usd", Text: "includes $2.75 estimated for outputs that the logs cut short"},
 		{Cell: "billed", Metric: "cost_usd", Detail: true, Text: fmt.Sprintf("the provider charges for cache writes that "+
@@ -78,7 +80,7 @@ func TestFootnotes(t *testing.T) {
 // Calls without a price are one note, whatever the number of cells that have some.
 func TestUnpricedCallsAreOneNote(t *testing.T) {
 	r := references()
-	r.Cells[1].Total.Figures[UnpricedCalls], r.Cells[2].Total.Figures[UnpricedCalls] = 180, 3
+	r.Cells[1].Total.Figures[measures.UnpricedCalls], r.Cells[2].Total.Figures[measures.UnpricedCalls] = 180, 3
 	notes := slices.DeleteFunc(r.Footnotes(), func(n Note) bool { return !strings.Contains(n.Text, "without a price") })
 	want := []Note{{Metric: "cost_usd", Text: "the cost leaves out 3 calls of models without a price, and up to 177 more that a strategy adds"}}
 	if diff := cmp.Diff(want, notes); diff != "" {
@@ -95,8 +97,8 @@ func TestCutShortIsNoBargain(t *testing.T) {
 	if d, ok := r.VsRecorded(half); !ok || d.Relative >= 0 || half.Total.RankUSD() != half.Total.CostUSD() {
 		t.Fatalf("%+v, %v: the cell is to be the cheaper one", d, ok)
 	}
-	half.Total.Figures[OverWindow], half.Total.Figures[Overflows] = 2, 2
-	half.Total.Figures[EndedSessions], half.Total.Figures[UnsimulatedCalls] = 2, 40
+	half.Total.Figures[measures.OverWindow], half.Total.Figures[measures.Overflows] = 2, 2
+	half.Total.Figures[measures.EndedSessions], half.Total.Figures[measures.UnsimulatedCalls] = 2, 40
 	if d, ok := r.VsRecorded(half); ok || !math.IsInf(half.Total.RankUSD(), 1) {
 		t.Errorf("%+v: compared, ranks at %v", d, half.Total.RankUSD())
 	}
@@ -105,11 +107,11 @@ func TestCutShortIsNoBargain(t *testing.T) {
 	if !slices.Contains(r.Footnotes(), want) {
 		t.Errorf("footnotes %+v, want %+v", r.Footnotes(), want)
 	}
-	half.Total.Figures[CallsBySource+ID(SourceMain)], half.Total.Figures[CallsBySource+ID(SourceCompact)] = 20, 5
+	half.Total.Figures[measures.CallsBySource+measures.ID(measures.SourceMain)], half.Total.Figures[measures.CallsBySource+measures.ID(measures.SourceCompact)] = 20, 5
 	if got := half.Total.OwnCalls(); got != 20 { // calls of the summaries answer no conversation
 		t.Errorf("%d calls, want 20", got)
 	}
-	half.Total.Figures[EndedSessions], half.Total.Figures[UnsimulatedCalls], half.Total.Figures[AnsweredOverWindow] = 0, 0, 40
+	half.Total.Figures[measures.EndedSessions], half.Total.Figures[measures.UnsimulatedCalls], half.Total.Figures[measures.AnsweredOverWindow] = 0, 0, 40
 	want = Note{Cell: "half", Metric: "overflows", Text: "2 sessions pass the window: their 40 calls beyond it count as answered"}
 	if !slices.Contains(r.Footnotes(), want) {
 		t.Errorf("footnotes %+v, want %+v", r.Footnotes(), want)
@@ -134,11 +136,11 @@ func TestSumOrder(t *testing.T) {
 
 // A row whose sessions ended early has no cost of the whole.
 func TestCostOfAWhole(t *testing.T) {
-	r := Row{Figures: Figures{CostByClass + ID(ClassRead): 2}}
+	r := Row{Figures: Figures{measures.CostByClass + measures.ID(measures.ClassRead): 2}}
 	if usd, err := r.WholeUSD(); err != nil || usd != 2 {
 		t.Errorf("$%v, %v; want $2", usd, err)
 	}
-	r.Figures[UnsimulatedCalls] = 3
+	r.Figures[measures.UnsimulatedCalls] = 3
 	if usd, err := r.WholeUSD(); err == nil || usd != 0 {
 		t.Errorf("$%v, %v of a row that leaves out 3 calls", usd, err)
 	}

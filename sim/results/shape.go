@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
@@ -44,7 +45,7 @@ func (r *Row) take(l *jsonlines.Values) {
 
 // Where a row has its texts and tallies in a line.
 const (
-	textCell ID = iota
+	textCell measures.ID = iota
 	textStrategy
 	textSession
 	textLoop         = 3
@@ -54,10 +55,10 @@ const (
 )
 
 // maxima are the counts of which added rows keep the largest.
-var maxima = [...]ID{ChainMax, PeakContext, MostUsed, PeakCallsInFlight}
+var maxima = [...]measures.ID{measures.ChainMax, measures.PeakContext, measures.MostUsed, measures.PeakCallsInFlight}
 
 // bare declares a figure.
-func bare(name string, kind jsonlines.Kind, id ID) field {
+func bare(name string, kind jsonlines.Kind, id measures.ID) field {
 	return field{Member: jsonlines.Member{Name: name, Kind: kind, At: int(id)}}
 }
 
@@ -74,59 +75,59 @@ func (f field) as(metrics ...Metric) field {
 }
 
 // count declares a count that is a metric under its own name.
-func count(id ID, name string, at place, unit string, better Better, definition string) field {
+func count(id measures.ID, name string, at place, unit string, better Better, definition string) field {
 	return bare(name, jsonlines.Whole, id).as(figure(id, name, at, unit, better, definition))
 }
 
 // largest declares a count of which added rows keep the largest.
-func largest(id ID, name, unit, definition string) field {
+func largest(id measures.ID, name, unit, definition string) field {
 	f := count(id, name, atCompaction, unit, Lower, definition)
 	f.metrics[0].Kind = KindMaximum
 	return f
 }
 
 // bound declares what a best schedule costs.
-func bound(id ID, name, definition string, more ...Metric) field {
-	m := figure(id, name, atBound, UnitUSD, Neither, definition+"; no sample where it was not sought (sim run --bound)")
-	m.Value = func(r *Row) (float64, bool) { return r.Figures[id], r.Figures[Bounded] > 0 }
+func bound(id measures.ID, name, definition string, more ...Metric) field {
+	m := figure(id, name, atBound, measures.UnitUSD, Neither, definition+"; no sample where it was not sought (sim run --bound)")
+	m.Value = func(r *Row) (float64, bool) { return r.Figures[id], r.Figures[measures.Bounded] > 0 }
 	return bare(name, jsonlines.Amount, id).or().as(append([]Metric{m}, more...)...)
 }
 
 // figure is a metric that is a figure of the row. Times rest on draws.
-func figure(id ID, name string, at place, unit string, better Better, definition string) Metric {
-	return Metric{place: at, id: id, Name: name, Unit: unit, Better: better, Exact: unit != UnitSeconds, Definition: definition,
+func figure(id measures.ID, name string, at place, unit string, better Better, definition string) Metric {
+	return Metric{place: at, id: id, Name: name, Unit: unit, Better: better, Exact: unit != measures.UnitSeconds, Definition: definition,
 		Value: func(r *Row) (float64, bool) { return r.Figures[id], true }}
 }
 
 // part is a metric that is a part of another one, by a split.
-func part(id ID, name string, at place, unit string, of, by, definition string) Metric {
+func part(id measures.ID, name string, at place, unit string, of, by, definition string) Metric {
 	m := figure(id, name, at, unit, Lower, definition)
 	m.Of, m.By = of, by
 	return m
 }
 
 // counted is the metric of a count. A row without live calls has no sample of what they count.
-func counted(id ID, name, unit string, better Better, group, definition string) Metric {
+func counted(id measures.ID, name, unit string, better Better, group, definition string) Metric {
 	m := figure(id, name, atCounts, unit, better, definition)
 	m.Group = group
 	if group == groupLive {
-		m.Value = func(r *Row) (float64, bool) { return r.Figures[id], r.Figures[LiveCalls] > 0 }
+		m.Value = func(r *Row) (float64, bool) { return r.Figures[id], r.Figures[measures.LiveCalls] > 0 }
 	}
 	return m
 }
 
 // shared is the metric of the tokens read or written of what some share.
-func shared(s Sharing, part ID, name, definition string) Metric {
+func shared(s measures.Sharing, part measures.ID, name, definition string) Metric {
 	better := Neither
-	if part == sharedWritten {
+	if part == measures.SharedWritten {
 		better = Lower
 	}
-	return counted(SharedTokens+2*ID(s)+part, name, UnitTokens, better, groupUsers, definition)
+	return counted(measures.SharedTokens+2*measures.ID(s)+part, name, measures.UnitTokens, better, groupUsers, definition)
 }
 
 // peakInFlight is the metric of calls in flight.
 func peakInFlight() Metric {
-	m := counted(PeakCallsInFlight, "peak_calls_in_flight", UnitCalls, Neither, groupUsers,
+	m := counted(measures.PeakCallsInFlight, "peak_calls_in_flight", measures.UnitCalls, Neither, groupUsers,
 		"most calls of all users in flight when one of the session's began, that one included; over several sessions the maximum")
 	m.Kind = KindMaximum
 	return m
@@ -155,7 +156,7 @@ func split(name string, of []jsonlines.Member) field {
 }
 
 // figures declares figures that follow each other.
-func figures(kind jsonlines.Kind, from ID, names []string) []jsonlines.Member {
+func figures(kind jsonlines.Kind, from measures.ID, names []string) []jsonlines.Member {
 	var list []jsonlines.Member
 	for i, name := range names {
 		list = append(list, jsonlines.Member{Name: name, Kind: kind, At: int(from) + i})
@@ -164,17 +165,17 @@ func figures(kind jsonlines.Kind, from ID, names []string) []jsonlines.Member {
 }
 
 // each declares objects of so many figures, which follow each other.
-func each(names []string, from ID, size int, of func(name string, from ID) field) []jsonlines.Member {
+func each(names []string, from measures.ID, size int, of func(name string, from measures.ID) field) []jsonlines.Member {
 	var list []jsonlines.Member
 	for i, name := range names {
-		list = append(list, of(name, from+ID(i*size)).Member)
+		list = append(list, of(name, from+measures.ID(i*size)).Member)
 	}
 	return list
 }
 
 // tokens declares tokens by class.
-func tokens(name string, from ID) field {
-	list := figures(jsonlines.Whole, from, classNames[:])
+func tokens(name string, from measures.ID) field {
+	list := figures(jsonlines.Whole, from, measures.ClassNames[:])
 	for i := range list {
 		list[i].Optional = true
 	}
@@ -182,8 +183,8 @@ func tokens(name string, from ID) field {
 }
 
 // costs declares costs by class.
-func costs(name string, from ID) field {
-	return split(name, figures(jsonlines.Amount, from, classNames[:]))
+func costs(name string, from measures.ID) field {
+	return split(name, figures(jsonlines.Amount, from, measures.ClassNames[:]))
 }
 
 var missNames = namesOf[prompt.MissClass](prompt.NumMissClasses)
@@ -203,18 +204,18 @@ func namesOf[T interface {
 // breaks declares calls by what was said and by what was missed, "none" for a hit.
 func breaks(name string) field {
 	reasons, fields := namesOf[confusion.Reason](confusion.NumReasons), namesOf[confusion.Field](confusion.NumFields)
-	missed := func(name string, from ID) field {
+	missed := func(name string, from measures.ID) field {
 		return split(name, figures(jsonlines.Small, from, missNames))
 	}
 	return object(name, []jsonlines.Member{
 		split("calls", each(reasons, confusion.Calls, len(missNames), missed)).or().Member,
-		split("changed", each(fields, ID(confusion.Changed), len(missNames), missed)).or().Member,
-		split("beside", figures(jsonlines.Small, ID(confusion.Beside), reasons)).or().Member,
+		split("changed", each(fields, measures.ID(confusion.Changed), len(missNames), missed)).or().Member,
+		split("beside", figures(jsonlines.Small, measures.ID(confusion.Beside), reasons)).or().Member,
 	})
 }
 
 func needMembers() []jsonlines.Member {
-	tally := func(name string, from ID) field {
+	tally := func(name string, from measures.ID) field {
 		list := figures(jsonlines.Whole, from, []string{"count", "weight", "verbatim", "recoverable", "summarized", "most"})
 		for i := range list {
 			list[i].Optional = i >= recall.Verbatim
@@ -222,15 +223,15 @@ func needMembers() []jsonlines.Member {
 		return object(name, list)
 	}
 	portions := func(name string, from int, names []string) jsonlines.Member {
-		return split(name, each(names, Needs+ID(from), len(recall.Portion{}), func(name string, from ID) field {
+		return split(name, each(names, measures.Needs+measures.ID(from), len(recall.Portion{}), func(name string, from measures.ID) field {
 			return object(name, figures(jsonlines.Whole, from, []string{"part", "whole"}))
 		})).or().Member
 	}
 	figure := func(name string, at int) jsonlines.Member {
-		return bare(name, jsonlines.Whole, Needs+ID(at)).or().Member
+		return bare(name, jsonlines.Whole, measures.Needs+measures.ID(at)).or().Member
 	}
 	return []jsonlines.Member{
-		split("kinds", each(recall.NeedNames(), Needs+recall.Kinds, len(recall.NeedTally{}), tally)).Member,
+		split("kinds", each(recall.NeedNames(), measures.Needs+recall.Kinds, len(recall.NeedTally{}), tally)).Member,
 		figure("removed_tokens", recall.Removed),
 		portions("instructions", recall.Instructions, recall.Depths()),
 		figure("instructions_summarized", recall.Directed),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // ModelError compares what was billed with the same calls through the model: those that a
@@ -81,7 +82,7 @@ func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
 		return ModelError{Spread: prior}
 	}
 	e := ModelError{BilledUSD: billed.Total.CostUSD(), RecordedUSD: recorded.Total.LoggedUSD(&billed.Total), Spread: prior}
-	e.LossUSD = recorded.Total.Figures[ExpectedLossUSD]
+	e.LossUSD = recorded.Total.Figures[measures.ExpectedLossUSD]
 	n := billed.Rows.Len()
 	if n == 0 || !billed.Covers(recorded) || e.BilledUSD == 0 {
 		return e
@@ -93,11 +94,11 @@ func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
 		if was.uncounted() || !was.pricedAs(is) {
 			e.BilledUSD -= was.CostUSD()
 			e.RecordedUSD -= is.LoggedUSD(&Row{})
-			e.LossUSD -= is.Figures[ExpectedLossUSD]
+			e.LossUSD -= is.Figures[measures.ExpectedLossUSD]
 			continue
 		}
 		bill, model = append(bill, was.CostUSD()), append(model, is.LoggedUSD(was))
-		expected = append(expected, is.LoggedUSD(was)+is.Figures[ExpectedLossUSD])
+		expected = append(expected, is.LoggedUSD(was)+is.Figures[measures.ExpectedLossUSD])
 		e.RecordedUSD += is.LoggedUSD(was) - is.LoggedUSD(&Row{}) // a summary call that is logged in this session
 	}
 	e.measure(bill, model, expected)
@@ -107,13 +108,15 @@ func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
 // uncounted reports whether nothing but outputs was billed, which are derived where a log has no
 // token counts.
 func (r *Row) uncounted() bool {
-	out := r.CostByClass()[ClassOutput]
+	out := r.CostByClass()[measures.ClassOutput]
 	return out > 0 && r.CostUSD() == out
 }
 
 // pricedAs reports whether both rows leave calls without a price out, or neither does. Their costs
 // cannot be compared otherwise.
-func (r *Row) pricedAs(o *Row) bool { return (r.N(UnpricedCalls) > 0) == (o.N(UnpricedCalls) > 0) }
+func (r *Row) pricedAs(o *Row) bool {
+	return (r.N(measures.UnpricedCalls) > 0) == (o.N(measures.UnpricedCalls) > 0)
+}
 
 // measure sets what follows from the errors of sessions, as predicted and with expected losses. Spread
 // holds the prior one.

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 func about(a, b float64) bool { return math.Abs(a-b) < 1e-4 }
@@ -58,7 +60,7 @@ func TestIntervalIsOfTheExpectedFigure(t *testing.T) {
 		id := fmt.Sprintf("%03d", i)
 		billed.Rows.Keep(costing("billed", id, 10))
 		row := costing("recorded", id, 9)
-		row.Figures[ExpectedLossUSD] = 1 + 0.1*float64(i%2*2-1)
+		row.Figures[measures.ExpectedLossUSD] = 1 + 0.1*float64(i%2*2-1)
 		recorded.Rows.Keep(row)
 	}
 	billed.sum()
@@ -235,7 +237,7 @@ func TestDifferencesOfFewSessions(t *testing.T) {
 // A session without token counts has a bill of derived outputs alone, which the model is not held against.
 func TestSessionsWithoutCountsHaveNoModelError(t *testing.T) {
 	billed, recorded := corpus(4)
-	billed.Rows.Edit(0, func(r *Row) { *r.CostByClass() = Cost{ClassOutput: 3} })
+	billed.Rows.Edit(0, func(r *Row) { *r.CostByClass() = Cost{measures.ClassOutput: 3} })
 	billed.sum()
 	if e := ErrorOf(&billed, &recorded, 0); e.Sessions != 3 || !about(e.BilledUSD, 30) || !about(e.RecordedUSD, 31) {
 		t.Errorf("%+v", e)
@@ -259,11 +261,11 @@ func TestUnlikeRowsAreNotCompared(t *testing.T) {
 	}
 	recorded.Rows.Edit(2, func(r *Row) {
 		*r = *costing("recorded", "002", 10)
-		r.Figures[UnloggedInputUSD] = 4
+		r.Figures[measures.UnloggedInputUSD] = 4
 	})
 	recorded.Rows.Edit(3, func(r *Row) {
 		*r = *costing("recorded", "003", 2)
-		r.Figures[UnpricedCalls] = 3
+		r.Figures[measures.UnpricedCalls] = 3
 	})
 	billed.sum()
 	recorded.sum()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // agree returns an error for every figure that r holds twice, as a sum and in parts, in
@@ -19,41 +20,41 @@ func (r *Row) agree() error {
 	same := func(what, by string, whole, parts any) {
 		errs = append(errs, fmt.Errorf("%s is %+v, but by %s %+v", what, whole, by, parts))
 	}
-	whole := func(id ID, name, by string, parts ID, n int) {
+	whole := func(id measures.ID, name, by string, parts measures.ID, n int) {
 		s := sum{}
-		for _, v := range r.Figures[parts : parts+ID(n)] {
+		for _, v := range r.Figures[parts : parts+measures.ID(n)] {
 			s.add(v)
 		}
 		if !s.is(r.Figures[id]) {
 			same(name, by, r.Figures[id], s.of)
 		}
 	}
-	whole(Calls, NameCalls, BySource, CallsBySource, NumSources)
-	whole(Misses, NameMisses, ByClass, MissesByClass, prompt.NumMissClasses)
+	whole(measures.Calls, measures.NameCalls, measures.BySource, measures.CallsBySource, measures.NumSources)
+	whole(measures.Misses, measures.NameMisses, measures.ByClass, measures.MissesByClass, prompt.NumMissClasses)
 	var tokens prompt.Usage
-	for s := range Source(NumSources) {
+	for s := range measures.Source(measures.NumSources) {
 		u := r.UsageBy(s)
 		tokens.Add(&u)
 	}
 	if all := r.Usage(); tokens != all {
-		same("tokens", BySource, all, tokens)
+		same("tokens", measures.BySource, all, tokens)
 	}
 	for c, usd := range r.CostByClass() {
 		parts := sum{}
-		for s := range Source(NumSources) {
+		for s := range measures.Source(measures.NumSources) {
 			parts.add(r.CostBy(s)[c])
 		}
 		if !parts.is(usd) {
-			same("cost_usd_by_class."+classNames[c], BySource, usd, parts.of)
+			same("cost_usd_by_class."+measures.ClassNames[c], measures.BySource, usd, parts.of)
 		}
 	}
-	whole(AddedLatency, NameAddedLatency, ByPart, Waits, numWaits)
+	whole(measures.AddedLatency, measures.NameAddedLatency, measures.ByPart, measures.Waits, measures.NumWaits)
 	switch {
-	case r.N(HitCalls) > r.N(LaterCalls):
-		errs = append(errs, fmt.Errorf("hit_calls is %d of %d later_calls", r.N(HitCalls), r.N(LaterCalls)))
-	case r.N(leftSum) > 100*r.N(LeftCalls) || r.N(MostUsed) > 100:
+	case r.N(measures.HitCalls) > r.N(measures.LaterCalls):
+		errs = append(errs, fmt.Errorf("hit_calls is %d of %d later_calls", r.N(measures.HitCalls), r.N(measures.LaterCalls)))
+	case r.N(measures.LeftSum) > 100*r.N(measures.LeftCalls) || r.N(measures.MostUsed) > 100:
 		errs = append(errs, fmt.Errorf("percent_left is %d%% in sum and %d%% used over %s",
-			r.N(leftSum), r.N(MostUsed), document.Count(r.N(LeftCalls), "call")))
+			r.N(measures.LeftSum), r.N(measures.MostUsed), document.Count(r.N(measures.LeftCalls), "call")))
 	}
 	return errors.Join(errs...)
 }

@@ -3,6 +3,7 @@ package users
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Meter counts in the rows of sessions what users share: how many calls of all users are in
@@ -15,7 +16,7 @@ func (m *Meter) Reset() { m.flying = 0 }
 // Began counts a request that a server answers.
 func (m *Meter) Began(row *results.Row, r *prompt.Request, out *prompt.Outcome) {
 	m.flying++
-	row.Most(results.PeakCallsInFlight, m.flying)
+	row.Most(measures.PeakCallsInFlight, m.flying)
 	divide(row, r, &out.Usage)
 }
 
@@ -26,23 +27,23 @@ func (m *Meter) Ended() { m.flying-- }
 // marker, the organisation the rest before the last marker ahead of the messages. In every part
 // what is read comes first, then what is written.
 func divide(row *results.Row, r *prompt.Request, u *prompt.Usage) {
-	var ends [results.SharingNone + 1]int64
+	var ends [measures.SharingNone + 1]int64
 	for i := range r.Markers {
 		k := &r.Markers[i]
 		e := &r.Entries[k.Position]
 		end := int64(e.Cum) + int64(k.Shift)
 		switch {
 		case k.Scope == prompt.ScopeGlobal:
-			ends[results.SharingGlobal] = max(ends[results.SharingGlobal], end)
+			ends[measures.SharingGlobal] = max(ends[measures.SharingGlobal], end)
 		case e.Kind.Level() != prompt.LevelMessages:
-			ends[results.SharingOrganisation] = max(ends[results.SharingOrganisation], end)
+			ends[measures.SharingOrganisation] = max(ends[measures.SharingOrganisation], end)
 		}
 	}
-	ends[results.SharingNone] = u.Input()
+	ends[measures.SharingNone] = u.Input()
 	from, written := int64(0), u.Read+u.Writes()
 	for s, end := range ends {
 		end = min(max(end, from), u.Input())
-		row.Shares(results.Sharing(s), overlap(from, end, 0, u.Read), overlap(from, end, u.Read, written))
+		row.Shares(measures.Sharing(s), overlap(from, end, 0, u.Read), overlap(from, end, u.Read, written))
 		from = end
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 var _ sim.Meter = (*Meter)(nil)
@@ -29,7 +30,7 @@ func TestDivide(t *testing.T) {
 	} {
 		var row results.Row
 		new(Meter).Began(&row, &r, &prompt.Outcome{Usage: tc.usage})
-		if got := row.Figures[results.SharedTokens:results.Waits]; !slices.Equal(got, tc.want) {
+		if got := row.Figures[measures.SharedTokens:measures.Waits]; !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
@@ -44,12 +45,12 @@ func TestInFlight(t *testing.T) {
 	began(&b)
 	m.Ended()
 	began(&a)
-	if x, y := a.N(results.PeakCallsInFlight), b.N(results.PeakCallsInFlight); x != 2 || y != 2 {
+	if x, y := a.N(measures.PeakCallsInFlight), b.N(measures.PeakCallsInFlight); x != 2 || y != 2 {
 		t.Errorf("%d and %d in flight, want 2 and 2", x, y)
 	}
 	m.Reset()
 	a.Figures = results.Figures{}
-	if began(&a); a.N(results.PeakCallsInFlight) != 1 {
-		t.Errorf("%d in flight after a reset, want 1", a.N(results.PeakCallsInFlight))
+	if began(&a); a.N(measures.PeakCallsInFlight) != 1 {
+		t.Errorf("%d in flight after a reset, want 1", a.N(measures.PeakCallsInFlight))
 	}
 }

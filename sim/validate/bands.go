@@ -17,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -199,7 +200,7 @@ func laterInput(config sim.Config, s *traces.Session) (usd float64, err error) {
 	}
 	config.Record = func(c *results.CallRecord) {
 		if c.Round >= 0 && !first[place{c.Thread, c.Round}] {
-			usd += c.Cost.Total() - c.Cost[results.ClassOutput]
+			usd += c.Cost.Total() - c.Cost[measures.ClassOutput]
 		}
 	}
 	if _, err := sim.NewLoop(config).Run(s); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -67,7 +67,7 @@ func codexScore(t *testing.T, config sim.Config, sessions []*traces.Session) (ca
 		if err != nil {
 			t.Fatal(err)
 		}
-		predicted += row.Figures[results.ExpectedLossUSD]
+		predicted += row.Figures[measures.ExpectedLossUSD]
 	}
 	return calls, near, predicted/billed - 1
 }

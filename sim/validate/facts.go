@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -46,7 +47,7 @@ const (
 
 // basket is what a million tokens of a call are in a level of prices: about the shares of the classes in recorded
 // sessions of Claude Code, of which nine in ten input tokens are read from the cache. Tokens of each class per token.
-var basket = results.Cost{results.ClassUncached: 0.02, results.ClassRead: 0.9, results.ClassWrite5m: 0.06, results.ClassWrite1h: 0.02, results.ClassOutput: 0.02}
+var basket = results.Cost{measures.ClassUncached: 0.02, measures.ClassRead: 0.9, measures.ClassWrite5m: 0.06, measures.ClassWrite1h: 0.02, measures.ClassOutput: 0.02}
 
 // Level reports whether a fact is a level of prices.
 func Level(fact string) bool { return fact == FactPrice || fact == FactPriceAgent }

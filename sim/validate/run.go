@@ -20,6 +20,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -137,7 +138,7 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, unsho
 		return nil, "", unshown, fmt.Errorf("validate: %w", err)
 	}
 	if s.Summed {
-		unshown = Unshown{Sessions: 1, ModelUSD: row.CostBy(results.SourceCompact).Total() + row.CostBy(results.SourceOther).Total()}
+		unshown = Unshown{Sessions: 1, ModelUSD: row.CostBy(measures.SourceCompact).Total() + row.CostBy(measures.SourceOther).Total()}
 		for i := range s.Unshown { // behind logged summaries, in the same order
 			switch usd := table.Apart[len(s.Summaries)+i].Cost.Total(); {
 			case s.Given(&s.Unshown[i]):
@@ -170,7 +171,7 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, unsho
 			list = append(list, c)
 		}
 	}
-	shareLoss(list, row.Figures[results.ExpectedLossUSD])
+	shareLoss(list, row.Figures[measures.ExpectedLossUSD])
 	return list, reasons(len(list), without, lost, spread), unshown, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Limits only get tighter, name what is worse, and are asked for where there are none.
@@ -62,14 +63,14 @@ func TestPairs(t *testing.T) {
 
 // Places are counted in main calls of the first thread; a compaction of two calls is one.
 func TestFollow(t *testing.T) {
-	call := func(thread int32, s results.Source, tokens int64) results.CallRecord {
+	call := func(thread int32, s measures.Source, tokens int64) results.CallRecord {
 		return results.CallRecord{Session: "s", Thread: thread, Source: s, Usage: prompt.Usage{Read: tokens}}
 	}
 	var p prediction
 	p.follow([]results.CallRecord{
-		call(0, results.SourceMain, 10), call(1, results.SourceAgent, 5), call(0, results.SourceMain, 20),
-		call(0, results.SourceCompact, 21), call(0, results.SourceCompact, 3), call(0, results.SourceMain, 7),
-		call(0, results.SourceReread, 8), call(0, results.SourceMain, 9),
+		call(0, measures.SourceMain, 10), call(1, measures.SourceAgent, 5), call(0, measures.SourceMain, 20),
+		call(0, measures.SourceCompact, 21), call(0, measures.SourceCompact, 3), call(0, measures.SourceMain, 7),
+		call(0, measures.SourceReread, 8), call(0, measures.SourceMain, 9),
 	})
 	if !slices.Equal(p.places, []compaction{{2, 20, 7}}) || !slices.Equal(p.rounds, []int{3}) {
 		t.Errorf("compactions %v and fetches %v, want one behind the second main call and one behind the third", p.places, p.rounds)

@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -91,7 +92,7 @@ func (p *predictor) ask(ctx context.Context, corpus *traces.Corpus, sets []strin
 		}
 		n++
 		a.usd += c.Total.CostUSD()
-		a.compactions += float64(c.Total.N(results.Compactions))
+		a.compactions += float64(c.Total.N(measures.Compactions))
 		v, _ := c.Value(refetches)
 		a.refetches += v
 	}
@@ -149,12 +150,12 @@ func (a *prediction) follow(calls []results.CallRecord) {
 		}
 		total := int(c.Usage.Input())
 		switch {
-		case c.Source == results.SourceCompact:
+		case c.Source == measures.SourceCompact:
 			pending, at = true, main
 			continue
-		case c.Source == results.SourceReread:
+		case c.Source == measures.SourceReread:
 			a.rounds = append(a.rounds, main)
-		case c.Source != results.SourceMain || c.Round < 0:
+		case c.Source != measures.SourceMain || c.Round < 0:
 			continue
 		default:
 			main++

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -95,9 +96,9 @@ func TestRecordedEventsAreCounted(t *testing.T) {
 	countEvents(&row, &traces.Thread{Rounds: calls, Events: []traces.Event{compact, micro, compact, compact, last}})
 	countEvents(&row, &traces.Thread{Rounds: calls, Events: []traces.Event{micro, compact}})
 	countEvents(&row, &traces.Thread{Rounds: calls, Events: []traces.Event{{Kind: traces.EventShrink}}})
-	if row.N(results.Compactions) != 4 || row.N(results.Recompactions) != 2 || row.N(results.Microcompactions) != 2 {
-		t.Errorf("%d compactions, %d of them again, %d microcompactions", row.N(results.Compactions),
-			row.N(results.Recompactions), row.N(results.Microcompactions))
+	if row.N(measures.Compactions) != 4 || row.N(measures.Recompactions) != 2 || row.N(measures.Microcompactions) != 2 {
+		t.Errorf("%d compactions, %d of them again, %d microcompactions", row.N(measures.Compactions),
+			row.N(measures.Recompactions), row.N(measures.Microcompactions))
 	}
 }
 
@@ -107,7 +108,7 @@ func TestCallsOfACompactionAddUp(t *testing.T) {
 	var s summaries
 	for _, f := range []Call{{Start: 5}, {Start: 9, Own: true}, {Start: 12, Own: true}} {
 		f.Outcome.Usage.Read = 100 * f.Start
-		s.add(&f, &results.Cost{results.ClassRead: 0.5})
+		s.add(&f, &results.Cost{measures.ClassRead: 0.5})
 	}
 	if s.calls != 3 || s.start != 5 || s.would != 1+900 || s.usage.Read != 2600 || s.cost.Total() != 1.5 {
 		t.Errorf("%+v", s)
@@ -163,7 +164,7 @@ func TestWhatABalanceNotes(t *testing.T) {
 		}
 	}
 	b := Book{paybacks: make([]payback, 1)}
-	if b.Close(nil, nil); b.Row.N(results.NetNegativeCompactions) != 0 {
+	if b.Close(nil, nil); b.Row.N(measures.NetNegativeCompactions) != 0 {
 		t.Error("a balance of nothing counts as negative")
 	}
 }
@@ -175,10 +176,10 @@ func TestUnreadClass(t *testing.T) {
 	for _, tc := range []struct {
 		markers []prompt.Marker
 		other   int64
-		want    results.Class
+		want    measures.Class
 	}{
-		{[]prompt.Marker{long, short}, 9, results.ClassWrite5m}, {[]prompt.Marker{short, long}, 9, results.ClassWrite1h},
-		{nil, 1, results.ClassWriteOther}, {nil, 0, results.ClassUncached},
+		{[]prompt.Marker{long, short}, 9, measures.ClassWrite5m}, {[]prompt.Marker{short, long}, 9, measures.ClassWrite1h},
+		{nil, 1, measures.ClassWriteOther}, {nil, 0, measures.ClassUncached},
 	} {
 		out := prompt.Outcome{Usage: prompt.Usage{WriteOther: tc.other}}
 		if got := unreadClass(&prompt.Request{Markers: tc.markers}, &out); got != tc.want {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -13,7 +14,7 @@ import (
 // beyond all lines. Outputs that the log does not have in full are derived. Prices hold at each
 // call's date unless at is set.
 func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
-	r := results.Row{Strategy: "billed", Session: s.ID, Figures: results.Figures{results.Sessions: 1}}
+	r := results.Row{Strategy: "billed", Session: s.ID, Figures: results.Figures{measures.Sessions: 1}}
 	m := Models{Numbers: Numbers{}, Prices: prices, At: at}
 	m.Reset(s)
 	for i := range s.Threads {
@@ -23,41 +24,41 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 			round := &t.Rounds[j]
 			cost := m.cost(int32(round.Model), round.At, &round.Usage)
 			r.Bill(src, &round.Usage, &cost)
-			r.Most(results.PeakContext, round.Usage.Input())
-			r.Figures[results.LoggedOutputUSD] += loggedOutput(round, cost[results.ClassOutput])
-			r.Figures[results.UnloggedWritesUSD] += m.unwritten(s, round)
-			r.Figures[results.SearchUSD] += m.search(s, int32(i), int32(j), round.At)
+			r.Most(measures.PeakContext, round.Usage.Input())
+			r.Figures[measures.LoggedOutputUSD] += loggedOutput(round, cost[measures.ClassOutput])
+			r.Figures[measures.UnloggedWritesUSD] += m.unwritten(s, round)
+			r.Figures[measures.SearchUSD] += m.search(s, int32(i), int32(j), round.At)
 		}
 		countEvents(&r, t)
 	}
 	for i := range s.Summaries {
 		c := &s.Summaries[i]
 		cost := m.cost(m.Named(c.Model, 0, s.StartTime()), s.Threads[c.Thread].Events[c.Event].At, &c.Usage)
-		r.Bill(results.SourceCompact, &c.Usage, &cost)
-		r.Figures[results.LoggedOutputUSD] += cost[results.ClassOutput]
+		r.Bill(measures.SourceCompact, &c.Usage, &cost)
+		r.Figures[measures.LoggedOutputUSD] += cost[measures.ClassOutput]
 	}
 	for i := range s.Unshown {
 		c := &s.Unshown[i]
 		cost := m.cost(m.Named(c.Model, 0, s.StartTime()), c.At, &c.Usage)
 		r.Bill(unshownSource(c), &c.Usage, &cost)
-		r.Figures[results.LoggedOutputUSD] += cost[results.ClassOutput]
+		r.Figures[measures.LoggedOutputUSD] += cost[measures.ClassOutput]
 	}
 	for i := range s.Advice {
 		c := &s.Advice[i]
 		cost := m.cost(m.Named(c.Model, 0, s.StartTime()), s.Threads[c.Thread].Rounds[c.Round].At, &c.Usage)
-		r.Bill(results.SourceAdvisor, &c.Usage, &cost)
-		r.Figures[results.LoggedOutputUSD] += cost[results.ClassOutput]
+		r.Bill(measures.SourceAdvisor, &c.Usage, &cost)
+		r.Figures[measures.LoggedOutputUSD] += cost[measures.ClassOutput]
 	}
-	r.Figures[results.UnpricedCalls] = float64(m.Unpriced)
+	r.Figures[measures.UnpricedCalls] = float64(m.Unpriced)
 	return r
 }
 
 // unshownSource returns who made a call that no line shows.
-func unshownSource(c *traces.UnshownCall) results.Source {
+func unshownSource(c *traces.UnshownCall) measures.Source {
 	if c.Summary() {
-		return results.SourceCompact
+		return measures.SourceCompact
 	}
-	return results.SourceOther
+	return measures.SourceOther
 }
 
 // search returns what the searches of the web cost that the server made in a recorded call, USD, which every strategy
@@ -108,21 +109,21 @@ func countEvents(r *results.Row, t *traces.Thread) {
 		case traces.EventCompact:
 			compactions++
 		case traces.EventMicrocompact:
-			r.Figures[results.Microcompactions]++
+			r.Figures[measures.Microcompactions]++
 		}
 	}
-	r.Figures[results.Compactions] += float64(compactions)
-	r.Figures[results.Recompactions] += float64(max(0, compactions-1))
-	r.Most(results.ChainMax, int64(compactions))
+	r.Figures[measures.Compactions] += float64(compactions)
+	r.Figures[measures.Recompactions] += float64(max(0, compactions-1))
+	r.Most(measures.ChainMax, int64(compactions))
 }
 
 // OwnSource is the source of a conversation's own calls.
-func OwnSource(k traces.ThreadKind) results.Source {
+func OwnSource(k traces.ThreadKind) measures.Source {
 	switch k {
 	case traces.ThreadBranch:
-		return results.SourceBranch
+		return measures.SourceBranch
 	case traces.ThreadMain:
-		return results.SourceMain
+		return measures.SourceMain
 	}
-	return results.SourceAgent
+	return measures.SourceAgent
 }

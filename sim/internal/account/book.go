@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
@@ -76,13 +77,13 @@ type Call struct {
 	Kind    Kind
 	First   bool // the first of its conversation
 	Own     bool // of a layer: it sends what the conversation itself would send
-	Source  results.Source
+	Source  measures.Source
 	Model   int32
 	Start   int64
 	Outcome prompt.Outcome
-	Context int64         // tokens of the request that count
-	Rules   profile.Set   // that had something to say about the request
-	Class   results.Class // of what it does not read, when a compaction came before it
+	Context int64          // tokens of the request that count
+	Rules   profile.Set    // that had something to say about the request
+	Class   measures.Class // of what it does not read, when a compaction came before it
 }
 
 // Thread is what the account knows of a conversation. The zero value is of one without a compaction.
@@ -118,7 +119,7 @@ func (b *Book) ExpectLoss(model int32, at int64, rate float64, lost int64, u *pr
 		return
 	}
 	p := price.PerToken(u.Input())
-	b.Row.Figures[results.ExpectedLossUSD] += rate * float64(lost) * max(0, p[writtenAs(u)]-p[results.ClassRead])
+	b.Row.Figures[measures.ExpectedLossUSD] += rate * float64(lost) * max(0, p[writtenAs(u)]-p[measures.ClassRead])
 }
 
 // Ended adds a call of a conversation that has ended to the row.
@@ -126,10 +127,10 @@ func (b *Book) Ended(t *Thread, of *course.Course, c *Call, now int64) {
 	at := b.date(c.Start)
 	cost := b.Models.cost(c.Model, at, &c.Outcome.Usage)
 	b.Row.Bill(c.Source, &c.Outcome.Usage, &cost)
-	b.Row.Figures[results.StorageUSD] += c.Outcome.Stored * b.Models.Of(c.Model).storage
+	b.Row.Figures[measures.StorageUSD] += c.Outcome.Stored * b.Models.Of(c.Model).storage
 	b.payBack(t, c, &cost)
 	if c.Kind <= Extra {
-		b.Row.Most(results.PeakContext, c.Context)
+		b.Row.Most(measures.PeakContext, c.Context)
 		if !c.First || c.Outcome.Expected > 0 {
 			b.Row.CountMiss(c.Outcome.Miss, c.Outcome.Shortfall())
 		}
@@ -139,9 +140,9 @@ func (b *Book) Ended(t *Thread, of *course.Course, c *Call, now int64) {
 		round = of.Round
 		b.advise(of, c, now)
 		search = b.Models.search(b.session, of.Index, of.Round, at)
-		b.Row.Figures[results.SearchUSD] += search
+		b.Row.Figures[measures.SearchUSD] += search
 		if of.Current().Usage.Input() == 0 {
-			b.Row.Figures[results.UnloggedInputUSD] += cost.Total() - cost[results.ClassOutput]
+			b.Row.Figures[measures.UnloggedInputUSD] += cost.Total() - cost[measures.ClassOutput]
 		}
 	}
 	if b.Record != nil {
@@ -171,10 +172,10 @@ func (b *Book) advise(of *course.Course, c *Call, now int64) {
 			continue
 		}
 		cost := b.Models.cost(b.Models.Named(a.Model, 0, s.StartTime()), b.date(c.Start), &a.Usage)
-		b.Row.Bill(results.SourceAdvisor, &a.Usage, &cost)
+		b.Row.Bill(measures.SourceAdvisor, &a.Usage, &cost)
 		if b.Record != nil {
 			b.tell(results.CallRecord{
-				Thread: of.Index, Round: -1, Source: results.SourceAdvisor, Model: a.Model,
+				Thread: of.Index, Round: -1, Source: measures.SourceAdvisor, Model: a.Model,
 				Start: c.Start - b.origin, End: now - b.origin, Usage: a.Usage, Cost: cost,
 			})
 		}
@@ -199,18 +200,18 @@ func (b *Book) Carry(commands bool) {
 
 func (b *Book) carry(c *traces.UnshownCall) {
 	cost := b.Models.cost(b.Models.Named(c.Model, 0, b.session.StartTime()), c.At, &c.Usage)
-	b.Row.Bill(results.SourceOther, &c.Usage, &cost)
+	b.Row.Bill(measures.SourceOther, &c.Usage, &cost)
 	if b.Record != nil {
 		at := max(0, c.At-b.session.Start)
 		b.tell(results.CallRecord{
-			Round: -1, Source: results.SourceOther, Model: c.Model, Start: at, End: at,
+			Round: -1, Source: measures.SourceOther, Model: c.Model, Start: at, End: at,
 			Usage: c.Usage, Expected: c.Usage.Read, Context: c.Usage.Input(), Cost: cost,
 		})
 	}
 }
 
 // Waited adds a time that somebody waited, ns, to the row.
-func (b *Book) Waited(w results.Wait, ns int64) { b.Row.Waited(w, float64(ns)/1e9) }
+func (b *Book) Waited(w measures.Wait, ns int64) { b.Row.Waited(w, float64(ns)/1e9) }
 
 // Answered counts what a layer, given with its index, answered.
 func (b *Book) Answered(layer int, name string, out strategies.Outcome) {
@@ -233,22 +234,22 @@ func (b *Book) Refuse(layer, reason string) {
 // Changed counts what a layer did to a context; measured says that needs are looked for.
 func (b *Book) Changed(bd *strategies.Boundary, measured bool) {
 	row := &b.Row
-	row.Figures[results.ClearedResults] += float64(bd.Cleared)
+	row.Figures[measures.ClearedResults] += float64(bd.Cleared)
 	saved := float64(max(0, bd.Before-bd.After))
 	if measured && bd.Kind != strategies.BoundaryStore {
-		row.Figures[results.Needs+results.ID(recall.Removed)] += saved
+		row.Figures[measures.Needs+measures.ID(recall.Removed)] += saved
 	}
 	switch bd.Kind {
 	case strategies.BoundaryStore:
 	case strategies.BoundaryMicro:
-		row.Figures[results.Microcompactions]++
-		row.Figures[results.ClearedTokens] += saved
+		row.Figures[measures.Microcompactions]++
+		row.Figures[measures.ClearedTokens] += saved
 	case strategies.BoundaryServer:
-		row.Figures[results.ClearedTokens] += saved
+		row.Figures[measures.ClearedTokens] += saved
 	default:
-		row.Figures[results.Compactions]++
+		row.Figures[measures.Compactions]++
 		if bd.Chained {
-			row.Figures[results.Recompactions]++
+			row.Figures[measures.Recompactions]++
 		}
 	}
 }
@@ -256,7 +257,7 @@ func (b *Book) Changed(bd *strategies.Boundary, measured bool) {
 // Close completes the row of a strategy with some layers, and tells what became of each compaction.
 func (b *Book) Close(layers []strategies.Layer, paid func(compaction int, p *studies.Payback)) {
 	row := &b.Row
-	row.Figures[results.UnpricedCalls] = float64(b.Models.Unpriced)
+	row.Figures[measures.UnpricedCalls] = float64(b.Models.Unpriced)
 	for key, n := range b.reasons {
 		if row.Reasons == nil {
 			row.Reasons = make(map[string]int, len(b.reasons))
@@ -275,7 +276,7 @@ func (b *Book) Close(layers []strategies.Layer, paid func(compaction int, p *stu
 	for i := range b.paybacks {
 		p := &b.paybacks[i].Payback
 		if p.NetUSD() < 0 {
-			row.Figures[results.NetNegativeCompactions]++
+			row.Figures[measures.NetNegativeCompactions]++
 		}
 		if paid != nil {
 			paid(i, p)
@@ -292,12 +293,12 @@ func (b *Book) date(at int64) int64 {
 }
 
 // writtenAs returns the class in which messages of a call were written.
-func writtenAs(u *prompt.Usage) results.Class {
+func writtenAs(u *prompt.Usage) measures.Class {
 	switch {
 	case u.Write5m > 0: // of two lifetimes messages have the shorter one
-		return results.ClassWrite5m
+		return measures.ClassWrite5m
 	case u.Write1h > 0:
-		return results.ClassWrite1h
+		return measures.ClassWrite1h
 	}
-	return results.ClassUncached
+	return measures.ClassUncached
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -31,7 +32,7 @@ type summaries struct {
 func (b *Book) payBack(t *Thread, c *Call, cost *results.Cost) {
 	switch {
 	case c.Kind.ByLayer():
-		if c.Kind == Beside && c.Source == results.SourceCompact {
+		if c.Kind == Beside && c.Source == measures.SourceCompact {
 			t.calls.add(c, cost)
 		}
 	case c.Kind != Hidden:
@@ -59,7 +60,7 @@ func (p *payback) land(m *Model, f *Call) {
 	prices := m.rate.PerToken(f.Outcome.Usage.Input())
 	c := studies.LaterCall{
 		Read: f.Outcome.Usage.Read, Context: f.Context,
-		ReadPrice: prices[results.ClassRead], WritePrice: prices[f.Class],
+		ReadPrice: prices[measures.ClassRead], WritePrice: prices[f.Class],
 	}
 	if p.Later > 0 {
 		p.Add(&c)
@@ -78,7 +79,7 @@ func (p *payback) land(m *Model, f *Call) {
 // Compacted begins the balance of a compaction of a conversation, which counts in its chain already. deleted are the tokens
 // that requests had left out.
 func (b *Book) Compacted(t *Thread, of *course.Course, bd *strategies.Boundary, now, deleted int64) {
-	b.Row.Most(results.ChainMax, int64(of.Chain))
+	b.Row.Most(measures.ChainMax, int64(of.Chain))
 	made, start := &t.calls, now
 	if made.calls > 0 {
 		start = made.start
@@ -95,15 +96,15 @@ func (b *Book) Compacted(t *Thread, of *course.Course, bd *strategies.Boundary, 
 
 // unreadClass returns the class in which most of a request is billed that is
 // not read.
-func unreadClass(r *prompt.Request, out *prompt.Outcome) results.Class {
+func unreadClass(r *prompt.Request, out *prompt.Outcome) measures.Class {
 	n := len(r.Markers)
 	switch {
 	case n > 0 && r.Markers[n-1].TTL == prompt.TTL1h:
-		return results.ClassWrite1h
+		return measures.ClassWrite1h
 	case n > 0:
-		return results.ClassWrite5m
+		return measures.ClassWrite5m
 	case out.Usage.WriteOther > 0:
-		return results.ClassWriteOther
+		return measures.ClassWriteOther
 	}
-	return results.ClassUncached
+	return measures.ClassUncached
 }

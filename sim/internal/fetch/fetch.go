@@ -17,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -69,10 +70,10 @@ func (s *Session) Loop() results.Loop {
 }
 
 // LeftOut returns the recorded calls of the session that were left out so far.
-func (s *Session) LeftOut() int { return s.Row.N(results.Needs + results.ID(recall.LeftOut)) }
+func (s *Session) LeftOut() int { return s.Row.N(measures.Needs + measures.ID(recall.LeftOut)) }
 
 // figures are the figures of the row about needs.
-func (s *Session) figures() *recall.Needs { return (*recall.Needs)(s.Row.Figures[results.Needs:]) }
+func (s *Session) figures() *recall.Needs { return (*recall.Needs)(s.Row.Figures[measures.Needs:]) }
 
 // Thread is what a conversation lacks, fetches and leaves out. It keeps its storage between conversations.
 type Thread struct {
@@ -203,7 +204,7 @@ func (t *Thread) fetch() Extra {
 		x.Output += t.of.callTokens(block)
 	}
 	if x.Output > 0 {
-		t.of.Row.Figures[results.Needs+results.ID(recall.Fetches)]++
+		t.of.Row.Figures[measures.Needs+measures.ID(recall.Fetches)]++
 	}
 	t.missing = t.missing[:0]
 	return x

@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -84,7 +85,7 @@ func (t *Thread) Passes() bool {
 
 // Pass goes on to the next round without a call.
 func (t *Thread) Pass() {
-	t.of.Row.Figures[results.Needs+results.ID(recall.LeftOut)]++
+	t.of.Row.Figures[measures.Needs+measures.ID(recall.LeftOut)]++
 	t.passed = true
 	t.Round++
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -91,7 +92,7 @@ func (s *Session) Note(thread int32, sends bool, v *View, t Thread) {
 func (s *Session) Stops(thread int32, v *View, t Thread) bool {
 	limit, seen := s.see(thread, v, t)
 	full := func(limit int64) bool {
-		return s.Levels.At(limit, v.Window, v.MaxOutput, v.Used).Has(results.LevelBlocking)
+		return s.Levels.At(limit, v.Window, v.MaxOutput, v.Used).Has(measures.LevelBlocking)
 	}
 	if s.Kin != nil {
 		s.Kin.Part(func(i int) bool { return full(s.limits[int(seen.limits)+i]) == full(limit) })
@@ -108,7 +109,7 @@ func (s *Session) Stops(thread int32, v *View, t Thread) bool {
 func (s *Session) Full(thread int32, v *View, t Thread) func(strategy int) bool {
 	_, seen := s.see(thread, v, t)
 	return func(strategy int) bool {
-		return s.Levels.At(s.limits[int(seen.limits)+strategy], v.Window, v.MaxOutput, v.Used).Has(results.LevelBlocking)
+		return s.Levels.At(s.limits[int(seen.limits)+strategy], v.Window, v.MaxOutput, v.Used).Has(measures.LevelBlocking)
 	}
 }
 
@@ -176,27 +177,27 @@ func (s *Session) Under(strategy int, row *results.Row) {
 // to the levels of v.
 func (g *gauge) show(row *results.Row, levels *Levels, limit int64, v *sight) {
 	if v.stops {
-		row.Figures[results.BlockedCalls]++
+		row.Figures[measures.BlockedCalls]++
 		return
 	}
 	at := levels.At(limit, v.Window, v.MaxOutput, v.Used)
 	if v.sends {
 		row.SeeLeft(percentLeft(limit, v.Used))
-		if at.Has(results.LevelWarning) {
-			row.Figures[results.WarningCalls]++
+		if at.Has(measures.LevelWarning) {
+			row.Figures[measures.WarningCalls]++
 		}
-		if at.Has(results.LevelError) {
-			row.Figures[results.ErrorCalls]++
+		if at.Has(measures.LevelError) {
+			row.Figures[measures.ErrorCalls]++
 		}
-		if at.Has(results.LevelBlocking) && !v.blocked {
-			row.Figures[results.BlockedCalls]++
+		if at.Has(measures.LevelBlocking) && !v.blocked {
+			row.Figures[measures.BlockedCalls]++
 		}
 	}
 	if g.shown {
 		seconds := float64(v.Now-g.since) / 1e9
-		for level := results.LevelNormal; level <= results.LevelBlocking; level++ {
+		for level := measures.LevelNormal; level <= measures.LevelBlocking; level++ {
 			if g.at.Has(level) {
-				row.Figures[results.SecondsAt+results.ID(level)] += seconds
+				row.Figures[measures.SecondsAt+measures.ID(level)] += seconds
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Levels are what a client shows of how full its window is, and what it does
@@ -73,16 +73,16 @@ func (v *Levels) At(limit, window, maxOutput, used int64) At {
 	}
 	var at At
 	if used >= limit-v.Warning {
-		at |= 1 << results.LevelWarning
+		at |= 1 << measures.LevelWarning
 	}
 	if used >= limit-v.Error {
-		at |= 1 << results.LevelError
+		at |= 1 << measures.LevelError
 	}
 	if used >= blocking && v.Block != BlockNone {
-		at |= 1 << results.LevelBlocking
+		at |= 1 << measures.LevelBlocking
 	}
 	if at == 0 {
-		return 1 << results.LevelNormal
+		return 1 << measures.LevelNormal
 	}
 	return at
 }
@@ -91,4 +91,4 @@ func (v *Levels) At(limit, window, maxOutput, used int64) At {
 type At uint8
 
 // Has reports whether a level is among them.
-func (at At) Has(l results.Level) bool { return at>>l&1 != 0 }
+func (at At) Has(l measures.Level) bool { return at>>l&1 != 0 }

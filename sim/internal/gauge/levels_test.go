@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // 001:244: max(0, round((limit − used)/limit × 100)).
@@ -36,7 +36,7 @@ func TestPercentLeft(t *testing.T) {
 // window: blocking comes before the warning. 001:283: version 1 compacts at 187,000, and
 // input never stops below that. All comparisons are ≥.
 func TestLevels(t *testing.T) {
-	const normal, warning, err, blocking = 1 << results.LevelNormal, 1 << results.LevelWarning, 1 << results.LevelError, 1 << results.LevelBlocking
+	const normal, warning, err, blocking = 1 << measures.LevelNormal, 1 << measures.LevelWarning, 1 << measures.LevelError, 1 << measures.LevelBlocking
 	v := DefaultLevels()
 	apart := v
 	apart.Error = 10_000

@@ -5,7 +5,7 @@ import (
 	"github.com/compactsim/compactsim/sim/changes"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -130,7 +130,7 @@ func (h *Head) apply(c *changes.Change, at int) effect {
 	case changes.ActionOverage:
 		over := c.Value == "on" || !c.Given && !h.of.overage
 		if changed = over != h.of.overage; changed {
-			h.of.row.Figures[results.QuotaChanges]++
+			h.of.row.Figures[measures.QuotaChanges]++
 		}
 		h.of.overage = over
 	case changes.ActionPermission, changes.ActionOutputStyle, changes.ActionSkill:

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -336,7 +337,7 @@ func (h *Head) Renew(r *traces.Round) prompt.TTL {
 // against the request before; the first one has none before it.
 func (h *Head) changed() {
 	if h.course.Started {
-		h.of.row.Figures[results.HeadChanges]++
+		h.of.row.Figures[measures.HeadChanges]++
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -202,12 +203,12 @@ func (s *Session) hasResult(t *course.Course, call int32) bool {
 // tokens and costs add up over classes and sources.
 func Row(s *traces.Session, r *results.Row, leftOut int, report Report) {
 	own := r.OwnCalls()
-	if want := s.NumCalls() - r.N(results.UnsimulatedCalls) - leftOut; own != want {
+	if want := s.NumCalls() - r.N(measures.UnsimulatedCalls) - leftOut; own != want {
 		report("%d calls of the recording were simulated, it has %d", own, want)
 	}
 	var usage prompt.Usage
 	var cost float64
-	for s := range results.Source(results.NumSources) {
+	for s := range measures.Source(measures.NumSources) {
 		u := r.UsageBy(s)
 		usage.Add(&u)
 		cost += r.CostBy(s).Total()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Ablation is a run whose cells are strategies as they are and, for each, one
@@ -44,7 +45,7 @@ type ablatedFigure struct {
 
 // AblatedFigures are the figures of a cell, besides its cost, that show what a mechanism does.
 var AblatedFigures = []ablatedFigure{
-	{document.Column{Name: "calls"}, func(r *results.Row) float64 { return float64(r.N(results.Calls)) }},
+	{document.Column{Name: "calls"}, func(r *results.Row) float64 { return float64(r.N(measures.Calls)) }},
 	{document.Column{Name: "cache_read_tokens", Title: "READ", Unit: document.UnitTokens},
 		func(r *results.Row) float64 { return float64(r.Usage().Read) }},
 	{document.Column{Name: "cache_write_tokens", Title: "WRITTEN", Unit: document.UnitTokens},
@@ -52,12 +53,12 @@ var AblatedFigures = []ablatedFigure{
 	{document.Column{Name: "input_uncached_tokens", Title: "UNCACHED", Unit: document.UnitTokens},
 		func(r *results.Row) float64 { return float64(r.Usage().Uncached) }},
 	{document.Column{Name: "output_tokens"}, func(r *results.Row) float64 { return float64(r.Usage().Output) }},
-	{document.Column{Name: results.NameHitRatio, Title: "HIT", Unit: document.UnitRatio}, hitRatio},
-	{document.Column{Name: "compactions", Title: "COMPACTIONS"}, func(r *results.Row) float64 { return float64(r.N(results.Compactions)) }},
+	{document.Column{Name: measures.NameHitRatio, Title: "HIT", Unit: document.UnitRatio}, hitRatio},
+	{document.Column{Name: "compactions", Title: "COMPACTIONS"}, func(r *results.Row) float64 { return float64(r.N(measures.Compactions)) }},
 	{document.Column{Name: "microcompactions", Title: "CLEARINGS"},
-		func(r *results.Row) float64 { return float64(r.N(results.Microcompactions)) }},
-	{document.Column{Name: results.NameAddedLatency, Title: "WAIT", Unit: document.UnitSeconds},
-		func(r *results.Row) float64 { return r.Figures[results.AddedLatency] }},
+		func(r *results.Row) float64 { return float64(r.N(measures.Microcompactions)) }},
+	{document.Column{Name: measures.NameAddedLatency, Title: "WAIT", Unit: document.UnitSeconds},
+		func(r *results.Row) float64 { return r.Figures[measures.AddedLatency] }},
 }
 
 func hitRatio(r *results.Row) float64 {
@@ -126,6 +127,6 @@ func (a *Ablation) difference(c *Change, base, cell *results.Cell) Difference {
 	}
 	relative, _ := a.Run.ModelError.Difference(cell, base)
 	d.Covered = d.USD != 0 && relative.Chance()
-	d.Cut = y.N(results.Calls) != x.N(results.Calls) && (x.CutShort() || y.CutShort())
+	d.Cut = y.N(measures.Calls) != x.N(measures.Calls) && (x.CutShort() || y.CutShort())
 	return d
 }

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Prices of Opus 4.5, USD a token: read 0.5, written for five minutes 6.25, for
@@ -29,7 +30,7 @@ func near(t *testing.T, what string, got, want float64) {
 // $5.75 a million above reading: $0.069. Every call saves 120,000 reads: $0.06.
 // $0.269 take 4.48 calls: it is paid behind the fifth.
 func TestPaybackOfACompaction(t *testing.T) {
-	p := Payback{Saved: 120_000, Calls: 1, CallCost: results.Cost{results.ClassOutput: 0.2}, Front: 18_000}
+	p := Payback{Saved: 120_000, Calls: 1, CallCost: results.Cost{measures.ClassOutput: 0.2}, Front: 18_000}
 	call := LaterCall{Read: 18_000, Context: 41_000, ReadPrice: opusRead, WritePrice: opusWrite5m}
 	p.Next(&call, 150_000)
 	if p.Rewritten != 12_000 {
@@ -79,7 +80,7 @@ func TestPaybackOnAColdCache(t *testing.T) {
 
 // A context that grew never pays back, and has no break-even.
 func TestPaybackOfAContextThatGrew(t *testing.T) {
-	p := Payback{Saved: -20_000, CallCost: results.Cost{results.ClassRead: 0.05}, Front: 18_000}
+	p := Payback{Saved: -20_000, CallCost: results.Cost{measures.ClassRead: 0.05}, Front: 18_000}
 	call := LaterCall{Read: 18_000, ReadPrice: opusRead, WritePrice: opusWrite5m}
 	p.Next(&call, 60_000) // 42,000 of its own and 20,000 new ones are written
 	if p.Rewritten != 62_000 {
