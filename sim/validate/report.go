@@ -40,18 +40,23 @@ type Report struct {
 	// Compactions is the check of a preset's trigger, nil if none was asked for.
 	Compactions *CompactionCheck `json:"compactions,omitempty"`
 
-	keep       bool     // the calls
-	most       int      // calls in Worst
-	calls      []Call   // by session, if they are kept
-	ids        []string // of the sessions with calls
-	all        versus   // of calls but first ones
-	mean       scoring  // with the average cost of losses
-	classes    [numClasses]versus
-	versions   map[string]*versus
-	ages       map[survivalKey]*[len(ages)]ageBin
-	automatic  int                                    // of Collapses
+	keep       bool                                   // the calls
+	most       int                                    // calls in Worst
+	calls      []Call                                 // by session, if they are kept
 	agentOf    map[string]int                         // index in Agents by session
 	profileFor func(*traces.Session) *profile.Profile // that predicted a session
+	running
+}
+
+// running is what a report adds up of sessions.
+type running struct {
+	ids       []string // of the sessions with calls
+	all       versus   // of calls but first ones
+	mean      scoring  // with the average cost of losses
+	classes   [numClasses]versus
+	versions  map[string]*versus
+	ages      map[survivalKey]*[len(ages)]ageBin
+	automatic int // of Collapses
 }
 
 // Calls returns all calls with their predictions, by session, thread and round, if Options.Calls asked for them.
