@@ -45,7 +45,7 @@ type Report struct {
 	calls      []Call                                 // by session, if they are kept
 	agentOf    map[string]int                         // index in Agents by session
 	profileFor func(*traces.Session) *profile.Profile // that predicted a session
-	running
+	running    `json:"-"`
 }
 
 // running is what a report adds up of sessions.
