@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
 	"github.com/compactsim/compactsim/traces/store"
 )
 
@@ -72,6 +74,43 @@ func TestStore(t *testing.T) {
 				t.Fatalf("seed %d: sessions differ", seed)
 			}
 		}
+	}
+}
+
+// counted is a store that counts what it is given.
+type counted struct {
+	traces.Store
+	puts atomic.Int64
+}
+
+func (c *counted) Put(key string, from any) bool {
+	c.puts.Add(1)
+	return c.Store.Put(key, from)
+}
+
+// A batch goes into the store while later ones are read, so that the bodies of all sessions are never held at once: of
+// five files in batches of one, three have a body and an entry each when the last file is scanned.
+func TestStoreTakesBatches(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 5 {
+		id := string(rune('a' + i))
+		text := agenttest.Sample(traces.AgentClaudeCode, id, uint64(i))
+		if err := os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := &counted{Store: must(store.Open(filepath.Join(dir, ".store")))}
+	scanned, puts := 0, int64(0)
+	c, err := Read(t.Context(), traces.Options{Batch: 1, Workers: 1, Store: kept, Lazy: true, Progress: func(_ int64, files int) {
+		scanned += files
+		puts = kept.puts.Load()
+	}}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if scanned != 5 || puts < 6 || kept.puts.Load() != 10 {
+		t.Errorf("%d entries when %d files are scanned, %d at last; want 6 or more of 5, 10", puts, scanned, kept.puts.Load())
 	}
 }
 

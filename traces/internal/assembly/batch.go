@@ -26,6 +26,7 @@ type reading[S interface{ Base() *File }] struct {
 
 	batch []int32          // of each file, from 1
 	with  []int32          // of each file, another file of its group, or itself
+	size  []int32          // of each root's group, in files
 	first map[uint64]int32 // the first file that mentioned a name, by 64 bits of the name's digest
 	made  []outcome
 
@@ -47,10 +48,10 @@ func newReading[S interface{ Base() *File }](r *Reader[S], opts traces.Options, 
 	b := &reading[S]{
 		Reader: r, opts: opts, inputs: inputs, files: make([]*File, len(inputs)),
 		recalled: make([]bool, len(inputs)), names: make([][]uint64, len(inputs)),
-		batch: make([]int32, len(inputs)), with: make([]int32, len(inputs)), first: map[uint64]int32{},
+		batch: make([]int32, len(inputs)), with: make([]int32, len(inputs)), size: make([]int32, len(inputs)), first: map[uint64]int32{},
 	}
 	for i := range b.with {
-		b.with[i] = int32(i)
+		b.with[i], b.size[i] = int32(i), 1
 	}
 	return b
 }
@@ -76,11 +77,7 @@ func (b *reading[S]) read(ctx context.Context) error {
 	if err := b.pass(ctx, groups); err != nil {
 		return err
 	}
-	if err := b.pass(ctx, b.torn()); err != nil {
-		return err
-	}
-	b.keep(ctx)
-	return nil
+	return b.pass(ctx, b.torn())
 }
 
 // torn returns the groups of files that belong together but were read in
@@ -114,7 +111,10 @@ func (b *reading[S]) root(i int32) int32 {
 // join puts two files into one group.
 func (b *reading[S]) join(i, j int32) {
 	i, j = b.root(i), b.root(j)
-	b.with[max(i, j)] = min(i, j)
+	if i != j {
+		b.size[min(i, j)] += b.size[max(i, j)]
+		b.with[max(i, j)] = min(i, j)
+	}
 }
 
 // pass reads groups of files, each in one batch. It scans a batch while sessions are made of the previous one.
@@ -165,7 +165,7 @@ func (b *reading[S]) pass(ctx context.Context, groups [][]int32) error {
 			}
 		}
 		gathering.Wait()
-		gathering.Go(func() { b.gather(scanned, parts, batch) })
+		gathering.Go(func() { b.gather(ctx, scanned, parts, batch) })
 		groups = left
 	}
 	return nil
@@ -184,8 +184,9 @@ func (b *reading[S]) unread(ctx context.Context, in traces.Input, reason error) 
 	return s, f.Unreadable(reason)
 }
 
-// gather makes sessions of the files of a batch, beside those made of their parts already, and drops what was scanned.
-func (b *reading[S]) gather(scanned []S, done []parts, batch []int32) {
+// gather makes sessions of the files of a batch, beside those made of their parts already, and drops what was scanned. The
+// store takes the sessions at once, so that bodies are held for one batch alone.
+func (b *reading[S]) gather(ctx context.Context, scanned []S, done []parts, batch []int32) {
 	b.batches++
 	number := int32(b.batches)
 	at := make(map[*File]int32, len(batch))
@@ -209,6 +210,7 @@ func (b *reading[S]) gather(scanned []S, done []parts, batch []int32) {
 	for _, m := range said {
 		b.speak(m.name, m.file)
 	}
+	b.keep(ctx, batch, made)
 	b.made = append(b.made, made...)
 }
 

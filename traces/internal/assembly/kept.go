@@ -231,17 +231,19 @@ func (b *reading[S]) take(k *kept, made []outcome, at map[string]int32) {
 	}
 }
 
-// keep puts what was read into the store, for groups whose files could all be read to their end.
-func (b *reading[S]) keep(ctx context.Context) {
+// keep puts what was read of a batch into the store, for groups of files that the batch holds whole and that could all be
+// read to their end. A later file may mention the same as such a group: then all these files are read again, now and
+// whenever the entry is found, as torn says.
+func (b *reading[S]) keep(ctx context.Context, batch []int32, made []outcome) {
 	if b.opts.Store == nil {
 		return
 	}
 	groups := map[int32]*kept{}
-	place := make([]int32, len(b.files)) // of each file in its group
+	place := make(map[int32]int32, len(batch)) // of each file in its group
 	lost := map[int32]bool{}
 	sessions := map[int32][]outcome{}
-	for i, f := range b.files {
-		root := b.root(int32(i))
+	for _, i := range batch {
+		root, f := b.root(i), b.files[i]
 		k := groups[root]
 		if k == nil {
 			k = &kept{}
@@ -251,9 +253,12 @@ func (b *reading[S]) keep(ctx context.Context) {
 		was := keptFile{Found: f.Found, Stamp: b.stamps[i], Claimed: f.claimed, Names: b.names[i]}
 		k.Files = append(k.Files, was)
 		unread := slices.ContainsFunc(f.Problems.List, func(p traces.Problem) bool { return p.Unread })
-		lost[root] = lost[root] || b.recalled[i] || unread || was.Stamp.Path == ""
+		lost[root] = lost[root] || b.batch[i] != b.batch[root] || unread || was.Stamp.Path == ""
 	}
-	for _, o := range b.made {
+	for root, k := range groups {
+		lost[root] = lost[root] || len(k.Files) < int(b.size[root])
+	}
+	for _, o := range made {
 		root := b.root(o.file)
 		if lost[root] {
 			continue
