@@ -33,8 +33,9 @@ type outcome struct {
 	Talk    string   `json:"talk"`
 	Package string   `json:"package"`
 	Version string   `json:"version,omitempty"`
-	Date    string   `json:"date"`            // of the run
-	Fault   string   `json:"fault,omitempty"` // why there are no figures
+	Others  []string `json:"others,omitempty"` // packages beside it that are not of the pinned version, each with its own
+	Date    string   `json:"date"`             // of the run
+	Fault   string   `json:"fault,omitempty"`  // why there are no figures
 	Did     *figures `json:"did,omitempty"`
 	// Recorded is what the simulator bills for a log of what the library sent, as a share of what the log says was billed.
 	Recorded float64 `json:"recorded,omitempty"`

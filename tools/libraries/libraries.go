@@ -63,8 +63,20 @@ func choose(names []string) ([]*library, error) {
 // lead returns the name of the package that compacts.
 func (l *library) lead() string { return l.unpinned(l.packages[0]) }
 
-// pin returns the version of the package that compacts.
-func (l *library) pin() string { return strings.TrimLeft(l.packages[0][len(l.lead()):], "=@") }
+// pin returns the version that package i is pinned to; the package that compacts is the first.
+func (l *library) pin(i int) string {
+	return strings.TrimLeft(l.packages[i][len(l.unpinned(l.packages[i])):], "=@")
+}
+
+// others returns the packages beside the first whose version is not the pinned one, each with the version that it has.
+func (l *library) others(versions []string) (list []string) {
+	for i := 1; i < len(versions); i++ {
+		if versions[i] != l.pin(i) {
+			list = append(list, l.unpinned(l.packages[i])+" "+versions[i])
+		}
+	}
+	return list
+}
 
 // unpinned returns the name of a package without its version.
 func (l *library) unpinned(pack string) string {

@@ -184,6 +184,31 @@ func TestNotInstalled(t *testing.T) {
 	}
 }
 
+// Each package of a library is held against its pin: one of another version is installed anew, and where nothing is to be
+// installed the page says which version ran.
+func TestOtherVersions(t *testing.T) {
+	t.Setenv("PATH", t.TempDir()) // no npm
+	l := &library{name: "x", node: true, packages: []string{"@x/memory@1.2.0", "@x/core@3.4.0", "y@5.6.0"}, presets: []string{"none"}}
+	b := &bench{env: t.TempDir(), logs: t.TempDir()}
+	for name, version := range map[string]string{"@x/memory": "1.2.0", "@x/core": "3.4.1", "y": "5.6.0"} {
+		if err := put(filepath.Join(b.environment(l), "node_modules", name, "package.json"), map[string]string{"version": version}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if versions, err := b.install(t.Context(), l); err == nil {
+		t.Errorf("%q are taken as they are", versions)
+	}
+	b.reuse = true
+	versions, err := b.install(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &line{library: l, real: &outcome{Package: l.lead(), Version: versions[0], Others: l.others(versions), Date: "2026-01-02"}}
+	if s := n.origin(); !strings.HasSuffix(s, "run on 2026-01-02. It ran with other packages than the preset is of: @x/core 3.4.1.") {
+		t.Error(s)
+	}
+}
+
 // Every library has a driver, its presets exist, and lists are pinned.
 func TestLibraries(t *testing.T) {
 	var presets []string
@@ -191,7 +216,7 @@ func TestLibraries(t *testing.T) {
 		if _, err := os.Stat(l.driver("drivers")); err != nil {
 			t.Error(err)
 		}
-		if l.lead() == "" || l.pin() == "" || slices.ContainsFunc(l.packages, func(p string) bool { return l.unpinned(p) == p }) {
+		if l.lead() == "" || l.pin(0) == "" || slices.ContainsFunc(l.packages, func(p string) bool { return l.unpinned(p) == p }) {
 			t.Errorf("%s: %q: what is installed has no version", l.name, l.packages)
 		}
 		presets = append(presets, l.presets...)

@@ -67,8 +67,11 @@ func (l *line) origin() string {
 		return "`" + o.Package + "`, not run: " + o.Fault + "."
 	}
 	text := fmt.Sprintf("`%s` %s, run on %s.", o.Package, o.Version, o.Date)
-	if pin := l.library.pin(); o.Version != pin {
+	if pin := l.library.pin(0); o.Version != pin {
 		text += " The preset is of " + pin + "."
+	}
+	if len(o.Others) > 0 {
+		text += " It ran with other packages than the preset is of: " + strings.Join(o.Others, ", ") + "."
 	}
 	return text
 }

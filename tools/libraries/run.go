@@ -27,10 +27,13 @@ type bench struct {
 
 // run installs a library and returns what it did in every conversation under each of its presets, or what stood in the way.
 func (b *bench) run(ctx context.Context, l *library) (list []*outcome) {
-	version, fault := b.install(ctx, l)
+	versions, fault := b.install(ctx, l)
 	for _, preset := range l.presets {
 		for _, t := range l.talks() {
-			o := &outcome{Preset: preset, Talk: t.Name, Package: l.lead(), Version: version, Date: time.Now().UTC().Format(time.DateOnly)}
+			o := &outcome{Preset: preset, Talk: t.Name, Package: l.lead(), Date: time.Now().UTC().Format(time.DateOnly)}
+			if len(versions) > 0 {
+				o.Version, o.Others = versions[0], l.others(versions)
+			}
 			err := fault
 			if err == nil {
 				o.Did, o.Recorded, err = b.talkTo(ctx, l, preset, t)
@@ -44,11 +47,13 @@ func (b *bench) run(ctx context.Context, l *library) (list []*outcome) {
 	return list
 }
 
-// install makes the environment of a library, unless it is there in the version wanted, and returns the version of its package.
-func (b *bench) install(ctx context.Context, l *library) (string, error) {
+// install makes the environment of a library, unless it is there in the versions wanted, and returns the versions of its packages, in
+// their order.
+func (b *bench) install(ctx context.Context, l *library) ([]string, error) {
 	env := b.environment(l)
-	if version := b.version(ctx, l, env); version == l.pin() || version != "" && (b.latest || b.reuse) {
-		return version, nil
+	versions := b.versions(ctx, l, env)
+	if whole := !slices.Contains(versions, ""); whole && (len(l.others(versions)) == 0 && versions[0] == l.pin(0) || b.latest || b.reuse) {
+		return versions, nil
 	}
 	packages := slices.Clone(l.packages)
 	if b.latest {
@@ -66,38 +71,52 @@ func (b *bench) install(ctx context.Context, l *library) (string, error) {
 	if l.node {
 		steps = [][]string{append([]string{"npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefix", env}, packages...)}
 		if err := os.MkdirAll(env, 0o755); err != nil { //nolint:gosec // packages
-			return "", err
+			return nil, err
 		}
 	}
 	for _, s := range steps {
 		if text, err := exec.CommandContext(ctx, s[0], s[1:]...).CombinedOutput(); err != nil { //nolint:gosec // of the table
-			return "", fmt.Errorf("%s cannot be installed: %w: %s", l.packages[0], err, lastLine(text))
+			return nil, fmt.Errorf("%s cannot be installed: %w: %s", strings.Join(l.packages, " "), err, lastLine(text))
 		}
 	}
-	version := b.version(ctx, l, env)
-	if version == "" {
-		return "", fmt.Errorf("%s cannot be installed: no package of that name is there", l.lead())
+	versions = b.versions(ctx, l, env)
+	if i := slices.Index(versions, ""); i >= 0 {
+		return nil, fmt.Errorf("%s cannot be installed: no package of that name is there", l.packages[i])
 	}
-	return version, nil
+	return versions, nil
 }
 
-// version returns the installed version of a library's package, "" if it is not there.
-func (b *bench) version(ctx context.Context, l *library, env string) string {
+// versions returns the installed version of each of a library's packages, "" for one that is not there.
+func (b *bench) versions(ctx context.Context, l *library, env string) []string {
+	list := make([]string, len(l.packages))
 	if l.node {
-		text, err := os.ReadFile(filepath.Join(env, "node_modules", l.lead(), "package.json")) //nolint:gosec // of the environment
-		var p struct{ Version string }
-		if err != nil || json.Unmarshal(text, &p) != nil {
-			return ""
+		for i := range list {
+			text, err := os.ReadFile(filepath.Join(env, "node_modules", l.unpinned(l.packages[i]), "package.json")) //nolint:gosec // of the environment
+			var p struct{ Version string }
+			if err == nil && json.Unmarshal(text, &p) == nil {
+				list[i] = p.Version
+			}
 		}
-		return p.Version
+		return list
 	}
-	text, err := exec.CommandContext(ctx, filepath.Join(env, "bin", "python"), "-c", //nolint:gosec // of the environment
-		"import sys, importlib.metadata as m; print(m.version(sys.argv[1]))", l.lead()).Output()
-	if err != nil {
-		return ""
+	names := make([]string, len(l.packages))
+	for i, p := range l.packages {
+		names[i] = l.unpinned(p)
 	}
-	return strings.TrimSpace(string(text))
+	text, err := exec.CommandContext(ctx, filepath.Join(env, "bin", "python"), append([]string{"-c", installed}, names...)...).Output() //nolint:gosec // of the environment
+	if err == nil {
+		copy(list, strings.Split(string(text), "\n"))
+	}
+	return list
 }
+
+// installed prints the versions of the packages that it is given, an empty line for one that is not there.
+const installed = `
+import sys, importlib.metadata as m
+for name in sys.argv[1:]:
+    try: print(m.version(name))
+    except m.PackageNotFoundError: print()
+`
 
 // longest is how long a library may take for one conversation.
 const longest = 10 * time.Minute
