@@ -19,9 +19,11 @@ type Carried struct {
 
 // CopyFrom makes c an independent copy of o.
 func (c *Carried) CopyFrom(o *Carried) {
-	skills, files := append(c.skills[:0], o.skills...), append(c.disk.files[:0], o.disk.files...)
+	skills, own := append(c.skills[:0], o.skills...), c.disk
 	*c = *o
-	c.skills, c.disk.files = skills, files
+	c.skills = skills
+	c.disk.files = append(own.files[:0], o.disk.files...)
+	c.disk.places = append(own.places[:0], o.disk.places...)
 }
 
 // clone returns an independent copy of c.
@@ -33,7 +35,7 @@ func (c *Carried) clone() Carried {
 
 // emptied returns what holds nothing, with the memory of c.
 func (c *Carried) emptied() Carried {
-	return Carried{skills: c.skills[:0], disk: disk{files: c.disk.files[:0]}}
+	return Carried{skills: c.skills[:0], disk: disk{files: c.disk.files[:0], places: c.disk.places[:0]}}
 }
 
 // carriedOr returns what the thread carries, or own where each layer keeps its own.

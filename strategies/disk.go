@@ -11,6 +11,10 @@ import (
 type disk struct {
 	files []diskFile // in the order of the first access; a file that is changed moves to the end
 	next  int32      // identity of the first entry of the context that was not looked at
+
+	// By object, one more than the last place at which its file may be, 0 for none. Files that move to the end only
+	// bring the files behind them forward.
+	places []int32
 }
 
 // diskFile is a file as it is now.
@@ -68,7 +72,9 @@ func (d *disk) access(b *prompt.Block) {
 	if i < 0 {
 		i = len(d.files)
 		d.files = append(d.files, diskFile{object: b.Object})
+		d.places = append(d.places, make([]int32, max(0, int(b.Object)+1-len(d.places)))...)
 	}
+	d.places[b.Object] = int32(i + 1)
 	f := &d.files[i]
 	part := b.RangeFrom > 0 || b.RangeLen > 0
 	switch {
@@ -87,14 +93,22 @@ func (d *disk) access(b *prompt.Block) {
 	if b.Op == prompt.OpEdit || b.Op == prompt.OpWrite {
 		last := *f
 		d.files = append(slices.Delete(d.files, i, i+1), last)
+		d.places[b.Object] = int32(len(d.files))
 	}
 }
 
-// index returns the place of an object's file, -1 for none.
+// index returns the place of an object's file, -1 for none. It searches from both ends: an agent goes back to the file it
+// had last, or takes files in turn.
 func (d *disk) index(object int32) int {
-	for i := len(d.files) - 1; i >= 0; i-- { // the agent works on what it worked on last
-		if d.files[i].object == object {
-			return i
+	if object < 0 || int(object) >= len(d.places) {
+		return -1
+	}
+	for front, back := 0, int(d.places[object])-1; front <= back; front, back = front+1, back-1 {
+		switch object {
+		case d.files[front].object:
+			return front
+		case d.files[back].object:
+			return back
 		}
 	}
 	return -1
