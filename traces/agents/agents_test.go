@@ -71,6 +71,7 @@ func TestFormatOf(t *testing.T) {
 		{"pi's form by another harness", `{"type":"session","version":3,"harness":"mine","id":"1","cwd":"/p"}`, traces.AgentPi},
 		{"Langfuse", `{"trace":{"id":"t"},"observations":[{"type":"GENERATION"}]}`, "langfuse"},
 		{"Langfuse, a list", `[{"id":"o","traceId":"t","type":"GENERATION","usageDetails":{"input":5}}]`, "langfuse"},
+		{"LangSmith", `{"id":"r","name":"ChatOpenAI","start_time":"2026-01-01T00:00:00","run_type":"llm","extra":{}}`, "langsmith"},
 		{"LiteLLM", `{"id":"1","call_type":"acompletion","startTime":1.5,"prompt_tokens":7}`, "litellm"},
 		{"Roo", `[{"ts":1765000000000,"type":"say","say":"text","text":"hi"}]`, "cline-extension"},
 		{"a list of something else", `[{"ts":1765000000000,"level":"info"}]`, ""},

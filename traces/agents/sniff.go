@@ -110,18 +110,25 @@ var unread = [...]*traces.Agent{
 	{Name: "agent-traces", Title: "the simple form of Hugging Face's agent traces, which has no token counts", Document: looks(func(l *look) bool {
 		return l.Type == "session" && l.Harness != nil && l.Version == nil && l.Cwd == nil
 	})},
-	{Name: "langfuse", Title: "Langfuse, whose exports mix calls with the spans around them", Document: looks(func(l *look) bool {
-		return l.Observations != nil || l.TraceID != nil && l.Observation != nil
-	})},
+	{Name: "langfuse", Title: "Langfuse, whose exports mix calls with the spans around them", Document: func(head []byte) bool { // long inputs may hide the rest of an observation
+		return holds(head, `"observations"`, `"GENERATION"`) || holds(head, `"traceId"`, `"GENERATION"`)
+	}},
+	{Name: "langsmith", Title: "LangSmith, whose runs mix calls with the steps around them", Document: func(head []byte) bool {
+		return holds(head, `"run_type"`, `"start_time"`)
+	}},
 	{Name: "litellm", Title: "LiteLLM, whose rows without messages have no count of cached tokens", Document: func(head []byte) bool {
-		return !bytes.Contains(head, []byte(`"messages"`)) && looks(func(l *look) bool {
+		return !holds(head, `"messages"`) && looks(func(l *look) bool {
 			return l.CallType != nil && (l.StartTime != nil || l.PromptTokens != nil)
 		})(head)
 	}},
 	{Name: "cline-extension", Title: "the extensions Cline, Roo and Kilo", Document: func(head []byte) bool {
-		return bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("[")) && bytes.Contains(head, []byte(`"ts"`)) &&
-			(bytes.Contains(head, []byte(`"say"`)) || bytes.Contains(head, []byte(`"ask"`)))
+		return bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("[")) && holds(head, `"ts"`) && (holds(head, `"say"`) || holds(head, `"ask"`))
 	}},
+}
+
+// holds reports whether the head of a file holds all of some texts.
+func holds(head []byte, texts ...string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool { return !bytes.Contains(head, []byte(text)) })
 }
 
 // look are members of the first object of a file by which it is known.
@@ -132,9 +139,6 @@ type look struct {
 	Harness      jsontext.Value `json:"harness"`
 	Version      jsontext.Value `json:"version"`
 	Cwd          jsontext.Value `json:"cwd"`
-	Observations jsontext.Value `json:"observations"`
-	Observation  jsontext.Value `json:"usageDetails"` // of a generation
-	TraceID      jsontext.Value `json:"traceId"`
 	CallType     jsontext.Value `json:"call_type"`
 	StartTime    jsontext.Value `json:"startTime"`
 	PromptTokens jsontext.Value `json:"prompt_tokens"`

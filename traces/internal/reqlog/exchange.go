@@ -104,7 +104,7 @@ type call struct {
 }
 
 // paths are the paths of interfaces that are known.
-var paths = regexp.MustCompile(`/(messages|completions|responses)/?(\?|$)|/models/([^/:]+):(generateContent|streamGenerateContent)|/model/([^/]+)/(converse|invoke)`)
+var paths = regexp.MustCompile(`/(messages|completions|responses)/?(\?|$)|/models/([^/:]+):(generateContent|streamGenerateContent|rawPredict|streamRawPredict)|/model/([^/]+)/(converse|invoke)`)
 
 // modelIn returns the model that a path names, "" for none: Google's and Bedrock's interfaces have it there.
 func modelIn(path string) string {
