@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Loop simulates one cohort of sessions at a time under one configuration. It
@@ -236,7 +237,7 @@ var outputTools = []string{"TaskOutput", "AgentOutputTool"}
 // reports reports whether the input of a round tells of a sub-agent that worked in the background:
 // a notice from the sub-agent, or what it did.
 func (t *thread) reports(r *traces.Round) bool {
-	if r.Signs.Has(traces.SignNotice) {
+	if r.Signs.Has(signs.Notice) {
 		return true
 	}
 	s := t.replay.session

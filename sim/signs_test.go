@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // firstShared is what the first call of the sessions below has read: the head that
@@ -25,7 +26,7 @@ func signed() *sessionBuilder {
 
 // turn adds a prompt of 300 tokens, some results of 1,000, and an answer, a minute
 // after the last one; the first call of the turn has signs.
-func (b *sessionBuilder) turn(results int, signs traces.Signs) *sessionBuilder {
+func (b *sessionBuilder) turn(results int, signs signs.Set) *sessionBuilder {
 	at := len(b.s.Threads[0].Rounds)
 	b.turns(1+results, minute, 1000).answer()
 	b.s.Threads[0].Rounds[at].Signs = signs
@@ -39,7 +40,7 @@ func (b *sessionBuilder) first() *sessionBuilder {
 }
 
 // at gives the call of an index, from 0, more signs.
-func (b *sessionBuilder) at(call int, signs traces.Signs) *sessionBuilder {
+func (b *sessionBuilder) at(call int, signs signs.Set) *sessionBuilder {
 	b.s.Threads[0].Rounds[call].Signs |= signs
 	return b
 }
@@ -92,7 +93,7 @@ func TestRulesChangeReads(t *testing.T) {
 		b.s.Threads[0].Rounds[call].Wait = 10 * minute
 		return b
 	}
-	const end, none = traces.SignTurnEnd, traces.Signs(0)
+	const end, none = signs.TurnEnd, signs.Set(0)
 	for _, tc := range []struct {
 		name    string
 		rule    profile.Rule
@@ -103,24 +104,24 @@ func TestRulesChangeReads(t *testing.T) {
 		// the messages nothing is read. What the turn does then reads what it left.
 		{"thinking: a command expands", profile.RuleThinking, expanding(signed().turn(0, none).turn(1, none), 1),
 			[]int64{0, 18_300, 18_800}, []int64{0, 16_000, 18_800}},
-		{"thinking: a plan starts", profile.RuleThinking, signed().turn(0, none).turn(1, traces.SignPlan),
+		{"thinking: a plan starts", profile.RuleThinking, signed().turn(0, none).turn(1, signs.Plan),
 			[]int64{0, 18_300, 18_800}, []int64{0, 16_000, 18_800}},
 		{"thinking: a line switches it off", profile.RuleThinking,
-			signed().turn(0, none).turn(0, traces.SignThinking|traces.SignThinkingOff), []int64{0, 18_300}, []int64{0, 16_000}},
+			signed().turn(0, none).turn(0, signs.ThinkingTold|signs.ThinkingOff), []int64{0, 18_300}, []int64{0, 16_000}},
 		{"thinking: a line says that a command thinks", profile.RuleThinking,
-			expanding(signed().turn(0, none).turn(0, traces.SignThinking), 1), []int64{0, 18_300}, []int64{0, 18_300}},
+			expanding(signed().turn(0, none).turn(0, signs.ThinkingTold), 1), []int64{0, 18_300}, []int64{0, 18_300}},
 		// The result of the second call is another one for the prompt: it reads what the first call left.
-		{"tool hook, 7 blocks back", profile.RuleHook, signed().turn(1, none).turn(1, none).at(1, traces.SignHook),
+		{"tool hook, 7 blocks back", profile.RuleHook, signed().turn(1, none).turn(1, none).at(1, signs.Hook),
 			[]int64{0, 18_300, 19_500, 20_000}, []int64{0, 18_300, 18_300, 20_000}},
 		// Two rounds behind the hook are four blocks each: 15 back.
-		{"tool hook, 15 blocks back", profile.RuleHook, signed().turn(3, none).turn(0, none).at(1, traces.SignHook),
+		{"tool hook, 15 blocks back", profile.RuleHook, signed().turn(3, none).turn(0, none).at(1, signs.Hook),
 			[]int64{0, 18_300, 19_500, 20_700, 21_900}, []int64{0, 18_300, 19_500, 20_700, 18_300}},
 		// Six rounds later it is out of reach of the 20 positions, and the head is what is left.
-		{"tool hook, 31 blocks back", profile.RuleHook, signed().turn(7, none).turn(0, none).at(1, traces.SignHook),
+		{"tool hook, 31 blocks back", profile.RuleHook, signed().turn(7, none).turn(0, none).at(1, signs.Hook),
 			[]int64{0, 18_300, 19_500, 20_700, 21_900, 23_100, 24_300, 25_500, 26_700},
 			[]int64{0, 18_300, 19_500, 20_700, 21_900, 23_100, 24_300, 25_500, 16_000}},
 		// What was sent in its last form is not changed again.
-		{"tool hook: once", profile.RuleHook, signed().turn(1, none).turn(0, none).turn(0, none).at(1, traces.SignHook),
+		{"tool hook: once", profile.RuleHook, signed().turn(1, none).turn(0, none).turn(0, none).at(1, signs.Hook),
 			[]int64{0, 18_300, 19_500, 20_000}, []int64{0, 18_300, 18_300, 20_000}},
 		// Another head reads what the first call had found of that head.
 		{"restart", profile.RuleRestart, desktop(signed().turn(0, none).turn(0, end).turn(0, none).first()),
@@ -134,7 +135,7 @@ func TestRulesChangeReads(t *testing.T) {
 			desktop(signed().turn(0, none).turn(0, none).turn(0, none).first()),
 			[]int64{0, 18_300, 18_800}, []int64{0, 18_300, 18_800}},
 		{"restart: interrupted", profile.RuleRestart,
-			desktop(signed().turn(0, none).turn(0, end).turn(0, traces.SignInterrupt).first()),
+			desktop(signed().turn(0, none).turn(0, end).turn(0, signs.Interrupt).first()),
 			[]int64{0, 18_300, 18_800}, []int64{0, 18_300, 18_800}},
 		{"tool search: the first", profile.RuleToolSearch, searching(signed().turn(3, none).first(), 1, 2),
 			[]int64{0, 18_300, 19_500, 20_700}, []int64{0, firstShared, 19_500, 20_700}},
@@ -143,12 +144,12 @@ func TestRulesChangeReads(t *testing.T) {
 		{"shrink", profile.RuleShrink, shrinking(signed().turn(1, none).turn(0, none), 2, traces.EventShrink),
 			[]int64{0, 18_300, 18_300}, []int64{0, 18_300, 19_200}},
 		{"shrink: not with a command", profile.RuleShrink,
-			shrinking(signed().turn(1, none).turn(0, traces.SignCommand), 2, traces.EventShrink),
+			shrinking(signed().turn(1, none).turn(0, signs.Command), 2, traces.EventShrink),
 			[]int64{0, 18_300, 18_300}, []int64{0, 18_300, 18_300}},
 		{"shrink: not at a result", profile.RuleShrink, shrinking(signed().turn(2, none), 2, traces.EventShrink),
 			[]int64{0, 18_300, 18_300}, []int64{0, 18_300, 18_300}},
 		// The last response, 200 tokens, is cached too.
-		{"away", profile.RuleAway, signed().turn(0, none).turn(0, traces.SignAway), []int64{0, 18_300}, []int64{0, 18_500}},
+		{"away", profile.RuleAway, signed().turn(0, none).turn(0, signs.Away), []int64{0, 18_300}, []int64{0, 18_500}},
 		{"away: nobody was", profile.RuleAway, signed().turn(0, end).turn(0, end), []int64{0, 18_300}, []int64{0, 18_300}},
 		// Ten minutes are past the lifetime of five.
 		{"warm head", profile.RuleWarm, late(signed().turn(0, none).turn(1, none).first(), 1),
@@ -156,9 +157,9 @@ func TestRulesChangeReads(t *testing.T) {
 		{"warm head: nothing known of it", profile.RuleWarm, late(signed().turn(0, none).turn(1, none), 1),
 			[]int64{0, 0, 18_800}, []int64{0, 0, 18_800}},
 		// The second and the third call of a teammate read the head of 16,000; a person's conversation is none.
-		{"teammate", profile.RuleTeam, signed().turn(3, none).at(0, traces.SignTeam),
+		{"teammate", profile.RuleTeam, signed().turn(3, none).at(0, signs.Team),
 			[]int64{0, 18_300, 19_500, 20_700}, []int64{0, 16_000, 16_000, 20_700}},
-		{"teammate: another one wrote later", profile.RuleTeam, signed().turn(3, none).at(1, traces.SignTeam),
+		{"teammate: another one wrote later", profile.RuleTeam, signed().turn(3, none).at(1, signs.Team),
 			[]int64{0, 18_300, 19_500, 20_700}, []int64{0, 18_300, 19_500, 20_700}},
 		{"warm head: nothing expired", profile.RuleWarm, signed().turn(0, none).turn(1, none).first(),
 			[]int64{0, 18_300, 18_800}, []int64{0, 18_300, 18_800}},
@@ -180,16 +181,16 @@ func TestFirstCallReadsItsHistory(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		since int64 // of the thread
-		signs traces.Signs
+		signs signs.Set
 		at    int64 // of the first call, after the session's start
 		want  int64
 	}{
 		{"a session of its own", 0, 0, 4 * minute, 0},
-		{"continued after 4 minutes", 4 * minute, traces.SignTurnEnd, 0, 18_000},
+		{"continued after 4 minutes", 4 * minute, signs.TurnEnd, 0, 18_000},
 		{"continued after 4 minutes amid a turn", 4 * minute, 0, 0, 0},
-		{"continued after 6", 6 * minute, traces.SignTurnEnd, 0, 0},
-		{"cut, after 4 minutes", 0, traces.SignTurnEnd, 4 * minute, 18_000},
-		{"cut, after 6", 0, traces.SignTurnEnd, 6 * minute, 0},
+		{"continued after 6", 6 * minute, signs.TurnEnd, 0, 0},
+		{"cut, after 4 minutes", 0, signs.TurnEnd, 4 * minute, 18_000},
+		{"cut, after 6", 0, signs.TurnEnd, 6 * minute, 0},
 	} {
 		b := signed().turn(1, tc.signs)
 		b.s.Threads[0].Since = tc.since
@@ -211,16 +212,16 @@ func TestFirstCallMissesItsHistory(t *testing.T) {
 		left  int64
 		model bool
 		since int64
-		signs traces.Signs
+		signs signs.Set
 		lost  float64
 		why   prompt.MissClass
 	}{
 		{"a session of its own", 0, false, 0, 0, 0, prompt.MissNone},
-		{"continued after 4 minutes", 18_000, true, 4 * minute, traces.SignTurnEnd, 0, prompt.MissNone},
-		{"with more left than is sent", 40_000, true, 4 * minute, traces.SignTurnEnd, 0, prompt.MissNone},
+		{"continued after 4 minutes", 18_000, true, 4 * minute, signs.TurnEnd, 0, prompt.MissNone},
+		{"with more left than is sent", 40_000, true, 4 * minute, signs.TurnEnd, 0, prompt.MissNone},
 		{"amid a turn, as another process", 18_000, true, 4 * minute, 0, 18_000, prompt.MissHead},
-		{"after 6", 18_000, true, 6 * minute, traces.SignTurnEnd, 18_000, prompt.MissExpiry},
-		{"after 6 by another model", 17_000, false, 6 * minute, traces.SignTurnEnd, 17_000, prompt.MissModel},
+		{"after 6", 18_000, true, 6 * minute, signs.TurnEnd, 18_000, prompt.MissExpiry},
+		{"after 6 by another model", 17_000, false, 6 * minute, signs.TurnEnd, 17_000, prompt.MissModel},
 	} {
 		b := signed().turn(1, tc.signs)
 		th := &b.s.Threads[0]
@@ -254,7 +255,7 @@ func TestFirstCallMissesItsHistory(t *testing.T) {
 // A call notes the rules that said something about it, whether they hold or not: the evidence is
 // counted over these.
 func TestCallsNoteRules(t *testing.T) {
-	s := signed().turn(1, 0).turn(0, 0).turn(0, traces.SignAway).at(1, traces.SignHook).session()
+	s := signed().turn(1, 0).turn(0, 0).turn(0, signs.Away).at(1, signs.Hook).session()
 	for _, on := range []bool{false, true} {
 		_, calls := run(t, ruled(t, profile.RuleHook, on), s)
 		want := []profile.Set{0, 0, profile.Set(0).With(profile.RuleHook), profile.Set(0).With(profile.RuleAway)}

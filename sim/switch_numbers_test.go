@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // carriedSession enters plan mode in its first call, loads a skill of 4,000 tokens
@@ -80,7 +81,7 @@ func TestStatusOfAgentsAtWork(t *testing.T) {
 			main := &s.Threads[0]
 			main.Rounds[3].Wait = tc.waits
 			if tc.noticed {
-				main.Rounds[12].Signs |= traces.SignNotice
+				main.Rounds[12].Signs |= signs.Notice
 			}
 			if tc.output != "" {
 				s.Tools = append(s.Tools, tc.output)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Session is one agent session with its sub-agents.
@@ -232,8 +233,8 @@ type Round struct {
 	Flags   roundFlags
 	// Signs are what the lines since the last response tell about the client,
 	// and Verdict is what the server said of the request's prefix.
-	Signs   Signs
-	Verdict Verdict
+	Signs   signs.Set
+	Verdict signs.Verdict
 	// Parted says that Verdict is no word of the server's: the requests in the log show it. It is where they part,
 	// from 1: the message, or the byte of the system prompt. 0 where the server said it.
 	Parted int32

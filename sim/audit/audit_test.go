@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/traces/signs"
 
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -237,20 +238,20 @@ func TestCausesOfTheClient(t *testing.T) {
 	for _, test := range []struct {
 		name, version string
 		gap           int64
-		verdict       traces.Verdict
-		signs         traces.Signs
+		verdict       signs.Verdict
+		signs         signs.Set
 		want          calls.Cause
 	}{
-		{"messages", "2.1.217", minute, traces.VerdictMessages, 0, calls.CauseMessages},
-		{"system", "2.1.217", minute, traces.VerdictSystem, 0, calls.CauseSystem},
-		{"tools", "2.1.217", minute, traces.VerdictTools, 0, calls.CauseTools},
-		{"tools behind a pause", "2.1.217", 10 * minute, traces.VerdictTools, 0, calls.CauseShortPause},
-		{"nothing changed", "2.1.217", minute, traces.VerdictSame, 0, calls.CauseInside},
-		{"it cannot tell", "2.1.217", minute, traces.VerdictUnknown, 0, calls.CauseInside},
-		{"thinking off", "2.1.30", minute, 0, traces.SignThinkingOff | traces.SignThinking, calls.CauseThinking},
-		{"thinking off behind a pause", "2.1.30", 10 * minute, 0, traces.SignThinkingOff | traces.SignThinking, calls.CauseShortPause},
-		{"thinking off, later client", "2.1.39", minute, 0, traces.SignThinkingOff | traces.SignThinking, calls.CauseInside},
-		{"thinking stays on", "2.1.30", minute, 0, traces.SignThinking, calls.CauseInside},
+		{"messages", "2.1.217", minute, signs.VerdictMessages, 0, calls.CauseMessages},
+		{"system", "2.1.217", minute, signs.VerdictSystem, 0, calls.CauseSystem},
+		{"tools", "2.1.217", minute, signs.VerdictTools, 0, calls.CauseTools},
+		{"tools behind a pause", "2.1.217", 10 * minute, signs.VerdictTools, 0, calls.CauseShortPause},
+		{"nothing changed", "2.1.217", minute, signs.VerdictSame, 0, calls.CauseInside},
+		{"it cannot tell", "2.1.217", minute, signs.VerdictUnknown, 0, calls.CauseInside},
+		{"thinking off", "2.1.30", minute, 0, signs.ThinkingOff | signs.ThinkingTold, calls.CauseThinking},
+		{"thinking off behind a pause", "2.1.30", 10 * minute, 0, signs.ThinkingOff | signs.ThinkingTold, calls.CauseShortPause},
+		{"thinking off, later client", "2.1.39", minute, 0, signs.ThinkingOff | signs.ThinkingTold, calls.CauseInside},
+		{"thinking stays on", "2.1.30", minute, 0, signs.ThinkingTold, calls.CauseInside},
 	} {
 		k := newScene("cause")
 		k.s.Versions = []string{test.version}

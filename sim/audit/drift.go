@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Change is a change of behaviour that is more than chance.
@@ -129,7 +130,7 @@ func (u *unit) call(c *calls.Call) {
 		return 0
 	}
 	w := &c.Recorded.Usage
-	asked := one(c.Thread.Kind == traces.ThreadMain && c.Recorded.Trigger == traces.TriggerPrompt && !c.Recorded.Signs.Has(traces.SignNotice))
+	asked := one(c.Thread.Kind == traces.ThreadMain && c.Recorded.Trigger == traces.TriggerPrompt && !c.Recorded.Signs.Has(signs.Notice))
 	u.first = min(u.first, c.At)
 	u.add(keepsAnHour, float64(w.Write1h), float64(w.Write1h+w.Write5m))
 	u.add(missRate, one(c.Fell()), 1)

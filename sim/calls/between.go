@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 const (
@@ -47,19 +48,19 @@ func (c *Call) Between() profile.Kinds {
 	}
 	r := c.Recorded
 	asked := r.Trigger == traces.TriggerPrompt
-	add(profile.KindVersion, r.Signs.Has(traces.SignVersion))
-	add(profile.KindProcess, r.Signs&(traces.SignResume|traces.SignProcess) != 0 || asked && c.restarted())
+	add(profile.KindVersion, r.Signs.Has(signs.Version))
+	add(profile.KindProcess, r.Signs&(signs.Resume|signs.Process) != 0 || asked && c.restarted())
 	add(profile.KindFork, c.Resumed)
 	if k == 0 { // a new process connects to its servers and lists its skills anew
-		add(profile.KindServers, r.Signs.Has(traces.SignServers))
-		add(profile.KindListing, r.Signs.Has(traces.SignListing))
+		add(profile.KindServers, r.Signs.Has(signs.Servers))
+		add(profile.KindListing, r.Signs.Has(signs.Listing))
 	}
-	add(profile.KindPlanMode, r.Signs.Has(traces.SignPlanMode))
-	add(profile.KindEffort, r.Signs.Has(traces.SignEffort))
-	add(profile.KindChosen, r.Signs.Has(traces.SignModel))
-	add(profile.KindBranch, r.Signs.Has(traces.SignBranch))
-	add(profile.KindTeam, r.Signs.Has(traces.SignTeam))
-	add(profile.KindRetry, r.Signs.Has(traces.SignRetry))
+	add(profile.KindPlanMode, r.Signs.Has(signs.PlanMode))
+	add(profile.KindEffort, r.Signs.Has(signs.Effort))
+	add(profile.KindChosen, r.Signs.Has(signs.Model))
+	add(profile.KindBranch, r.Signs.Has(signs.Branch))
+	add(profile.KindTeam, r.Signs.Has(signs.Team))
+	add(profile.KindRetry, r.Signs.Has(signs.Retry))
 	if c.Before != nil && !c.First() {
 		add(profile.KindLookBack, !c.Automatic() && c.behindMarker() > lookBack)
 		add(profile.KindLoaded, c.uses(c.Round-1, toolSearch) && !c.searched())
@@ -132,20 +133,20 @@ func (c *Call) turn(see func(i int32, r *traces.Round) bool) bool {
 
 // hooked reports whether a hook added context to a tool's result in the turn before.
 func (c *Call) hooked() bool {
-	return c.Recorded.Signs.Has(traces.SignHook) || c.turn(func(_ int32, r *traces.Round) bool {
-		return r.Trigger != traces.TriggerPrompt && r.Signs.Has(traces.SignHook)
+	return c.Recorded.Signs.Has(signs.Hook) || c.turn(func(_ int32, r *traces.Round) bool {
+		return r.Trigger != traces.TriggerPrompt && r.Signs.Has(signs.Hook)
 	})
 }
 
 // restarted reports whether the desktop client was closed since the last response: it logs the end of every turn but of one
 // that it did not live to see.
 func (c *Call) restarted() bool {
-	const ended = traces.SignTurnEnd | traces.SignInterrupt
+	const ended = signs.TurnEnd | signs.Interrupt
 	if c.First() || c.Session.Entry != entryDesktop || c.Recorded.Signs&ended != 0 || c.Session.Content(c.Before.Recorded).Calls {
 		return false
 	}
 	for i := range c.Round {
-		if c.Thread.Rounds[i].Signs.Has(traces.SignTurnEnd) {
+		if c.Thread.Rounds[i].Signs.Has(signs.TurnEnd) {
 			return true
 		}
 	}

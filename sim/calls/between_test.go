@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // fallen is a session whose third call fell to what the first one had read: of 110,000 tokens that were left for an hour it reads 20,000.
@@ -36,7 +37,7 @@ func TestBetween(t *testing.T) {
 		return prompt.Block{Kind: prompt.KindToolUse, Tool: tool, Op: op, Object: object}
 	}
 	asked := func(r []traces.Round) { r[2].Trigger = traces.TriggerPrompt }
-	sign := func(signs traces.Signs) func(*traces.Session, []traces.Round) {
+	sign := func(signs signs.Set) func(*traces.Session, []traces.Round) {
 		return func(_ *traces.Session, r []traces.Round) { r[2].Signs = signs }
 	}
 	for _, test := range []struct {
@@ -45,14 +46,14 @@ func TestBetween(t *testing.T) {
 		want profile.Kinds
 	}{
 		{"nothing", func(*traces.Session, []traces.Round) {}, 0},
-		{"servers", sign(traces.SignServers), 1 << profile.KindServers},
-		{"skills", sign(traces.SignListing), 1 << profile.KindListing},
-		{"a process lists its servers", sign(traces.SignProcess | traces.SignServers | traces.SignListing), 1 << profile.KindProcess},
-		{"resumed", sign(traces.SignResume), 1 << profile.KindProcess},
-		{"version", sign(traces.SignVersion), 1 << profile.KindVersion},
-		{"plan mode, effort", sign(traces.SignPlanMode | traces.SignEffort), 1<<profile.KindPlanMode | 1<<profile.KindEffort},
-		{"branch, teammate", sign(traces.SignBranch | traces.SignTeam), 1<<profile.KindBranch | 1<<profile.KindTeam},
-		{"refused, model", sign(traces.SignRetry | traces.SignModel), 1<<profile.KindRetry | 1<<profile.KindChosen},
+		{"servers", sign(signs.Servers), 1 << profile.KindServers},
+		{"skills", sign(signs.Listing), 1 << profile.KindListing},
+		{"a process lists its servers", sign(signs.Process | signs.Servers | signs.Listing), 1 << profile.KindProcess},
+		{"resumed", sign(signs.Resume), 1 << profile.KindProcess},
+		{"version", sign(signs.Version), 1 << profile.KindVersion},
+		{"plan mode, effort", sign(signs.PlanMode | signs.Effort), 1<<profile.KindPlanMode | 1<<profile.KindEffort},
+		{"branch, teammate", sign(signs.Branch | signs.Team), 1<<profile.KindBranch | 1<<profile.KindTeam},
+		{"refused, model", sign(signs.Retry | signs.Model), 1<<profile.KindRetry | 1<<profile.KindChosen},
 		{"prompt", func(_ *traces.Session, r []traces.Round) { asked(r) }, 1 << profile.KindPrompt},
 		{"twenty blocks", func(s *traces.Session, r []traces.Round) {
 			r[1].Reply, r[2].Input = blocks(s, use(2, 0, -1), 10), blocks(s, prompt.Block{Kind: prompt.KindToolResult}, 10)
@@ -68,8 +69,8 @@ func TestBetween(t *testing.T) {
 			r[0].Reply, r[1].Reply = blocks(s, use(1, 0, -1), 1), blocks(s, use(1, 0, -1), 1)
 		}, 0},
 		{"the web", func(s *traces.Session, r []traces.Round) { r[1].Reply = blocks(s, use(3, 0, -1), 1) }, 1 << profile.KindSearch},
-		{"a hook in the turn before", func(_ *traces.Session, r []traces.Round) { asked(r); r[1].Signs = traces.SignHook }, 1 << profile.KindHook},
-		{"a hook in this turn", func(_ *traces.Session, r []traces.Round) { r[1].Signs = traces.SignHook }, 0},
+		{"a hook in the turn before", func(_ *traces.Session, r []traces.Round) { asked(r); r[1].Signs = signs.Hook }, 1 << profile.KindHook},
+		{"a hook in this turn", func(_ *traces.Session, r []traces.Round) { r[1].Signs = signs.Hook }, 0},
 		{"instructions edited", func(s *traces.Session, r []traces.Round) { r[1].Reply = blocks(s, use(2, prompt.OpEdit, 0), 1) }, 1 << profile.KindMemory},
 		{"code edited", func(s *traces.Session, r []traces.Round) { r[1].Reply = blocks(s, use(2, prompt.OpEdit, 1), 1) }, 0},
 		{"instructions edited earlier in this turn", func(s *traces.Session, r []traces.Round) { r[0].Reply = blocks(s, use(2, prompt.OpEdit, 0), 1) }, 0},
@@ -83,11 +84,11 @@ func TestBetween(t *testing.T) {
 		{"more than half of an hour", func(_ *traces.Session, r []traces.Round) { r[2].Wait = 31 * minute }, 1 << profile.KindLate},
 		{"the desktop client was closed", func(s *traces.Session, r []traces.Round) {
 			asked(r)
-			s.Entry, r[1].Signs = "claude-desktop", traces.SignTurnEnd
+			s.Entry, r[1].Signs = "claude-desktop", signs.TurnEnd
 		}, 1 << profile.KindProcess},
 		{"the desktop client ended the turn", func(s *traces.Session, r []traces.Round) {
 			asked(r)
-			s.Entry, r[1].Signs, r[2].Signs = "claude-desktop", traces.SignTurnEnd, traces.SignTurnEnd
+			s.Entry, r[1].Signs, r[2].Signs = "claude-desktop", signs.TurnEnd, signs.TurnEnd
 		}, 1 << profile.KindPrompt},
 		{"a client that never logs ends", func(s *traces.Session, r []traces.Round) { asked(r); s.Entry = "claude-desktop" }, 1 << profile.KindPrompt},
 	} {
@@ -104,21 +105,21 @@ func TestBetween(t *testing.T) {
 // the others with it. What the server says leaves only causes that change what it names.
 func TestLikelyCauses(t *testing.T) {
 	for name, test := range map[string]struct {
-		signs   traces.Signs
+		signs   signs.Set
 		trigger traces.Trigger
-		verdict traces.Verdict
+		verdict signs.Verdict
 		read    int64
 		cause   Cause
 		say     string
 	}{
-		"a new process":               {traces.SignProcess | traces.SignEffort, traces.TriggerPrompt, 0, 20_000, "process", "expected); a client of 2.1.216 has the state of git in its system prompt"},
+		"a new process":               {signs.Process | signs.Effort, traces.TriggerPrompt, 0, 20_000, "process", "expected); a client of 2.1.216 has the state of git in its system prompt"},
 		"nothing":                     {0, traces.TriggerToolResult, 0, 20_000, CauseInside, "no visible reason, 1 m 00 s after the last response; the read fell to the head"},
 		"to nothing":                  {0, traces.TriggerToolResult, 0, 0, CauseInside, "; the read fell to nothing"},
-		"a refused request":           {traces.SignRetry, traces.TriggerToolResult, 0, 20_000, "retry", "likely because the server had refused a request before"},
-		"nothing changed":             {traces.SignProcess, traces.TriggerPrompt, traces.VerdictSame, 20_000, CauseInside, "no visible reason"},
-		"the server and the log":      {traces.SignProcess, traces.TriggerPrompt, traces.VerdictSystem, 20_000, CauseSystem, "the server says that the system prompt changed, 1 m 00 s after the last response; likely because the client was started anew (in recordings "},
-		"the server against the log":  {traces.SignServers, traces.TriggerToolResult, traces.VerdictMessages, 20_000, CauseMessages, "; the read fell to the head"},
-		"a small fall is left as one": {traces.SignProcess, traces.TriggerPrompt, 0, 108_500, CauseTail, "a small fall"},
+		"a refused request":           {signs.Retry, traces.TriggerToolResult, 0, 20_000, "retry", "likely because the server had refused a request before"},
+		"nothing changed":             {signs.Process, traces.TriggerPrompt, signs.VerdictSame, 20_000, CauseInside, "no visible reason"},
+		"the server and the log":      {signs.Process, traces.TriggerPrompt, signs.VerdictSystem, 20_000, CauseSystem, "the server says that the system prompt changed, 1 m 00 s after the last response; likely because the client was started anew (in recordings "},
+		"the server against the log":  {signs.Servers, traces.TriggerToolResult, signs.VerdictMessages, 20_000, CauseMessages, "; the read fell to the head"},
+		"a small fall is left as one": {signs.Process, traces.TriggerPrompt, 0, 108_500, CauseTail, "a small fall"},
 	} {
 		s := fallen()
 		r := &s.Threads[0].Rounds[2]

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 const minute = int64(time.Minute)
@@ -60,7 +61,7 @@ func TestShrunkContext(t *testing.T) {
 func TestFirstCallOfAFork(t *testing.T) {
 	left := traces.LeftBehind{Usage: prompt.Usage{Read: 225_000, Write1h: 2000}, TTL: prompt.TTL1h, Gap: 10 * minute, Model: true}
 	for want, change := range map[Cause]func(s *traces.Session){
-		CauseSystem:     func(s *traces.Session) { s.Threads[0].Rounds[0].Verdict = traces.VerdictSystem },
+		CauseSystem:     func(s *traces.Session) { s.Threads[0].Rounds[0].Verdict = signs.VerdictSystem },
 		"fork":          func(*traces.Session) {},
 		CauseModel:      func(s *traces.Session) { s.Threads[0].Left.Model = false },
 		CauseLongPause:  func(s *traces.Session) { s.Threads[0].Left.Gap = 61 * minute },
@@ -89,11 +90,11 @@ func TestFirstCallOfAFork(t *testing.T) {
 // Evidence is the server's word only where the server said it, else what the bodies show, with the place where they part.
 func TestEvidenceSaysWhoSaysIt(t *testing.T) {
 	for want, r := range map[string]traces.Round{
-		"the server says that the system prompt changed":                     {Verdict: traces.VerdictSystem},
-		"the bodies show that the system prompt changed, from byte 7,228 on": {Verdict: traces.VerdictSystem, Parted: 7228},
-		"the bodies show that the messages changed, from message 3 on":       {Verdict: traces.VerdictMessages, Parted: 3},
-		"the bodies show that the tools changed":                             {Verdict: traces.VerdictTools, Parted: 1},
-		"inside the lifetime, no visible reason":                             {Verdict: traces.VerdictSame, Parted: 9},
+		"the server says that the system prompt changed":                     {Verdict: signs.VerdictSystem},
+		"the bodies show that the system prompt changed, from byte 7,228 on": {Verdict: signs.VerdictSystem, Parted: 7228},
+		"the bodies show that the messages changed, from message 3 on":       {Verdict: signs.VerdictMessages, Parted: 3},
+		"the bodies show that the tools changed":                             {Verdict: signs.VerdictTools, Parted: 1},
+		"inside the lifetime, no visible reason":                             {Verdict: signs.VerdictSame, Parted: 9},
 	} {
 		s := session(traces.AgentClaudeCode, "claude-opus-4-5-20251101", prompt.Usage{Write5m: 100_000}, prompt.Usage{Write5m: 110_000})
 		s.Threads[0].Rounds[1].Verdict, s.Threads[0].Rounds[1].Parted = r.Verdict, r.Parted

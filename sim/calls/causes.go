@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Cause says why a call missed, as far as the recording shows: by the logged
@@ -81,25 +82,25 @@ var causes = map[Cause]about{
 var likely = [profile.NumKinds]struct {
 	short   string // in a few words
 	because string
-	changes []traces.Verdict
+	changes []signs.Verdict
 }{
 	profile.KindLookBack: {"too many blocks at once", "more blocks came at once than a server looks back for", nil},
-	profile.KindLoaded:   {"tools loaded", "a search loaded tools", []traces.Verdict{traces.VerdictTools}},
+	profile.KindLoaded:   {"tools loaded", "a search loaded tools", []signs.Verdict{signs.VerdictTools}},
 	profile.KindServers: {"other MCP servers", "the list of MCP servers or of tools to load changed",
-		[]traces.Verdict{traces.VerdictTools, traces.VerdictSystem}},
-	profile.KindListing:  {"other skills or agents", "the list of skills or agents changed", []traces.Verdict{traces.VerdictMessages, traces.VerdictSystem}},
+		[]signs.Verdict{signs.VerdictTools, signs.VerdictSystem}},
+	profile.KindListing:  {"other skills or agents", "the list of skills or agents changed", []signs.Verdict{signs.VerdictMessages, signs.VerdictSystem}},
 	profile.KindVersion:  {"another version", "another version of the client went on", anyChange},
 	profile.KindProcess:  {"a new process", "the client was started anew", anyChange},
 	profile.KindFork:     {"resumed or forked", "the session was resumed or forked", anyChange},
-	profile.KindHook:     {"a hook of a tool", "a hook had added context to a tool's result in the turn before", []traces.Verdict{traces.VerdictMessages}},
+	profile.KindHook:     {"a hook of a tool", "a hook had added context to a tool's result in the turn before", []signs.Verdict{signs.VerdictMessages}},
 	profile.KindPlanMode: {"plan mode", "plan mode began or ended", anyChange},
 	profile.KindEffort:   {"another effort", "the effort changed", anyChange},
-	profile.KindChosen:   {"a model chosen", "a command chose a model", []traces.Verdict{traces.VerdictModel}},
-	profile.KindMemory:   {"edited memory", "the agent had edited its instructions or its memory", []traces.Verdict{traces.VerdictMessages, traces.VerdictSystem}},
-	profile.KindBranch:   {"another branch", "the branch of git changed", []traces.Verdict{traces.VerdictSystem}},
-	profile.KindTeam:     {"a teammate", "a teammate began or wrote", []traces.Verdict{traces.VerdictMessages}},
+	profile.KindChosen:   {"a model chosen", "a command chose a model", []signs.Verdict{signs.VerdictModel}},
+	profile.KindMemory:   {"edited memory", "the agent had edited its instructions or its memory", []signs.Verdict{signs.VerdictMessages, signs.VerdictSystem}},
+	profile.KindBranch:   {"another branch", "the branch of git changed", []signs.Verdict{signs.VerdictSystem}},
+	profile.KindTeam:     {"a teammate", "a teammate began or wrote", []signs.Verdict{signs.VerdictMessages}},
 	profile.KindRetry:    {"a refused request", "the server had refused a request before", nil},
-	profile.KindSearch:   {"a search of the web", "the server had searched the web", []traces.Verdict{traces.VerdictMessages}},
+	profile.KindSearch:   {"a search of the web", "the server had searched the web", []signs.Verdict{signs.VerdictMessages}},
 	profile.KindSteered:  {"a person cut in", "a person wrote while the agent worked", anyChange},
 	profile.KindLate:     {"a long pause", "much of the lifetime had passed", nil},
 	profile.KindHour:     {"a pause over an hour", "an hour had passed", nil},
@@ -107,7 +108,7 @@ var likely = [profile.NumKinds]struct {
 	profile.KindPrompt:   {"a prompt", "a prompt came, where clients put their request together anew", anyChange},
 }
 
-var anyChange = []traces.Verdict{traces.VerdictMessages, traces.VerdictSystem, traces.VerdictTools}
+var anyChange = []signs.Verdict{signs.VerdictMessages, signs.VerdictSystem, signs.VerdictTools}
 
 // about returns what there is to say of a cause.
 func (c Cause) about() about {
@@ -144,8 +145,8 @@ func (c Cause) Confidence() Confidence { return c.about().confidence }
 // changes, or no difference where the kind changes nothing, or nothing that could be compared.
 func (c *Call) Explains(k profile.Kind) bool {
 	v := c.Recorded.Verdict
-	return v == traces.VerdictNone || v == traces.VerdictUnknown || v == traces.VerdictGone ||
-		v == traces.VerdictSame && likely[k].changes == nil || slices.Contains(likely[k].changes, v)
+	return v == signs.VerdictNone || v == signs.VerdictUnknown || v == signs.VerdictGone ||
+		v == signs.VerdictSame && likely[k].changes == nil || slices.Contains(likely[k].changes, v)
 }
 
 // Class returns why a call missed in the words of the cache model; MissNone if it did not.
@@ -267,9 +268,9 @@ func (c *Call) says() string {
 func (c *Call) place() string {
 	at := int64(c.Recorded.Parted)
 	switch {
-	case c.Recorded.Verdict == traces.VerdictMessages && at > 0:
+	case c.Recorded.Verdict == signs.VerdictMessages && at > 0:
 		return ", from message " + document.Whole(at) + " on"
-	case c.Recorded.Verdict == traces.VerdictSystem && at > 1:
+	case c.Recorded.Verdict == signs.VerdictSystem && at > 1:
 		return ", from byte " + document.Whole(at) + " on"
 	}
 	return ""
@@ -300,8 +301,8 @@ func (c *Call) miss(left int64) {
 }
 
 // verdicts are the causes that the server names.
-var verdicts = map[traces.Verdict]Cause{
-	traces.VerdictMessages: CauseMessages, traces.VerdictSystem: CauseSystem, traces.VerdictTools: CauseTools,
+var verdicts = map[signs.Verdict]Cause{
+	signs.VerdictMessages: CauseMessages, signs.VerdictSystem: CauseSystem, signs.VerdictTools: CauseTools,
 }
 
 // Cause returns why a call missed. The server's verdict compares requests and ignores

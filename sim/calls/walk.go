@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // sourceOf returns who made the calls of a thread.
@@ -129,7 +130,7 @@ type walker struct {
 	thread   *traces.Thread
 	next     int   // event
 	deleted  int64 // tokens cleared so far
-	thinking traces.Thinking
+	thinking signs.Thinking
 	told     breaks.Call
 }
 

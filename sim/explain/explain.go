@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Every stands for the numbers of all calls.
@@ -307,7 +308,7 @@ func billedOf(l *calls.Call) *studies.Billed {
 	if l.Missed > 0 {
 		b.Confidence = string(l.Cause().Confidence())
 	}
-	if l.Recorded.Verdict > traces.VerdictSame && l.Recorded.Parted == 0 {
+	if l.Recorded.Verdict > signs.VerdictSame && l.Recorded.Parted == 0 {
 		b.Server = l.Recorded.Verdict.String()
 	}
 	in := l.Recorded.Input

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // A response without a tool call ends a turn; of a client that logs the ends of turns the log
@@ -17,7 +18,7 @@ func TestHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hidden := func(signs ...traces.Signs) profile.Habit {
+	hidden := func(signs ...signs.Set) profile.Habit {
 		s := &traces.Session{
 			ID: "s", Agent: traces.AgentClaudeCode, Versions: []string{"2.1.100"}, Models: []string{"claude-opus-4-6"},
 			Blocks: []prompt.Block{{Kind: prompt.KindText}, {Kind: prompt.KindToolUse}},
@@ -47,7 +48,7 @@ func TestHidden(t *testing.T) {
 	if h := hidden(0, 0, 0, 0); h.N != 2 || h.Value != 0.5 {
 		t.Errorf("without a log %+v, want 1 of 2: the rounds 1 and 3", h)
 	}
-	if h := hidden(0, 0, traces.SignTurnEnd, traces.SignTurnEnd); h.N != 1 || h.Value != 1 {
+	if h := hidden(0, 0, signs.TurnEnd, signs.TurnEnd); h.N != 1 || h.Value != 1 {
 		t.Errorf("with a log %+v, want 1 of 1: round 3", h)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Learned is what sessions added to a profile about clients that it lacked.
@@ -114,7 +115,7 @@ func Hidden(p *profile.Profile, sessions []*traces.Session, prices calls.Prices)
 				if !shows(c) || logs && !endsTurn(*r) {
 					continue
 				}
-				h := profile.Habit{From: p.Epoch(s.Version()), Entry: profile.Name(s.Entry), Notice: r.Signs.Has(traces.SignNotice)}
+				h := profile.Habit{From: p.Epoch(s.Version()), Entry: profile.Name(s.Entry), Notice: r.Signs.Has(signs.Notice)}
 				n[h]++
 				if r.Usage.Read > c.Before.Leaves() {
 					yes[h]++
@@ -135,13 +136,13 @@ func Hidden(p *profile.Profile, sessions []*traces.Session, prices calls.Prices)
 }
 
 // endsTurn reports whether the log says that a turn ended before a round.
-func endsTurn(r traces.Round) bool { return r.Signs.Has(traces.SignTurnEnd) }
+func endsTurn(r traces.Round) bool { return r.Signs.Has(signs.TurnEnd) }
 
 // shows reports whether a call tells of a call before it that no log shows: it answers a person, with the whole
 // context still in the cache, after a response of the main conversation that called no tool.
 func shows(c *calls.Call) bool {
 	u := &c.Recorded.Usage
-	if c.Thread.Kind != traces.ThreadMain || !c.Continues() || !c.Prompted() || c.Recorded.Signs.Has(traces.SignAway) ||
+	if c.Thread.Kind != traces.ThreadMain || !c.Continues() || !c.Prompted() || c.Recorded.Signs.Has(signs.Away) ||
 		u.Input() == 0 || u.Read < c.Before.Leaves() {
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Openings are the reads of the first calls of sessions that begin with their
@@ -53,7 +54,7 @@ func (o *Openings) Add(s *traces.Session) {
 	}
 	t := &s.Threads[0]
 	r := &t.Rounds[0]
-	if t.MidContext || t.Since > 0 || !r.Counted() || r.Signs.Has(traces.SignTurnEnd) {
+	if t.MidContext || t.Since > 0 || !r.Counted() || r.Signs.Has(signs.TurnEnd) {
 		return
 	}
 	f := FirstRead{

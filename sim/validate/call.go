@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Class is the situation a call is predicted in: the first of the list that
@@ -77,7 +78,7 @@ type Call struct {
 
 // recorded is what the recording says of a call beside its usage.
 type recorded struct {
-	verdict  traces.Verdict
+	verdict  signs.Verdict
 	prompted bool // by a person
 }
 

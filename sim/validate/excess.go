@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Cause says why calls cost more than predicted, as far as logged counts show it. No log
@@ -152,11 +153,11 @@ func causeOf(c *Call, every bool) Cause {
 		return CauseTail
 	case !short(c):
 		return CauseNone
-	case c.recorded.verdict == traces.VerdictSystem || c.recorded.verdict == traces.VerdictTools:
+	case c.recorded.verdict == signs.VerdictSystem || c.recorded.verdict == signs.VerdictTools:
 		return CauseHead
 	case every:
 		return CauseEvery
-	case c.recorded.verdict == traces.VerdictMessages:
+	case c.recorded.verdict == signs.VerdictMessages:
 		return CauseMessages
 	}
 	switch c.Class {

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // hookedSession returns a recording of so many turns: a prompt of 300 tokens, a
@@ -58,7 +59,7 @@ func hookedSession(id, version string, turns int, falls bool) *traces.Session {
 		asked.Reply = span(func() { block(prompt.KindText, 100); block(prompt.KindToolUse, 100).Call = use })
 		round(asked, total, read)
 		ahead = total
-		ran := traces.Round{Trigger: traces.TriggerToolResult, Wait: 1e9, Signs: traces.SignHook}
+		ran := traces.Round{Trigger: traces.TriggerToolResult, Wait: 1e9, Signs: signs.Hook}
 		ran.Input = span(func() { block(prompt.KindToolResult, 1000).Call = use })
 		ran.Reply = span(func() { block(prompt.KindText, 200) })
 		total += 1200

@@ -6,17 +6,17 @@ import (
 
 	"github.com/compactsim/compactsim/sim/learning"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // named are the classes of misses that a verdict of the server names. It compares requests alone: an entry that it no
 // longer has is gone, whether it expired or was evicted.
-var named = map[traces.Verdict][]prompt.MissClass{
-	traces.VerdictGone:     {prompt.MissExpiry, prompt.MissEviction},
-	traces.VerdictMessages: {prompt.MissEdit, prompt.MissRewind, prompt.MissCompaction},
-	traces.VerdictSystem:   {prompt.MissHead},
-	traces.VerdictTools:    {prompt.MissHead},
-	traces.VerdictModel:    {prompt.MissModel},
+var named = map[signs.Verdict][]prompt.MissClass{
+	signs.VerdictGone:     {prompt.MissExpiry, prompt.MissEviction},
+	signs.VerdictMessages: {prompt.MissEdit, prompt.MissRewind, prompt.MissCompaction},
+	signs.VerdictSystem:   {prompt.MissHead},
+	signs.VerdictTools:    {prompt.MissHead},
+	signs.VerdictModel:    {prompt.MissModel},
 }
 
 // Newer logs carry the server's own comparison of a request with the one before. Most calls of which it names a
@@ -36,7 +36,7 @@ func TestPredictedMissesAreWhatTheServerNames(t *testing.T) {
 	for _, c := range r.Calls() {
 		switch v := c.recorded.verdict; {
 		case !later(&c):
-		case v == traces.VerdictSame:
+		case v == signs.VerdictSame:
 			same++
 			unfounded += index(slices.Contains([]prompt.MissClass{
 				prompt.MissEdit, prompt.MissRewind, prompt.MissCompaction, prompt.MissHead, prompt.MissModel,

@@ -28,6 +28,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 func main() {
@@ -224,10 +225,10 @@ func (j *judgement) add(c *calls.Call) {
 	j.usd[c.Cause()] += c.MissUSD
 	j.count[c.Cause()]++
 	r := *c.Recorded
-	if r.Verdict <= traces.VerdictNone || r.Verdict == traces.VerdictUnknown || r.Verdict == traces.VerdictGone || r.Parted > 0 {
+	if r.Verdict <= signs.VerdictNone || r.Verdict == signs.VerdictUnknown || r.Verdict == signs.VerdictGone || r.Parted > 0 {
 		return // the server compared nothing
 	}
-	r.Verdict = traces.VerdictNone // the cause is named without it
+	r.Verdict = signs.VerdictNone // the cause is named without it
 	blind := *c
 	blind.Recorded = &r
 	l, ok := blind.Likely()

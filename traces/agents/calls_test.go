@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 func saying(k prompt.Kind, text string) []Block { return []Block{{Kind: k, Text: text}} }
@@ -32,7 +33,7 @@ func TestFromCalls(t *testing.T) {
 	if len(c.Sessions) != 2 || s.ID != "s" || len(s.Threads) != 2 || len(s.Threads[0].Rounds) != 2 || s.Threads[1].ID != "helper" || s.Placements[0].Messages() != 2 {
 		t.Fatalf("%d sessions, the first %+v", len(c.Sessions), s)
 	}
-	if r := &s.Threads[0].Rounds[1]; r.Wait != 8e9 || r.Trigger != traces.TriggerPrompt || r.Verdict != traces.VerdictSame {
+	if r := &s.Threads[0].Rounds[1]; r.Wait != 8e9 || r.Trigger != traces.TriggerPrompt || r.Verdict != signs.VerdictSame {
 		t.Errorf("%+v", r)
 	}
 	if head := s.Blocks[s.Threads[0].Prefix.From]; head.Kind != prompt.KindTools || head.Tokens < 900 {

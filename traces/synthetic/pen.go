@@ -3,6 +3,7 @@ package synthetic
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // pen writes one track, call by call. Its copy marks a place to go back to.
@@ -120,14 +121,14 @@ func (w *pen) turn(rounds int) {
 }
 
 // signs returns what the lines of the transcript before a call show.
-func (w *pen) signs() traces.Signs {
+func (w *pen) signs() signs.Set {
 	if w.trigger != traces.TriggerPrompt || w.t > 0 {
 		return 0
 	}
 	if w.n == 0 {
-		return traces.SignThinking
+		return signs.ThinkingTold
 	}
-	return traces.SignThinking | traces.SignTurnEnd
+	return signs.ThinkingTold | signs.TurnEnd
 }
 
 // call plans a request and its response; tools follow unless it is the last of

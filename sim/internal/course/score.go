@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // toolSearch is the tool that loads the descriptions of others.
@@ -13,7 +13,7 @@ const toolSearch = "ToolSearch"
 // Score is what the lines of a round say whatever a strategy does: found once, when a conversation is prepared, for all
 // strategies that the simulation comes to stand for.
 type Score struct {
-	traces.Content
+	signs.Content
 	Searched bool  // the input has the result of a search for tools
 	Behind   int32 // tokens of the input's results behind the one that the client marks
 	Estimate int64 // the client's count of the input, tokens

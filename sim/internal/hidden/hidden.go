@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Model says what is known beside a recording. The zero value knows nothing.
@@ -165,7 +166,7 @@ func (t *Thread) history(p *profile.Profile) (int32, bool) {
 	if since == 0 && r.At > 0 {
 		since = r.At - t.Session.Start
 	}
-	if !r.Signs.Has(traces.SignTurnEnd) || since == 0 || since > profile.Life(t.TTL) || t.InputAt == 0 {
+	if !r.Signs.Has(signs.TurnEnd) || since == 0 || since > profile.Life(t.TTL) || t.InputAt == 0 {
 		return 0, false
 	}
 	return t.Ahead(), true

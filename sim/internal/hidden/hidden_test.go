@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 const second, minute = int64(1e9), int64(60e9)
@@ -38,14 +39,14 @@ func TestWhatReadsTell(t *testing.T) {
 		{"expired, all but one", 9999, life + 1, unlogged{}, 0, nil, told{shared: 9999, warm: habit{yes: 1}}},
 		{"expired, all", 10_000, life + 1, unlogged{}, 0, nil, told{}},
 		{"the end of its life", 0, life, unlogged{}, 0, nil, told{}},
-		{"lost, least", 1024, 0, unlogged{signs: signs{lost: true}}, 0, nil, told{shared: 1024}},
-		{"lost, less", 1023, 0, unlogged{signs: signs{lost: true}}, 0, nil, told{}},
-		{"lost, most", 4999, 0, unlogged{signs: signs{lost: true}}, 0, nil, told{shared: 4999}},
-		{"lost, half", 5000, 0, unlogged{signs: signs{lost: true}}, 0, nil, told{}},
+		{"lost, least", 1024, 0, unlogged{clues: clues{lost: true}}, 0, nil, told{shared: 1024}},
+		{"lost, less", 1023, 0, unlogged{clues: clues{lost: true}}, 0, nil, told{}},
+		{"lost, most", 4999, 0, unlogged{clues: clues{lost: true}}, 0, nil, told{shared: 4999}},
+		{"lost, half", 5000, 0, unlogged{clues: clues{lost: true}}, 0, nil, told{}},
 		{"another head, least", 1024, 0, unlogged{}, prompt.MissHead, nil, told{static: 1024}},
 		{"another head, less", 1023, 0, unlogged{}, prompt.MissHead, nil, told{}},
-		{"altered, most", 4999, 0, unlogged{signs: signs{altered: true}}, 0, nil, told{static: 4999}},
-		{"altered, half", 5000, 0, unlogged{signs: signs{altered: true}}, 0, nil, told{}},
+		{"altered, most", 4999, 0, unlogged{clues: clues{altered: true}}, 0, nil, told{static: 4999}},
+		{"altered, half", 5000, 0, unlogged{clues: clues{altered: true}}, 0, nil, told{}},
 		{"edited by the agent", 2000, 0, unlogged{}, 0, edit, told{static: 2000}},
 		{"shrunk, no line says why", 2000, 0, unlogged{}, 0, shrink, told{}},
 		{"behind a turn, all", 10_000, 0, unlogged{ended: true}, 0, nil, told{hidden: habit{no: 1}}},
@@ -90,11 +91,11 @@ func TestSoon(t *testing.T) {
 	for _, tc := range []struct {
 		entry string
 		wait  int64
-		signs traces.Signs
+		signs signs.Set
 		want  bool
 	}{
 		{entryDesktop, 20*second - 1, 0, true}, {entryDesktop, 20 * second, 0, false}, {"cli", second, 0, false},
-		{entryDesktop, second, traces.SignAway, false},
+		{entryDesktop, second, signs.Away, false},
 	} {
 		s := &Session{session: &traces.Session{Entry: tc.entry}}
 		if got := s.soon(&traces.Round{Wait: tc.wait, Signs: tc.signs}); got != tc.want {
@@ -183,16 +184,16 @@ func TestGoesOnFromHistory(t *testing.T) {
 		want    int32
 		goes    bool
 	}{
-		{"at once", 1, traces.Round{Signs: traces.SignTurnEnd}, 2, 8500, true},
-		{"at the end of the life", life, traces.Round{Signs: traces.SignTurnEnd}, 2, 8500, true},
-		{"behind it", life + 1, traces.Round{Signs: traces.SignTurnEnd}, 2, 0, false},
-		{"by the time of the call", 0, traces.Round{Signs: traces.SignTurnEnd, At: 1000*second + life}, 2, 8500, true},
-		{"too late by that", 0, traces.Round{Signs: traces.SignTurnEnd, At: 1000*second + life + 1}, 2, 0, false},
-		{"no time known", 0, traces.Round{Signs: traces.SignTurnEnd}, 2, 0, false},
+		{"at once", 1, traces.Round{Signs: signs.TurnEnd}, 2, 8500, true},
+		{"at the end of the life", life, traces.Round{Signs: signs.TurnEnd}, 2, 8500, true},
+		{"behind it", life + 1, traces.Round{Signs: signs.TurnEnd}, 2, 0, false},
+		{"by the time of the call", 0, traces.Round{Signs: signs.TurnEnd, At: 1000*second + life}, 2, 8500, true},
+		{"too late by that", 0, traces.Round{Signs: signs.TurnEnd, At: 1000*second + life + 1}, 2, 0, false},
+		{"no time known", 0, traces.Round{Signs: signs.TurnEnd}, 2, 0, false},
 		{"amid a turn", 1, traces.Round{}, 2, 0, false},
-		{"nothing ahead of it", 1, traces.Round{Signs: traces.SignTurnEnd}, 0, 0, false},
-		{"all of it ahead", 1, traces.Round{Signs: traces.SignTurnEnd}, 3, 8800, true},
-		{"taken out since", 1, traces.Round{Signs: traces.SignTurnEnd}, 4, 0, true},
+		{"nothing ahead of it", 1, traces.Round{Signs: signs.TurnEnd}, 0, 0, false},
+		{"all of it ahead", 1, traces.Round{Signs: signs.TurnEnd}, 3, 8800, true},
+		{"taken out since", 1, traces.Round{Signs: signs.TurnEnd}, 4, 0, true},
 	} {
 		_, th := onThread(traces.ThreadMain, tc.round)
 		th.Trace.Since, th.InputAt = tc.since, tc.inputAt

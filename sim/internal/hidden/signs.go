@@ -7,15 +7,16 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // entryDesktop is the desktop client, which keeps no state when it is closed.
 const entryDesktop = "claude-desktop"
 
-// signs are what the lines of a thread have shown so far of what its client does
+// clues are what the lines of a thread have shown so far of what its client does
 // with the next request.
-type signs struct {
-	thinking traces.Thinking
+type clues struct {
+	thinking signs.Thinking
 	ends     bool  // lines show when a turn ends
 	searched bool  // tools were searched for
 	hooked   int32 // 1 + id of the first entry after a hook of this turn, 0 for none
@@ -31,13 +32,13 @@ type signs struct {
 // Heed takes from the lines of a round's input what the client did to the
 // request that no line shows, and does it to the context.
 func (t *Thread) Heed() {
-	u, r := &t.unlogged.signs, t.Current()
+	u, r := &t.unlogged.clues, t.Current()
 	u.lost, u.altered, u.applied, u.coming, u.shrunk = false, false, u.coming, 0, false
 	u.thinking.Hear(t.Score().Content, r.Signs)
 	if t.of.Profile == nil {
 		return
 	}
-	defer func() { u.ends = u.ends || r.Signs.Has(traces.SignTurnEnd) }()
+	defer func() { u.ends = u.ends || r.Signs.Has(signs.TurnEnd) }()
 	if t.otherHead(r) {
 		u.lost = true
 		t.alter(0)
@@ -55,10 +56,10 @@ func (t *Thread) Heed() {
 		u.altered = true
 		t.alter(t.Context.Messages())
 	}
-	if r.Signs.Has(traces.SignHook) && u.hooked == 0 && t.InputAt < t.Context.Len() {
+	if r.Signs.Has(signs.Hook) && u.hooked == 0 && t.InputAt < t.Context.Len() {
 		u.hooked = 1 + t.Context.At(t.InputAt).ID
 	}
-	if asked && t.Shrinks() && r.Signs&(traces.SignResume|traces.SignCommand) == 0 {
+	if asked && t.Shrinks() && r.Signs&(signs.Resume|signs.Command) == 0 {
 		u.shrunk = t.rule(profile.RuleShrink)
 	}
 }
@@ -72,7 +73,7 @@ func (t *Thread) rule(r profile.Rule) bool {
 
 // ofTeam reports whether the thread is the conversation of a teammate: another one opened it.
 func (t *Thread) ofTeam() bool {
-	return t.Trace.Kind == traces.ThreadMain && !t.Trace.MidContext && t.Trace.Rounds[0].Signs.Has(traces.SignTeam)
+	return t.Trace.Kind == traces.ThreadMain && !t.Trace.MidContext && t.Trace.Rounds[0].Signs.Has(signs.Team)
 }
 
 // otherHead reports whether the client builds another head for the round's
@@ -83,7 +84,7 @@ func (t *Thread) otherHead(r *traces.Round) bool {
 	case !t.Started:
 		return false
 	case r.Trigger == traces.TriggerPrompt && u.ended && u.ends && t.Session.Entry == entryDesktop &&
-		r.Signs&(traces.SignTurnEnd|traces.SignInterrupt) == 0:
+		r.Signs&(signs.TurnEnd|signs.Interrupt) == 0:
 		return t.rule(profile.RuleRestart)
 	case !u.searched && t.Score().Searched:
 		u.searched = true

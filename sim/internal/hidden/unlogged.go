@@ -7,13 +7,14 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // unlogged is what a thread's past reveals of what no line shows: sizes and habits that the
 // profile knows on average and the thread's earlier calls better. A call counts only once
 // its response has ended.
 type unlogged struct {
-	signs
+	clues
 	static   int64
 	hidden   [2]habit     // calls at the end of turns: before a person's words, and before a notice
 	warm     habit        // expired calls that still read a shared prefix
@@ -265,10 +266,10 @@ func (t *Thread) hides(p *profile.Profile) bool {
 		r := &t.Trace.Rounds[next]
 		kind = kindOf(r)
 		switch {
-		case r.Signs.Has(traces.SignAway):
+		case r.Signs.Has(signs.Away):
 			u.coming = u.coming.With(profile.RuleAway)
 			return t.of.rules.Has(profile.RuleAway)
-		case t.of.soon(r), u.ends && s.Entry != entryDesktop && !r.Signs.Has(traces.SignTurnEnd):
+		case t.of.soon(r), u.ends && s.Entry != entryDesktop && !r.Signs.Has(signs.TurnEnd):
 			return false
 		}
 	}
@@ -278,7 +279,7 @@ func (t *Thread) hides(p *profile.Profile) bool {
 // kindOf returns 1 for a round that answers a notice of a background task, 0 for
 // one that answers a person.
 func kindOf(r *traces.Round) int {
-	if r.Signs.Has(traces.SignNotice) {
+	if r.Signs.Has(signs.Notice) {
 		return 1
 	}
 	return 0
@@ -291,5 +292,5 @@ const soonAfter = int64(20e9)
 
 // soon reports whether a round began before its client made a call of its own.
 func (s *Session) soon(r *traces.Round) bool {
-	return s.session.Entry == entryDesktop && r.Wait < soonAfter && !r.Signs.Has(traces.SignAway)
+	return s.session.Entry == entryDesktop && r.Wait < soonAfter && !r.Signs.Has(signs.Away)
 }

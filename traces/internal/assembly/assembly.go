@@ -10,6 +10,7 @@ package assembly
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // MaxTokens is the largest plausible context, far above any context window and
@@ -122,7 +123,7 @@ type Call struct {
 	Place
 	Usage
 	Parted  int32 // as traces.Round has it
-	Verdict traces.Verdict
+	Verdict signs.Verdict
 	// Breakpoints are what the request has of them, nil where the log does not show them.
 	Breakpoints *traces.Breakpoints
 	Skill       string // under which the client says that the call was made
@@ -168,7 +169,7 @@ type Round struct {
 	Reply    []Block
 	Node     int32 // for the reader: where the call is
 	InputAt  int64 // time of the last input line, 0 if unknown
-	Signs    traces.Signs
+	Signs    signs.Set
 	Prompted bool // the input holds text for the model
 	Answered bool // the input holds tool results
 

@@ -107,7 +107,7 @@ type sign struct {
 	has  func(before, call *traces.Round, compacted bool) bool
 }
 
-var signs = [...]sign{
+var contradictions = [...]sign{
 	{"the context does not grow", 0.25, false, false, false, false, func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Input() <= before.Usage.Input()
 	}},
@@ -135,7 +135,7 @@ const fewPairs = 8
 // doubt counts calls whose counts contradict those around them, where there are
 // more than sound recordings have.
 func (s *Session) doubt(out *traces.Session) {
-	var met [len(signs)]int
+	var met [len(contradictions)]int
 	pairs := 0
 	for i := range out.Threads {
 		t := &out.Threads[i]
@@ -146,8 +146,8 @@ func (s *Session) doubt(out *traces.Session) {
 			}
 			pairs++
 			compacted := changedAt(t, int32(r))
-			for k := range signs {
-				if signs[k].has(before, call, compacted) && !(signs[k].told && alike(out, before, call)) {
+			for k := range contradictions {
+				if contradictions[k].has(before, call, compacted) && !(contradictions[k].told && alike(out, before, call)) {
 					met[k]++
 				}
 			}
@@ -155,14 +155,14 @@ func (s *Session) doubt(out *traces.Session) {
 	}
 	worst, doubted, text := 0, 0, ""
 	for k, n := range met {
-		most := signs[k].most * float64(pairs)
-		if signs[k].few && pairs < fewPairs {
+		most := contradictions[k].most * float64(pairs)
+		if contradictions[k].few && pairs < fewPairs {
 			most = float64(pairs - 1)
 		}
-		if n > max(1, worst) && float64(n) > most && !(signs[k].long && pairs < fewPairs) {
-			worst, text = n, fmt.Sprintf("token counts contradict each other: in %d of %d calls %s", n, pairs, signs[k].what)
-			if signs[k].may {
-				text = fmt.Sprintf("in %d of %d calls %s: the log has one value for all, or all answers were equally long", n, pairs, signs[k].what)
+		if n > max(1, worst) && float64(n) > most && !(contradictions[k].long && pairs < fewPairs) {
+			worst, text = n, fmt.Sprintf("token counts contradict each other: in %d of %d calls %s", n, pairs, contradictions[k].what)
+			if contradictions[k].may {
+				text = fmt.Sprintf("in %d of %d calls %s: the log has one value for all, or all answers were equally long", n, pairs, contradictions[k].what)
 				continue
 			}
 			doubted = n

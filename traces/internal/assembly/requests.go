@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Request is a call of a log in which every call stands by itself and shows, or
@@ -80,7 +81,7 @@ type placed struct {
 	made    *Request   // the call that wrote it, nil where the log has none
 	cleared []*Message // messages of the parent that it left out, or has in another form
 	added   []*Message // what it has in their place
-	verdict traces.Verdict
+	verdict signs.Verdict
 	parted  int32
 	answers bool // no messages are shown, and the reply before it calls tools
 }
@@ -218,25 +219,25 @@ func (h *history) follow(i int, r *Request) {
 }
 
 // changed says what a request changed of the one before it.
-func (p *placed) changed(before *Request) traces.Verdict {
+func (p *placed) changed(before *Request) signs.Verdict {
 	switch {
 	case p.Model != before.Model:
-		return traces.VerdictModel
+		return signs.VerdictModel
 	case p.Head != before.Head:
 		same := slices.EqualFunc(tools(p.Ahead), tools(before.Ahead), func(a, b Block) bool { return a.Digest == b.Digest })
 		if same {
-			return traces.VerdictSystem
+			return signs.VerdictSystem
 		}
-		return traces.VerdictTools
+		return signs.VerdictTools
 	case common(p.Messages, before.Messages) < len(before.Messages):
-		return traces.VerdictMessages
+		return signs.VerdictMessages
 	}
-	return traces.VerdictSame
+	return signs.VerdictSame
 }
 
 // parts returns where a request parts from the one before it: the message, or the byte of the system prompt, from 1.
 func (p *placed) parts(before *Request) int32 {
-	if p.verdict != traces.VerdictSystem {
+	if p.verdict != signs.VerdictSystem {
 		return int32(common(p.Messages, before.Messages)) + 1
 	}
 	n := 0

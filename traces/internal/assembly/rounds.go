@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // StepKind says what a line means for its conversation.
@@ -40,7 +41,7 @@ type Step struct {
 	// Summaries are Call's counts of summaries.
 	Summaries []Usage
 	// Verdict is what the log says, or shows, of a call's prefix.
-	Verdict traces.Verdict
+	Verdict signs.Verdict
 	Parted  int32 // as traces.Round has it
 	// Breakpoints are what the request of a counted call has of them, nil where the log does not show them.
 	Breakpoints *traces.Breakpoints
@@ -66,7 +67,7 @@ type Rounds struct {
 	open        Round   // the call under way
 	next        []Block // what follows its reply and goes into the next call
 	interrupted bool    // next holds a message: a further reply is another call's
-	nextSigns   traces.Signs
+	nextSigns   signs.Set
 	nextPrompt  bool
 	nextAnswer  bool
 	nextAt      int64
@@ -122,7 +123,7 @@ func (t *Rounds) Done(session string) []Block {
 }
 
 // Sign adds signs of the client to the next call that begins.
-func (t *Rounds) Sign(s traces.Signs) {
+func (t *Rounds) Sign(s signs.Set) {
 	if len(t.open.Reply) == 0 {
 		t.open.Signs |= s
 	} else {

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // message is the API message of a line.
@@ -24,8 +25,8 @@ type message struct {
 	stopped  bool
 	from, to int32 // pieces of the source
 	manner   recordFlags
-	signs    traces.Signs
-	verdict  traces.Verdict
+	signs    signs.Set
+	verdict  signs.Verdict
 }
 
 // message reads an API message; its blocks become pieces.

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // recordKind says what a line is in its conversation.
@@ -58,8 +59,8 @@ type record struct {
 	joinedFrom, joinedTo int32
 	kind                 recordKind
 	flags                recordFlags
-	verdict              traces.Verdict
-	signs                traces.Signs
+	verdict              signs.Verdict
+	signs                signs.Set
 }
 
 func (r *record) has(f recordFlags) bool { return r.flags&f != 0 }

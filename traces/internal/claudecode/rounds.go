@@ -8,14 +8,15 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // builder divides a recording into the threads of a session.
 type builder struct {
 	session   *assembly.Session
-	claimed   map[string][]claim                // streams that own the calls of a message id
-	inherited map[*assembly.Thread][]int32      // nodes of the parent's path between its round and a branch
-	signs     map[*assembly.Thread]traces.Signs // of lines after the round where a branch leaves its parent
+	claimed   map[string][]claim             // streams that own the calls of a message id
+	inherited map[*assembly.Thread][]int32   // nodes of the parent's path between its round and a branch
+	signs     map[*assembly.Thread]signs.Set // of lines after the round where a branch leaves its parent
 }
 
 // claim is a call that a stream owns.
@@ -54,7 +55,7 @@ func build(opts *traces.Options, rec *recording) *assembly.Session {
 			s.Entry = e.src.names.at(e.entry)
 		}
 	}
-	b := &builder{session: s, claimed: map[string][]claim{}, inherited: map[*assembly.Thread][]int32{}, signs: map[*assembly.Thread]traces.Signs{}}
+	b := &builder{session: s, claimed: map[string][]claim{}, inherited: map[*assembly.Thread][]int32{}, signs: map[*assembly.Thread]signs.Set{}}
 	for _, st := range split(rec.entries) {
 		b.addStream(st)
 	}
@@ -139,7 +140,7 @@ type filler struct {
 	at      int64 // time of the last pending line
 	text    bool
 	answers bool
-	signs   traces.Signs // since the last response
+	signs   signs.Set // since the last response
 	results map[prompt.Digest]bool
 }
 

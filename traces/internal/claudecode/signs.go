@@ -3,7 +3,7 @@ package claudecode
 import (
 	"bytes"
 
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 const (
@@ -21,37 +21,37 @@ const (
 
 // logged returns the signs of a line that carries no message of the
 // conversation: what the client logs of itself, or a hook's output.
-func (h *header) logged() traces.Signs {
-	var s traces.Signs
+func (h *header) logged() signs.Set {
+	var s signs.Set
 	switch string(h.subtype) {
 	case turnEnd, turnDuration:
-		s |= traces.SignTurnEnd
+		s |= signs.TurnEnd
 	case awaySummary:
-		s |= traces.SignAway
+		s |= signs.Away
 	case "api_error":
-		s |= traces.SignRetry
+		s |= signs.Retry
 	}
 	for _, hook := range [...][]byte{h.hook, h.attachment.hook} {
 		switch string(hook) {
 		case resumeHook:
-			s |= traces.SignResume
+			s |= signs.Resume
 		case startHook:
-			s |= traces.SignProcess
+			s |= signs.Process
 		}
 	}
 	switch string(h.attachment.typ) {
 	case "deferred_tools_delta", "mcp_instructions_delta":
-		s |= traces.SignServers
+		s |= signs.Servers
 	case "skill_listing", "agent_listing_delta":
-		s |= traces.SignListing
+		s |= signs.Listing
 	case "plan_mode", "plan_mode_reentry", "plan_mode_exit":
-		s |= traces.SignPlanMode
+		s |= signs.PlanMode
 	case "teammate_mailbox", "team_context":
-		s |= traces.SignTeam
+		s |= signs.Team
 	}
 	tool := string(h.attachment.event) == "PreToolUse" || string(h.attachment.event) == "PostToolUse"
 	if tool && string(h.attachment.typ) == "hook_additional_context" {
-		s |= traces.SignHook
+		s |= signs.Hook
 	}
 	return s
 }
@@ -60,22 +60,22 @@ func (h *header) logged() traces.Signs {
 func (p *parser) sign(h *header, member string) {
 	if member == "planContent" {
 		if len(p.Str()) > 0 {
-			h.signs |= traces.SignPlan
+			h.signs |= signs.Plan
 		}
 		return
 	}
 	if member == "thinkingMetadata" && p.Peek() == '{' {
-		h.signs |= traces.SignThinking
+		h.signs |= signs.ThinkingTold
 	}
 	for name := range p.Members {
 		switch string(name) {
 		case "disabled":
 			if p.Bool() {
-				h.signs |= traces.SignThinkingOff
+				h.signs |= signs.ThinkingOff
 			}
 		case "kind":
 			if string(p.Str()) == "task-notification" {
-				h.signs |= traces.SignNotice
+				h.signs |= signs.Notice
 			}
 		default:
 			p.Skip()
@@ -88,15 +88,15 @@ func (m *message) says(text []byte) {
 	m.manner |= manner(text)
 	switch {
 	case bytes.HasPrefix(text, []byte(interrupted)):
-		m.signs |= traces.SignInterrupt
+		m.signs |= signs.Interrupt
 	case bytes.HasPrefix(text, []byte(taskNotice)):
-		m.signs |= traces.SignNotice
+		m.signs |= signs.Notice
 	case bytes.HasPrefix(text, []byte(commandText)):
-		m.signs |= traces.SignCommand
+		m.signs |= signs.Command
 	case bytes.HasPrefix(text, []byte(modelCommand)):
-		m.signs |= traces.SignModel
+		m.signs |= signs.Model
 	case bytes.HasPrefix(text, []byte(teamMessage)):
-		m.signs |= traces.SignTeam
+		m.signs |= signs.Team
 	}
 }
 
@@ -129,26 +129,26 @@ func (s *source) compare(h *header) {
 		}
 		switch i {
 		case stateVersion:
-			h.signs |= traces.SignVersion
+			h.signs |= signs.Version
 		case stateEntry:
-			h.signs |= traces.SignProcess
+			h.signs |= signs.Process
 		case stateBranch:
-			h.signs |= traces.SignBranch
+			h.signs |= signs.Branch
 		case stateEffort:
-			h.signs |= traces.SignEffort
+			h.signs |= signs.Effort
 		case stateMode:
 			if s.names.at(now) == "plan" || s.names.at(before) == "plan" {
-				h.signs |= traces.SignPlanMode
+				h.signs |= signs.PlanMode
 			}
 		}
 	}
 }
 
 // diagnostics reads what the server says about the prefix of a request.
-func (p *parser) diagnostics() traces.Verdict {
-	v := traces.VerdictNone
+func (p *parser) diagnostics() signs.Verdict {
+	v := signs.VerdictNone
 	if p.Peek() == 'n' {
-		v = traces.VerdictSame
+		v = signs.VerdictSame
 	}
 	for name := range p.Members {
 		if string(name) != "cache_miss_reason" {
@@ -156,11 +156,11 @@ func (p *parser) diagnostics() traces.Verdict {
 			continue
 		}
 		if p.Peek() == 'n' {
-			v = traces.VerdictSame
+			v = signs.VerdictSame
 		}
 		for name := range p.Members {
 			if string(name) == "type" {
-				v = traces.VerdictOf(p.Str())
+				v = signs.VerdictOf(p.Str())
 			} else {
 				p.Skip()
 			}

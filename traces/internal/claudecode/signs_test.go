@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // hookLine is the line of a hook that added context at an event of the client.
@@ -33,48 +34,48 @@ func TestSignsOfLines(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		line fields
-		want traces.Signs
+		want signs.Set
 	}{
-		{"stop hooks have run", system("stop_hook_summary"), traces.SignTurnEnd},
-		{"the turn took so long", system("turn_duration"), traces.SignTurnEnd},
-		{"a summary for a person who comes back", system("away_summary"), traces.SignAway},
+		{"stop hooks have run", system("stop_hook_summary"), signs.TurnEnd},
+		{"the turn took so long", system("turn_duration"), signs.TurnEnd},
+		{"a summary for a person who comes back", system("away_summary"), signs.Away},
 		{"another line of the client", system("local_command"), 0},
-		{"a hook ahead of a tool adds context", hookLine("PreToolUse"), traces.SignHook},
-		{"a hook behind a tool adds context", hookLine("PostToolUse"), traces.SignHook},
+		{"a hook ahead of a tool adds context", hookLine("PreToolUse"), signs.Hook},
+		{"a hook behind a tool adds context", hookLine("PostToolUse"), signs.Hook},
 		{"a hook of a prompt adds context", hookLine("UserPromptSubmit"), 0},
 		{"a hook of a tool only reports", fields{"type": "attachment", "attachment": fields{
 			"type": "hook_success", "hookEvent": "PostToolUse", "hookName": "PostToolUse:Bash", "content": "ok",
 		}}, 0},
-		{"resumed, as progress", progress("SessionStart:resume"), traces.SignResume},
-		{"started, as progress", progress("SessionStart:startup"), traces.SignProcess},
+		{"resumed, as progress", progress("SessionStart:resume"), signs.Resume},
+		{"started, as progress", progress("SessionStart:startup"), signs.Process},
 		{"resumed, as an attachment", fields{"type": "attachment", "attachment": fields{
 			"type": "hook_success", "hookEvent": "SessionStart", "hookName": "SessionStart:resume", "content": "",
-		}}, traces.SignResume},
-		{"MCP servers changed", attachment("mcp_instructions_delta"), traces.SignServers},
-		{"tools to load changed", attachment("deferred_tools_delta"), traces.SignServers},
-		{"skills changed", attachment("skill_listing"), traces.SignListing},
-		{"plan mode ended", attachment("plan_mode_exit"), traces.SignPlanMode},
-		{"a teammate wrote", user(nil, "<teammate-message from=x>"), traces.SignTeam},
-		{"a model is chosen", user(nil, "<command-name>/model</command-name>"), traces.SignModel},
-		{"the server refused", system("api_error"), traces.SignRetry},
-		{"a plan is started", user(fields{"planContent": "# Plan"}, "Implement the plan"), traces.SignPlan},
+		}}, signs.Resume},
+		{"MCP servers changed", attachment("mcp_instructions_delta"), signs.Servers},
+		{"tools to load changed", attachment("deferred_tools_delta"), signs.Servers},
+		{"skills changed", attachment("skill_listing"), signs.Listing},
+		{"plan mode ended", attachment("plan_mode_exit"), signs.PlanMode},
+		{"a teammate wrote", user(nil, "<teammate-message from=x>"), signs.Team},
+		{"a model is chosen", user(nil, "<command-name>/model</command-name>"), signs.Model},
+		{"the server refused", system("api_error"), signs.Retry},
+		{"a plan is started", user(fields{"planContent": "# Plan"}, "Implement the plan"), signs.Plan},
 		{"no plan", user(fields{"planContent": ""}, "go on"), 0},
 		{"no plan, by null", user(fields{"planContent": nil}, "go on"), 0},
-		{"thinking", user(fields{"thinkingMetadata": fields{"maxThinkingTokens": 31999}}, "go on"), traces.SignThinking},
-		{"thinking, not disabled", user(fields{"thinkingMetadata": fields{"level": "high", "disabled": false}}, "go on"), traces.SignThinking},
+		{"thinking", user(fields{"thinkingMetadata": fields{"maxThinkingTokens": 31999}}, "go on"), signs.ThinkingTold},
+		{"thinking, not disabled", user(fields{"thinkingMetadata": fields{"level": "high", "disabled": false}}, "go on"), signs.ThinkingTold},
 		{"thinking is off", user(fields{"thinkingMetadata": fields{"disabled": true}}, "go on"),
-			traces.SignThinking | traces.SignThinkingOff},
+			signs.ThinkingTold | signs.ThinkingOff},
 		{"nothing about thinking", user(fields{"thinkingMetadata": nil}, "go on"), 0},
-		{"a notice by its origin", user(fields{"origin": fields{"kind": "task-notification"}}, "a task is done"), traces.SignNotice},
+		{"a notice by its origin", user(fields{"origin": fields{"kind": "task-notification"}}, "a task is done"), signs.Notice},
 		{"a person by the origin", user(fields{"origin": fields{"kind": "human"}}, "go on"), 0},
-		{"a notice by its text", user(nil, notice), traces.SignNotice},
+		{"a notice by its text", user(nil, notice), signs.Notice},
 		{"a notice in a list of blocks", fields{"type": "user", "message": fields{
 			"role": "user", "content": []fields{text(notice)},
-		}}, traces.SignNotice},
+		}}, signs.Notice},
 		{"a notice quoted by a person", user(nil, "what is "+notice), 0},
-		{"interrupted", user(nil, "[Request interrupted by user]"), traces.SignInterrupt},
-		{"interrupted at a tool", user(nil, "[Request interrupted by user for tool use]"), traces.SignInterrupt},
-		{"a command is expanded", user(nil, "<command-message>review</command-message>"), traces.SignCommand},
+		{"interrupted", user(nil, "[Request interrupted by user]"), signs.Interrupt},
+		{"interrupted at a tool", user(nil, "[Request interrupted by user for tool use]"), signs.Interrupt},
+		{"a command is expanded", user(nil, "<command-message>review</command-message>"), signs.Command},
 		{"a person's words", user(nil, "go on"), 0},
 	} {
 		s := newScript("S")
@@ -111,7 +112,7 @@ func TestSignsAddUp(t *testing.T) {
 	s.prompt("[Request interrupted by user]")
 	s.call("m3", 20_200, text("three"))
 	rounds := sessionOf(t, s).Threads[0].Rounds
-	for i, want := range []traces.Signs{0, traces.SignHook, traces.SignTurnEnd | traces.SignAway | traces.SignInterrupt} {
+	for i, want := range []signs.Set{0, signs.Hook, signs.TurnEnd | signs.Away | signs.Interrupt} {
 		if got := rounds[i].Signs; got != want {
 			t.Errorf("call %d: signs %010b, want %010b", i+1, got, want)
 		}
@@ -128,7 +129,7 @@ func TestSignAheadOfTheFirstLine(t *testing.T) {
 	s.prompt("and then")
 	s.call("m2", 20_100, text("two"))
 	rounds := sessionOf(t, s).Threads[0].Rounds
-	if !rounds[0].Signs.Has(traces.SignTurnEnd) || rounds[1].Signs != 0 {
+	if !rounds[0].Signs.Has(signs.TurnEnd) || rounds[1].Signs != 0 {
 		t.Errorf("signs %010b and %010b, want the end of a turn ahead of the first call alone", rounds[0].Signs, rounds[1].Signs)
 	}
 }
@@ -148,7 +149,7 @@ func TestSignBehindTheAnchorOfABranch(t *testing.T) {
 	got := sessionOf(t, s)
 	want(t, "threads", shape(got), "main: m1 m3\nbranch m2 from main/m1: m2")
 	for _, r := range []*traces.Round{&got.Threads[0].Rounds[1], &got.Threads[1].Rounds[0]} {
-		if r.Signs != traces.SignTurnEnd {
+		if r.Signs != signs.TurnEnd {
 			t.Errorf("%s: signs %010b, want the end of the turn", r.ID, r.Signs)
 		}
 	}
@@ -163,18 +164,18 @@ func TestVerdictOfResponse(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
 		diagnostics any
-		want        traces.Verdict
+		want        signs.Verdict
 	}{
-		{"null", nil, traces.VerdictSame},
-		{"no reason", fields{"cache_miss_reason": nil}, traces.VerdictSame},
-		{"unavailable", reason("unavailable"), traces.VerdictUnknown},
-		{"gone", reason("previous_message_not_found"), traces.VerdictGone},
-		{"messages", reason("messages_changed"), traces.VerdictMessages},
-		{"system", reason("system_changed"), traces.VerdictSystem},
-		{"tools", reason("tools_changed"), traces.VerdictTools},
-		{"model", reason("model_changed"), traces.VerdictModel},
-		{"a new reason", reason("moon_changed"), traces.VerdictUnknown},
-		{"something else", fields{"other": 1}, traces.VerdictNone},
+		{"null", nil, signs.VerdictSame},
+		{"no reason", fields{"cache_miss_reason": nil}, signs.VerdictSame},
+		{"unavailable", reason("unavailable"), signs.VerdictUnknown},
+		{"gone", reason("previous_message_not_found"), signs.VerdictGone},
+		{"messages", reason("messages_changed"), signs.VerdictMessages},
+		{"system", reason("system_changed"), signs.VerdictSystem},
+		{"tools", reason("tools_changed"), signs.VerdictTools},
+		{"model", reason("model_changed"), signs.VerdictModel},
+		{"a new reason", reason("moon_changed"), signs.VerdictUnknown},
+		{"something else", fields{"other": 1}, signs.VerdictNone},
 	} {
 		s := newScript("S")
 		s.prompt("go")
@@ -185,7 +186,7 @@ func TestVerdictOfResponse(t *testing.T) {
 		s.prompt("and then")
 		s.call("m2", 20_100, text("two"))
 		rounds := sessionOf(t, s).Threads[0].Rounds
-		if rounds[0].Verdict != tc.want || rounds[1].Verdict != traces.VerdictNone {
+		if rounds[0].Verdict != tc.want || rounds[1].Verdict != signs.VerdictNone {
 			t.Errorf("%s: %v and %v behind it, want %v and none", tc.name, rounds[0].Verdict, rounds[1].Verdict, tc.want)
 		}
 	}
@@ -233,7 +234,7 @@ func TestChangesOfTheClient(t *testing.T) {
 			"role": "assistant", "id": fmt.Sprintf("m%d", i), "model": "claude-opus-4-6", "usage": tokensOf(20_000 + 100*i), "content": []fields{text("yes")},
 		}})
 	}
-	want := []traces.Signs{0, traces.SignVersion, traces.SignProcess, traces.SignBranch, 0, traces.SignPlanMode, traces.SignPlanMode, traces.SignEffort}
+	want := []signs.Set{0, signs.Version, signs.Process, signs.Branch, 0, signs.PlanMode, signs.PlanMode, signs.Effort}
 	rounds := sessionOf(t, s).Threads[0].Rounds
 	if len(rounds) != len(want) {
 		t.Fatalf("%d rounds", len(rounds))

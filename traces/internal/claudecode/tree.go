@@ -6,8 +6,8 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // node is a message of the tree: a response with all its lines, a line of a
@@ -18,7 +18,7 @@ type node struct {
 	parent int32 // -1 for none; always an earlier node
 	thread int32 // -1: off every path
 	// behind are the signs of the following lines that are not nodes.
-	behind traces.Signs
+	behind signs.Set
 }
 
 // isPrompt reports whether the node is a person's prompt, the only kind of
@@ -40,7 +40,7 @@ type tree struct {
 	place  map[prompt.Digest]int32 // node of a line; for a skipped line, the node before it
 	copies map[copyKey]int32
 	calls  map[string][]int32 // by message id, several where different calls have one id
-	ahead  traces.Signs       // signs before the first node
+	ahead  signs.Set          // signs before the first node
 	twice  int                // lines with the uuid of an earlier one that says something else
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // rollout is one file.
@@ -158,7 +159,7 @@ func (ro *rollout) parse(ln assembly.Line) error {
 		ro.settle()
 		r.effort = cmp.Or(r.effort, ro.asked.effort)
 		if ro.asked.effort != "" && r.effort != ro.asked.effort {
-			ro.Sign(traces.SignEffort)
+			ro.Sign(signs.Effort)
 		}
 		ro.asked = r.setting
 	case "response_item":
@@ -210,7 +211,7 @@ func (ro *rollout) meta(line int, payload []byte) error {
 	if ro.id != "" {
 		switch {
 		case id == ro.id:
-			ro.Sign(traces.SignResume)
+			ro.Sign(signs.Resume)
 		case slices.Contains(ro.parents, id):
 		case ro.copies() || len(ro.Calls) == 0:
 			ro.parent(ro.id, id)

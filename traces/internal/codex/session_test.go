@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // kinds lists the blocks of a span as "kind:tokens".
@@ -247,7 +248,7 @@ func TestSignsOfRollouts(t *testing.T) {
 	} {
 		r.line(lines[0], lines[1]).user("go").assistant(fmt.Sprintf("m%d", i), "done").count(8000+100*i, 0, 30, 0)
 	}
-	for i, want := range []traces.Signs{0, traces.SignEffort, traces.SignResume, 0} {
+	for i, want := range []signs.Set{0, signs.Effort, signs.Resume, 0} {
 		if got := readOne(t, r).Threads[0].Rounds[i].Signs; got != want {
 			t.Errorf("call %d: signs %020b, want %020b", i+1, got, want)
 		}

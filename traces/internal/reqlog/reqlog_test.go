@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // exchanged is a call of Anthropic's interface, with times in seconds since start.
@@ -158,7 +159,7 @@ func TestForms(t *testing.T) {
 	if len(want.Threads) != 1 || len(rounds) != 2 || want.Placements[0].Messages() != 1 || len(want.Problems) != 0 {
 		t.Fatalf("%d threads, %d calls, %d markers, %v", len(want.Threads), len(rounds), want.Placements[0].Messages(), want.Problems)
 	}
-	if u := (prompt.Usage{Uncached: 3, Read: 12_000, Write1h: 90, Output: 7}); rounds[1].Usage != u || rounds[1].Verdict != traces.VerdictSame {
+	if u := (prompt.Usage{Uncached: 3, Read: 12_000, Write1h: 90, Output: 7}); rounds[1].Usage != u || rounds[1].Verdict != signs.VerdictSame {
 		t.Errorf("%+v", rounds[1])
 	}
 	if got := agenttest.Kinds(want, rounds[1].Input); !slices.Equal(got, []string{"tool_result", "unseen"}) || rounds[1].Trigger != traces.TriggerToolResult {
@@ -309,7 +310,7 @@ func TestOtherInterfaces(t *testing.T) {
 		if a, b := (prompt.Usage{Uncached: 1000, Output: 20}), (prompt.Usage{Uncached: 200, Read: 900, Output: 20}); r[0].Usage != a || r[1].Usage != b {
 			t.Errorf("%s: usage %+v, then %+v", name, r[0].Usage, r[1].Usage)
 		}
-		if r[0].At < start*1e9 || r[1].At < (start+5)*1e9 || r[1].Verdict != traces.VerdictSame || len(s.Threads[0].Events) != 0 {
+		if r[0].At < start*1e9 || r[1].At < (start+5)*1e9 || r[1].Verdict != signs.VerdictSame || len(s.Threads[0].Events) != 0 {
 			t.Errorf("%s: times %d and %d, verdict %v, events %v", name, r[0].At, r[1].At, r[1].Verdict, s.Threads[0].Events)
 		}
 		kinds := [2][]string{agenttest.Kinds(s, r[0].Reply), agenttest.Kinds(s, r[1].Reply)}
@@ -341,7 +342,7 @@ func TestConversations(t *testing.T) {
 	if at := s.Threads[0].Rounds[2].Parted; at < 2 {
 		t.Errorf("the system prompt parts at byte %d, want behind the first", at)
 	}
-	if v := s.Threads[0].Rounds[2].Verdict; v != traces.VerdictSystem {
+	if v := s.Threads[0].Rounds[2].Verdict; v != signs.VerdictSystem {
 		t.Errorf("the system prompt changed: %v", v)
 	}
 	compacted := func(e traces.Event) bool { return e.Kind == traces.EventCompact && e.Round == 3 }
