@@ -33,7 +33,9 @@ func TestOwnGeneration(t *testing.T) {
 		{"claude-code", "2.1.219", "claude-code/2026-08", true, ""},
 		{"claude-code", "2.1.277", "claude-code/2.1.280", true, ""},
 		{"claude-code", "2.1.290-beta.1", "claude-code/2.1.280", true, ""}, // documents have another, which own leaves alone
-		{"claude-code", "2.1.304", "claude-code/2026-11", true, ""},
+		{"claude-code", "2.1.303", "claude-code/2.1.280", true, ""},
+		{"claude-code", "2.1.306", "claude-code/2.1.304", true, ""}, // whose bundle has no keepNoRound; that of 2.1.307 has
+		{"claude-code", "2.1.307", "claude-code/2026-11", true, ""},
 		{"claude-code", "", "claude-code/2026-11", true, ""},
 		{"claude-code", "9.9.9", "claude-code/2026-11", true, ""}, // which nobody ran
 		{"codex", "0.142.0", "codex/2026-08", true, ""},

@@ -21,7 +21,7 @@ func TestBuiltinPresets(t *testing.T) {
 		"recorded", "own", "own/lower", "own/higher", "auto-compact/167k", "auto-compact/155k", "break-even", "auto-compact/small-model", "session-memory", "partial/up-to", "partial/from", "truncate-oldest",
 		"tool-storage", "microcompact/v1", "microcompact/2.1", "time-microcompact", "api-context", "cached-microcompact", "keepalive",
 		"memory-extraction", "dream", "end-of-turn", "fork-agents", "coordinator",
-		"claude-code/1", "claude-code/1.0.128", "claude-code/2.1", "claude-code/2.1.17", "claude-code/2.1.62", "claude-code/2.1.80", "claude-code/2.1.91", "claude-code/2026-03", "claude-code/2026-08", "claude-code/2.1.280", "claude-code/2026-10", "claude-code/2026-11",
+		"claude-code/1", "claude-code/1.0.128", "claude-code/2.1", "claude-code/2.1.17", "claude-code/2.1.62", "claude-code/2.1.80", "claude-code/2.1.91", "claude-code/2026-03", "claude-code/2026-08", "claude-code/2.1.280", "claude-code/2.1.304", "claude-code/2026-10", "claude-code/2026-11",
 		"codex/2026-08", "opencode/2026-03", "opencode/2026-08", "opencode/2026-11", "pi/2026-03", "pi/2026-11", "gemini-cli/2026-08", "gemini-cli/2026-11", "none",
 	}
 	got := slices.DeleteFunc(r.Presets(), func(name string) bool { return r.presets[name].group != "" })
