@@ -257,8 +257,8 @@ func (l *clearing) gather(t *Turn) {
 
 // oldestResults returns the position behind the first n rounds with results among the entries [from, to), to for all.
 func oldestResults(c *prompt.Context, from, to, n int) int {
-	for i := from; i < to; i++ {
-		if n > 0 && c.At(i).Kind == prompt.KindToolResult && (i+1 == to || c.At(i+1).Kind != prompt.KindToolResult) {
+	for i := from; i < to && n > 0; i++ {
+		if c.At(i).Kind == prompt.KindToolResult && (i+1 == to || c.At(i+1).Kind != prompt.KindToolResult) {
 			if n--; n == 0 {
 				return i + 1
 			}
