@@ -17,6 +17,7 @@ type edit struct {
 	stayed  []*Message // in their order, the newest among them
 	dropped []*Message
 	added   []*Message // ahead of the newest that stayed
+	moved   *Message   // the first that stayed behind one of them
 	answer  []*Message // of the assistant, right behind it
 	fresh   []*Message // behind the answer
 	forms   forms      // of messages that were dropped, by what was added in their place
@@ -90,7 +91,9 @@ func editOf(old, now []*Message, reply []Block) *edit {
 				continue
 			}
 		}
-		gap(at)
+		if gap(at); len(e.added) > 0 && e.moved == nil {
+			e.moved = m
+		}
 		e.stayed, next = append(e.stayed, m), at+1
 	}
 	rest := now[end+1:]
@@ -172,9 +175,12 @@ func (h *history) edit(i int, e *edit, r *Request, made *Request) {
 		}
 	}
 	p := placed{Request: r, parent: int32(i), stayed: e.stayed, fresh: e.fresh, cleared: h.forms.first(e.dropped), added: e.added}
-	if made != nil || r.Compacted {
+	switch {
+	case made != nil || r.Compacted:
 		p.summarise(made)
-	} else {
+	case len(e.dropped) == 0 && e.moved != nil: // a program that takes messages out of the middle put some back
+		p.cleared, p.added = []*Message{e.moved}, nil
+	default:
 		for d, list := range e.forms {
 			if h.forms == nil {
 				h.forms = forms{}

@@ -17,3 +17,28 @@ func TestFormsTellEachMessageOnce(t *testing.T) {
 		t.Errorf("%d messages, want a, b, plain and c", len(got))
 	}
 }
+
+// A program that takes messages out of the middle puts one back: the request says again what it said, and one message more ahead of
+// some of these. What follows that one is sent anew, so the recording has an edit where the message behind it was. It went unnoticed,
+// and the simulation read 16 % of a bill from the cache that had been paid in full.
+func TestMessagePutBack(t *testing.T) {
+	said := func(assistant bool, text string) *Message {
+		return NewMessage(assistant, []Block{{Block: Derived(prompt.KindText, prompt.DigestString(text), 10)}})
+	}
+	a, b, c, d := said(false, "a"), said(true, "b"), said(false, "c"), said(true, "d")
+	list := []*Request{
+		{Start: 1, End: 2, Whole: true, Messages: []*Message{a, c}, Reply: d.Blocks},
+		{Start: 3, End: 4, Whole: true, Messages: []*Message{a, b, c, d, said(false, "e")}},
+	}
+	threads := Conversations("s", list)
+	if len(threads) != 1 || len(threads[0].Calls) != 2 {
+		t.Fatalf("%d threads, want one of two calls", len(threads))
+	}
+	events := threads[0].Happened
+	if len(events) != 1 || !events[0].Gone || !slices.Equal(events[0].dropped, digests([]*Message{c})) {
+		t.Errorf("events %+v, want c dropped, which moved", events)
+	}
+	if n := len(threads[0].Calls[1].Before); n != 1 {
+		t.Errorf("%d new blocks, want e alone", n)
+	}
+}
