@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -102,9 +103,9 @@ func (p *Plan) bound(
 func (d *Design) families(registry *strategies.Registry) (families []*family, of []*family) {
 	for i := range d.Cells {
 		cell := &d.Cells[i]
-		params, ok := cell.Strategy.Params(strategies.CompactName).(strategies.CompactParams)
+		params, ok := cell.Strategy.Params(standard.Compact).(strategies.CompactParams)
 		if !ok {
-			layer, _ := registry.Definition(strategies.CompactName)
+			layer, _ := registry.Definition(standard.Compact)
 			params = *layer.Params().(*strategies.CompactParams)
 		}
 		params = params.Unscheduled()

@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -96,7 +97,7 @@ func TestOwnTakesSettings(t *testing.T) {
 		}
 		for _, version := range []string{"1.0.62", "2.1.10", "2.1.40", "2.1.219"} {
 			s := d.Cells[2].Strategy.For(traces.AgentClaudeCode, version, "")
-			if b := s.Params(strategies.CompactName).(strategies.CompactParams).Breaker; b != 9 {
+			if b := s.Params(standard.Compact).(strategies.CompactParams).Breaker; b != 9 {
 				t.Errorf("%s: breaker %d", version, b)
 			}
 		}

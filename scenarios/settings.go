@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 	"gopkg.in/yaml.v3"
 )
@@ -39,18 +40,18 @@ func settings(a *client.Assembly) []layerSetting {
 	e := &a.Env
 	set := func(layer, path string, value any) { list = append(list, layerSetting{layer, path, value}) }
 	if p, ok := client.Percent(e.AutocompactPct); ok {
-		for _, layer := range []string{strategies.CompactName, strategies.SessionMemoryName, strategies.MicrocompactName} {
+		for _, layer := range []string{standard.Compact, standard.SessionMemory, standard.Microcompact} {
 			set(layer, "trigger.pct_override", p)
 		}
 	}
 	v := e.Variables()
 	for _, feature := range []struct{ value, layer, path string }{
-		{e.SessionMemory, strategies.SessionMemoryName, "enabled"},
-		{e.SessionCompact, strategies.SessionMemoryName, "compact"},
-		{e.Dream, strategies.DreamName, "enabled"},
-		{e.MemoryExtraction, strategies.MemoryExtractionName, "enabled"},
-		{e.TimeMicrocompact, strategies.TimeClearName, "enabled"},
-		{e.CachedMicrocompact, strategies.CachedClearName, "enabled"},
+		{e.SessionMemory, standard.SessionMemory, "enabled"},
+		{e.SessionCompact, standard.SessionMemory, "compact"},
+		{e.Dream, standard.Dream, "enabled"},
+		{e.MemoryExtraction, standard.MemoryExtraction, "enabled"},
+		{e.TimeMicrocompact, standard.TimeClear, "enabled"},
+		{e.CachedMicrocompact, standard.CachedClear, "enabled"},
 	} {
 		if feature.value != "" {
 			set(feature.layer, feature.path, client.On(feature.value))
@@ -58,23 +59,23 @@ func settings(a *client.Assembly) []layerSetting {
 	}
 	// 003:2017: context collapse and automatic compaction exclude each other.
 	if client.On(e.DisableAutoCompact) || client.On(e.ContextCollapse) || a.Windows.SmallOff && v.SmallAuto() {
-		set(strategies.CompactName, "auto", false)
-		set(strategies.CompactName, "idle.enabled", false)
-		set(strategies.SessionMemoryName, "compact", false)
+		set(standard.Compact, "auto", false)
+		set(standard.Compact, "idle.enabled", false)
+		set(standard.SessionMemory, "compact", false)
 	}
 	if client.On(e.DisableCompact) {
 		for _, layer := range []string{
-			strategies.CompactName, strategies.MicrocompactName, strategies.TimeClearName, strategies.CachedClearName,
+			standard.Compact, standard.Microcompact, standard.TimeClear, standard.CachedClear,
 		} {
 			set(layer, "enabled", false)
 		}
-		set(strategies.SessionMemoryName, "compact", false)
+		set(standard.SessionMemory, "compact", false)
 	}
 	if client.On(e.MicroDisabled) {
-		set(strategies.MicrocompactName, "enabled", false)
+		set(standard.Microcompact, "enabled", false)
 	}
 	if n, ok := client.Number(e.IdleMinTokens); ok {
-		set(strategies.CompactName, "idle.min_tokens", n)
+		set(standard.Compact, "idle.min_tokens", n)
 	}
 	return append(list, storage(e)...)
 }
@@ -88,7 +89,7 @@ func storage(e *client.Env) []layerSetting {
 	var list []layerSetting
 	least := int64(previewBytes)
 	set := func(path string, value any) {
-		list = append(list, layerSetting{strategies.ToolStorageName, path, value})
+		list = append(list, layerSetting{standard.ToolStorage, path, value})
 	}
 	limit := func(path string, bytes int64) {
 		set(path, bytes)

@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 )
 
 // Every parameter that a variable sets exists.
@@ -166,7 +167,7 @@ func TestPercentOverride(t *testing.T) {
 // envCompact returns the parameters of full-compact of the strategy x.
 func envCompact(t *testing.T, d *Design) *strategies.CompactParams {
 	t.Helper()
-	p, ok := d.Cells[len(d.Cells)-1].Strategy.Params(strategies.CompactName).(strategies.CompactParams)
+	p, ok := d.Cells[len(d.Cells)-1].Strategy.Params(standard.Compact).(strategies.CompactParams)
 	if !ok {
 		t.Fatal("no full-compact")
 	}

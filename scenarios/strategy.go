@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 )
 
 // strategyKeys are the keys that a strategy of a scenario may have when it is a mapping, besides
@@ -81,7 +82,7 @@ func (x *expansion) refuseReserved(e *entry) {
 	case results.StrategyBilled:
 		x.errorf(e.node, "billed is what the sessions were billed, no strategy: choose another name")
 	case results.StrategyRecorded:
-		if !slices.ContainsFunc(layersOf(e.body), func(l layer) bool { return l.key.Value == strategies.RecordedName }) {
+		if !slices.ContainsFunc(layersOf(e.body), func(l layer) bool { return l.key.Value == standard.Recorded }) {
 			x.errorf(e.node, "recorded is what others are compared with and needs the layer recorded: choose another name")
 		}
 	}

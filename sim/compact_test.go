@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -214,7 +215,7 @@ func TestPresetsKeepInvariants(t *testing.T) {
 	some := summarizer.Failures{ToolCall: 0.1, Empty: 0.1, API: 0.1, TooLong: 0.2}
 	failing.Failures = map[string]summarizer.Failures{"fork": some, "streaming": some, "small-model": some}
 	for _, name := range registry.Presets() {
-		if name == strategies.RecordedName {
+		if name == standard.Recorded {
 			continue
 		}
 		for _, window := range []int64{0, 90_000} {

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -122,7 +123,7 @@ func (l *Loop) block(t *thread) bool {
 		return true
 	}
 	for i, h := range t.hooks.before {
-		if t.layers[h.layer].Name() == strategies.CompactName {
+		if t.layers[h.layer].Name() == standard.Compact {
 			l.compactByHand(t, i)
 			return true
 		}

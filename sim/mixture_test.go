@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 	"gopkg.in/yaml.v3"
 	"pgregory.net/rapid"
@@ -119,7 +120,7 @@ func mixture(rt *rapid.T, registry *strategies.Registry) *strategies.Strategy {
 	text.WriteString("layers:\n")
 	n := 0
 	for _, name := range registry.Layers() {
-		if name == strategies.RecordedName || !rapid.Bool().Draw(rt, name) {
+		if name == standard.Recorded || !rapid.Bool().Draw(rt, name) {
 			continue
 		}
 		n++

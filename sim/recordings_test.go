@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -41,7 +42,7 @@ func TestPresetsOnRecordings(t *testing.T) {
 		l := NewLoop(c)
 		compacts, over := false, 0
 		for _, n := range c.Strategy.LayerNames() {
-			compacts = compacts || n == strategies.CompactName
+			compacts = compacts || n == standard.Compact
 		}
 		for _, s := range corpus.Sessions {
 			if s.NumCalls() == 0 {

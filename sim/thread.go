@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 )
 
 // thread is the running state of one conversation.
@@ -136,8 +137,8 @@ func (h *hooks) bind(layers []strategies.Layer, bars []uint64) {
 		h.starting = implements(h.starting, i, l)
 		h.ending = implements(h.ending, i, l)
 		h.loopEnd = implements(h.loopEnd, i, l)
-		h.suggests = h.suggests || l.Name() == strategies.SuggestionName
-		h.deletes = h.deletes || l.Name() == strategies.CachedClearName
+		h.suggests = h.suggests || l.Name() == standard.Suggestion
+		h.deletes = h.deletes || l.Name() == standard.CachedClear
 		if s, ok := l.(sleeper); !ok || !s.Sleeps() {
 			h.timers = implements(h.timers, i, l)
 		}

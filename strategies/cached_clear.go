@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -34,10 +35,7 @@ func (p *cachedClearParams) Rules() []error {
 	return errs
 }
 
-// CachedClearName is the registry's name of the layer.
-const CachedClearName = "cached-microcompact"
-
-var cachedClearDefinition = Define(CachedClearName,
+var cachedClearDefinition = Define(standard.CachedClear,
 	"lets the server delete old tool results from the cached prefix, which stays valid",
 	cachedClearParams{
 		Switch: on, MainGuard: true, Models: []string{}, Tools: compactable(), Threshold: 12, KeepRecent: 5, Pin: true, EditTokens: 25,
@@ -64,7 +62,7 @@ var (
 	_ Choosy          = (*cachedClear)(nil)
 )
 
-func (l *cachedClear) Name() string { return CachedClearName }
+func (l *cachedClear) Name() string { return standard.CachedClear }
 
 func (l *cachedClear) Clone() Layer {
 	return &cachedClear{
@@ -125,7 +123,7 @@ func (l *cachedClear) AfterResponse(t *Turn) Outcome {
 	}
 	l.forget(t)
 	l.cold = true
-	return t.Refuse(CachedClearName, "the read fell: deletions are forgotten")
+	return t.Refuse(standard.CachedClear, "the read fell: deletions are forgotten")
 }
 
 // overtaken reports whether another layer has cleared in place what was
@@ -252,10 +250,7 @@ func (p *timeClearParams) level() Trigger {
 	return Trigger{Measure: MeasureIdle, Fixed: p.GapMinutes*int64(time.Minute) + 1} // 002:41: longer than the gap
 }
 
-// TimeClearName is the registry's name of the layer.
-const TimeClearName = "time-microcompact"
-
-var timeClearDefinition = Define(TimeClearName,
+var timeClearDefinition = Define(standard.TimeClear,
 	"clears old tool results in place after a gap in which the cache went cold",
 	timeClearParams{Switch: on, GapMinutes: 60, Subagents: true, Tools: compactable(), KeepRecent: 5, Placeholder: 12, Pending: true},
 	func(p timeClearParams) Layer {
@@ -276,7 +271,7 @@ var (
 	_ Choosy        = (*timeClear)(nil)
 )
 
-func (l *timeClear) Name() string { return TimeClearName }
+func (l *timeClear) Name() string { return standard.TimeClear }
 
 func (l *timeClear) Clone() Layer {
 	return &timeClear{params: l.params, gap: l.gap, results: newClearables(l.params.Tools), due: l.due}
@@ -307,7 +302,7 @@ func (l *timeClear) BeforeRequest(t *Turn) Outcome {
 		return Outcome{Declined, "no response so far"}
 	case isAgent(t.Kind) && !l.params.Subagents:
 		return Outcome{Declined, "sub-agents do not clear"}
-	case !t.Check(TimeClearName, &l.gap):
+	case !t.Check(standard.TimeClear, &l.gap):
 		return Outcome{Declined, "the gap is too short"}
 	case l.params.ColdOnly && t.Warm():
 		return Outcome{Declined, "the cache is warm"}
@@ -315,11 +310,11 @@ func (l *timeClear) BeforeRequest(t *Turn) Outcome {
 	l.results.relist(t)
 	old := l.old(&l.params)
 	if t.Kin != nil {
-		poll(t.Kin, TimeClearName, func(p *timeClearParams) int { return len(l.old(p)) })
+		poll(t.Kin, standard.TimeClear, func(p *timeClearParams) int { return len(l.old(p)) })
 	}
 	b := clearResults(t, old, prompt.FormCleared, l.params.Placeholder)
 	if b.Cleared == 0 {
-		return t.Refuse(TimeClearName, "nothing old enough to clear")
+		return t.Refuse(standard.TimeClear, "nothing old enough to clear")
 	}
 	if !l.params.Pending {
 		b.Uncounted = 0

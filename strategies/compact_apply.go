@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -135,15 +136,15 @@ func (p *CompactParams) early(window int64) *Trigger {
 func (l *compact) begins(t *Turn) bool {
 	p := &l.params
 	if p.Beside.Ahead == 0 {
-		return p.When.fires(t, CompactName, &p.Trigger, false)
+		return p.When.fires(t, standard.Compact, &p.Trigger, false)
 	}
 	if t.Kin != nil {
-		poll(t.Kin, CompactName, func(p *CompactParams) bool {
+		poll(t.Kin, standard.Compact, func(p *CompactParams) bool {
 			v, ok := p.early(t.Reading.Window).Value(&t.Reading)
 			return ok && t.measure(p.Trigger.Measure) >= v
 		})
 	}
-	return p.When.hold(t, CompactName, t.test(CompactName, p.early(t.Reading.Window)), false)
+	return p.When.hold(t, standard.Compact, t.test(standard.Compact, p.early(t.Reading.Window)), false)
 }
 
 // waits reports whether the conversation is large enough to wait.
@@ -188,13 +189,13 @@ func (l *compact) swap(t *Turn) bool {
 	l.beside.ready = false
 	high := t.Context.Index(l.beside.last) + 1
 	if high == 0 {
-		t.Refuse(CompactName, "what the block stands for is not there")
+		t.Refuse(standard.Compact, "what the block stands for is not there")
 		return false
 	}
 	l.call = l.beside.call
 	l.call.low, l.call.high, l.call.end = l.params.Keep.start(t.Context, Body(t.Context), high), high, t.Context.Len()
 	if l.grown(t, &l.beside.result) {
-		t.Refuse(CompactName, "the summary is not smaller")
+		t.Refuse(standard.Compact, "the summary is not smaller")
 		return false
 	}
 	l.apply(t, &l.beside.result)

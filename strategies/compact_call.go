@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/strategies/standard"
 )
 
 // summaryCall is the state of the compaction under way: what is summarised and
@@ -76,7 +77,7 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		p.Reads.limit(&in)
 	case waySmallModel:
 		p := &l.params.SmallModel
-		in.Own, in.Head, in.MaxOutput, in.Model = true, p.Head, p.MaxOutput, fast(t, CompactName, p.Model)
+		in.Own, in.Head, in.MaxOutput, in.Model = true, p.Head, p.MaxOutput, fast(t, standard.Compact, p.Model)
 		in.Strip = strip(p.StripMedia, p.StripListings, p.StripThinking)
 		p.Reads.limit(&in)
 	}
@@ -302,7 +303,7 @@ func (l *compact) cut(t *Turn, low, to int) int {
 	if l.params.Refill.Whole && by == startedByTrigger && l.refills.count > 0 {
 		return to
 	}
-	if k.newest() && (by == startedByRefusal || by == startedByTrigger && !t.Check(CompactName, &l.params.Trigger)) {
+	if k.newest() && (by == startedByRefusal || by == startedByTrigger && !t.Check(standard.Compact, &l.params.Trigger)) {
 		return k.cut(t.Context, low, to, t.Reading.Window)
 	}
 	return l.params.Keep.cut(t.Context, low, to, t.Reading.Window)

@@ -3,6 +3,7 @@ package strategies
 import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/strategies/standard"
 )
 
 // KeepSet says which messages stay as they are: the first ones, and the newest ones. Of
@@ -329,7 +330,7 @@ func (l *compact) remainder(t *Turn, attached []prompt.Ref) ([]prompt.Ref, int64
 	if !l.params.Remainder || t.Profile == nil || isAgent(t.Kind) || s.low != Body(c) || s.high != s.end {
 		return attached, 0
 	}
-	tokens := t.Profile.BehindCompaction(t.Version, t.Draw(CompactName, drawRemainder))
+	tokens := t.Profile.BehindCompaction(t.Version, t.Draw(standard.Compact, drawRemainder))
 	if tokens > 0 {
 		attached = append(attached, c.Arena().Add(reminder("remainder", int32(tokens))))
 	}

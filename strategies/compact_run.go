@@ -5,13 +5,11 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// CompactName is the registry's name of the layer.
-const CompactName = "full-compact"
-
-var compactDefinition = Define(CompactName,
+var compactDefinition = Define(standard.Compact,
 	"replaces the messages with a summary written by one model call, and restores files and more",
 	defaultCompact(),
 	func(p CompactParams) Layer { return &compact{params: p} }).with(Traits{Draws: true, Calls: true, Compacts: true, Polls: []string{"trigger"}})
@@ -42,7 +40,7 @@ var (
 	_ AutoThreshold    = (*compact)(nil)
 )
 
-func (l *compact) Name() string { return CompactName }
+func (l *compact) Name() string { return standard.Compact }
 
 func (l *compact) Clone() Layer {
 	c := *l
@@ -78,7 +76,7 @@ func (l *compact) BeforeRequest(t *Turn) Outcome {
 	}
 	if l.beside.ready {
 		switch {
-		case l.params.Beside.Ahead > 0 && !l.params.When.fires(t, CompactName, &l.params.Trigger, false):
+		case l.params.Beside.Ahead > 0 && !l.params.When.fires(t, standard.Compact, &l.params.Trigger, false):
 			return Outcome{Declined, "the summary waits for the trigger"}
 		case l.swap(t):
 			return Outcome{Verdict: Done}
@@ -104,7 +102,7 @@ func (l *compact) BeforeRequest(t *Turn) Outcome {
 	case !l.begins(t):
 		return Outcome{Declined, "below the trigger"}
 	case l.params.Refill.trips(t, &l.refills):
-		return t.Refuse(CompactName, "stopped: the context refills at once")
+		return t.Refuse(standard.Compact, "stopped: the context refills at once")
 	}
 	return l.start(t, t.Context.Len(), startedByTrigger)
 }
@@ -178,10 +176,10 @@ func (l *compact) start(t *Turn, to int, by startedBy) Outcome {
 	}
 	if by == startedByTrigger {
 		if why := l.unworthy(t); why != "" {
-			return t.Refuse(CompactName, why)
+			return t.Refuse(standard.Compact, why)
 		}
 	}
-	l.call.compacts = !slices.Contains(l.params.Barred, sourceCompact) && t.Check(CompactName, &l.params.Trigger)
+	l.call.compacts = !slices.Contains(l.params.Barred, sourceCompact) && t.Check(standard.Compact, &l.params.Trigger)
 	switch {
 	case l.call.unread > 0:
 		return l.apply(t, &prompt.Result{Answer: fixedText(l.call.unread)})
@@ -312,7 +310,7 @@ func (l *compact) Timer(t *Turn) Outcome {
 	case l.stopped():
 		return Outcome{Declined, "stopped by the breaker"}
 	case !end && !t.Warm():
-		return t.Refuse(CompactName, "the cache is cold")
+		return t.Refuse(standard.Compact, "the cache is cold")
 	}
 	if end {
 		return l.start(t, n, startedByTrigger)
@@ -336,7 +334,7 @@ func (l *compact) ThreadEnd(t *Turn) Outcome {
 // ended reports whether a loop has ended behind which a compaction is due.
 func (l *compact) ended(t *Turn) bool {
 	p := &l.params
-	return p.Auto && p.When.At == atEnd && l.looked != t.Round+1 && t.Usage.Input() > 0 && !(isAgent(t.Kind) && !p.Subagents) && p.When.fires(t, CompactName, &p.Trigger, true)
+	return p.Auto && p.When.At == atEnd && l.looked != t.Round+1 && t.Usage.Input() > 0 && !(isAgent(t.Kind) && !p.Subagents) && p.When.fires(t, standard.Compact, &p.Trigger, true)
 }
 
 // refillParams are the parameters of the breaker for contexts that fill up again as

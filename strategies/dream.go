@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/strategies/standard"
 )
 
 // dreamParams are the parameters of dream. Sizes are tokens.
@@ -69,10 +70,7 @@ func defaultDream() dreamParams {
 	}
 }
 
-// DreamName is the registry's name of the layer.
-const DreamName = "dream"
-
-var dreamDefinition = Define(DreamName,
+var dreamDefinition = Define(standard.Dream,
 	"consolidates the memory files of a user's sessions now and then, by a call beside the conversation on its own prefix",
 	defaultDream(),
 	func(p dreamParams) Layer { return &dream{params: p} }).with(Traits{Draws: true, Calls: true, Notes: true})
@@ -93,7 +91,7 @@ var (
 	_ BackgroundResult = (*dream)(nil)
 )
 
-func (l *dream) Name() string { return DreamName }
+func (l *dream) Name() string { return standard.Dream }
 func (l *dream) Clone() Layer { c := *l; return &c }
 func (l *dream) Copy() Layer  { return l.Clone() }
 func (l *dream) Reset()       { *l = dream{params: l.params} }
@@ -109,10 +107,10 @@ func (l *dream) EndOfLoop(t *Turn) Outcome {
 	now := t.Epoch + t.Now
 	seen, reason := l.gate(t, now)
 	if reason != "" {
-		return t.Refuse(DreamName, reason)
+		return t.Refuse(standard.Dream, reason)
 	}
 	l.acquire(t, now, seen)
-	l.killed = t.Draw(DreamName, drawKilled) < l.params.Killed
+	l.killed = t.Draw(standard.Dream, drawKilled) < l.params.Killed
 	t.Background(l.call(t))
 	return Outcome{Verdict: Done}
 }
@@ -180,7 +178,7 @@ func (l *dream) call(t *Turn) prompt.Intent {
 	p := &l.params
 	turns := p.Phases.turns()
 	l.answer = prompt.Answer{Output: p.TurnOutput}
-	if t.Draw(DreamName, drawFails) < p.Failure {
+	if t.Draw(standard.Dream, drawFails) < p.Failure {
 		l.answer.Failed = prompt.FailAPI
 	}
 	if l.killed {
@@ -197,7 +195,7 @@ func (l *dream) call(t *Turn) prompt.Intent {
 func (l *dream) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	u := t.User
 	if !l.params.SurvivesExit && !u.lives(t.Session) {
-		return t.Refuse(DreamName, "its session ended")
+		return t.Refuse(standard.Dream, "its session ended")
 	}
 	reason := r.Failed
 	if reason == "" && l.killed {
@@ -210,7 +208,7 @@ func (l *dream) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 		}
 	}
 	if reason != "" {
-		return t.Refuse(DreamName, reason)
+		return t.Refuse(standard.Dream, reason)
 	}
 	t.Count(measures.Dreams, 1)
 	l.prune(t)

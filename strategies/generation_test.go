@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/compactsim/compactsim/strategies/standard"
 )
 
 // Which generation stands for a client: its own where a preset's sources show the
@@ -84,7 +86,7 @@ func TestOwnThresholds(t *testing.T) {
 				t.Fatal(err)
 			}
 			list := s.For(tc.agent, tc.version, "").Thresholds(&Reading{Window: tc.window, MaxOutput: 32_000})
-			got[i] = list[slices.IndexFunc(list, func(th Threshold) bool { return th.Layer == CompactName })].Value
+			got[i] = list[slices.IndexFunc(list, func(th Threshold) bool { return th.Layer == standard.Compact })].Value
 		}
 		if got != tc.want {
 			t.Errorf("%s %s: %v, want %v", tc.agent, tc.version, got, tc.want)
@@ -101,11 +103,11 @@ func TestOwnChanges(t *testing.T) {
 	}
 	x, _ := r.Strategy("x")
 	for _, s := range []*Strategy{x.For("claude-code", "2.1.40", ""), x.For("claude-code", "2.1.17", "")} {
-		if p := s.Params(MicrocompactName).(microcompactParams); p.KeepLast != 7 {
+		if p := s.Params(standard.Microcompact).(microcompactParams); p.KeepLast != 7 {
 			t.Errorf("%s: keeps %d", s.Name, p.KeepLast)
 		}
 	}
-	if s, _ := r.Strategy("claude-code/2.1.17"); s.Params(MicrocompactName).(microcompactParams).KeepLast != 3 {
+	if s, _ := r.Strategy("claude-code/2.1.17"); s.Params(standard.Microcompact).(microcompactParams).KeepLast != 3 {
 		t.Error("the preset has changed")
 	}
 	for text, want := range map[string]string{

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/strategies/standard"
 )
 
 // memoryParams are the parameters of memory-extraction. Sizes are tokens.
@@ -102,10 +103,7 @@ func (p *indexParams) show(t *Turn, x *memoryIndex, shown uint32) uint32 {
 	return x.Change
 }
 
-// MemoryExtractionName is the registry's name of the layer.
-const MemoryExtractionName = "memory-extraction"
-
-var memoryDefinition = Define(MemoryExtractionName,
+var memoryDefinition = Define(standard.MemoryExtraction,
 	"saves what later sessions should know at the end of a loop, by a call beside the conversation on its own prefix",
 	defaultMemory(),
 	func(p memoryParams) Layer { return &memoryExtraction{params: p} }).with(Traits{Draws: true, Calls: true, Notes: true})
@@ -138,7 +136,7 @@ var (
 	_ BackgroundResult = (*memoryExtraction)(nil)
 )
 
-func (l *memoryExtraction) Name() string { return MemoryExtractionName }
+func (l *memoryExtraction) Name() string { return standard.MemoryExtraction }
 
 // Clone keeps what was looked at; the call under way belongs to the thread that
 // made it.
@@ -175,16 +173,16 @@ func (l *memoryExtraction) EndOfLoop(t *Turn) Outcome {
 	}
 	l.shown = l.params.Index.show(t, l.index(t), l.shown)
 	if l.running {
-		return t.Refuse(MemoryExtractionName, "an extraction is under way")
+		return t.Refuse(standard.MemoryExtraction, "an extraction is under way")
 	}
 	if l.ends++; l.ends < l.params.Every {
-		return t.Refuse(MemoryExtractionName, "not due in this turn")
+		return t.Refuse(standard.MemoryExtraction, "not due in this turn")
 	}
 	l.ends = 0
 	if l.wrote(t) && l.params.SkipWritten {
-		return t.Refuse(MemoryExtractionName, "the conversation wrote memory files itself")
+		return t.Refuse(standard.MemoryExtraction, "the conversation wrote memory files itself")
 	}
-	l.running, l.saves = true, t.Draw(MemoryExtractionName, drawSaves) < l.params.Saves
+	l.running, l.saves = true, t.Draw(standard.MemoryExtraction, drawSaves) < l.params.Saves
 	t.Background(l.call(t))
 	return Outcome{Verdict: Done}
 }
@@ -198,7 +196,7 @@ const (
 func (l *memoryExtraction) call(t *Turn) prompt.Intent {
 	p := &l.params
 	l.answer = prompt.Answer{Output: p.TurnOutput}
-	if t.Draw(MemoryExtractionName, drawFails) < p.Failure {
+	if t.Draw(standard.MemoryExtraction, drawFails) < p.Failure {
 		l.answer.Failed = prompt.FailAPI
 	}
 	return prompt.Intent{
@@ -236,7 +234,7 @@ func (l *memoryExtraction) isMemory(t *Turn, b *prompt.Block) bool {
 func (l *memoryExtraction) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	l.running = false
 	if r.Failed != "" {
-		return t.Refuse(MemoryExtractionName, r.Failed)
+		return t.Refuse(standard.MemoryExtraction, r.Failed)
 	}
 	t.Count(measures.MemoryExtractions, 1)
 	if x := l.index(t); l.saves && l.params.Growth > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -291,11 +292,11 @@ func TestBesideDecliningAllocatesNothing(t *testing.T) {
 	suggestion := layer(t, "prompt-suggestion: {share: 0}").(*shortFork)
 	messages := layer(t, "agent-messages: {}").(AfterResponse)
 	for name, decline := range map[string]func(){
-		MemoryExtractionName: func() { memory.EndOfLoop(&k.Turn) },
-		"its look":           func() { memory.seen = 0; memory.wrote(&k.Turn) },
-		DreamName:            func() { dreams.EndOfLoop(&k.Turn) },
-		SuggestionName:       func() { suggestion.EndOfLoop(&k.Turn) },
-		messagesName:         func() { messages.AfterResponse(&k.Turn) },
+		standard.MemoryExtraction: func() { memory.EndOfLoop(&k.Turn) },
+		"its look":                func() { memory.seen = 0; memory.wrote(&k.Turn) },
+		standard.Dream:            func() { dreams.EndOfLoop(&k.Turn) },
+		standard.Suggestion:       func() { suggestion.EndOfLoop(&k.Turn) },
+		messagesName:              func() { messages.AfterResponse(&k.Turn) },
 	} {
 		if n := testing.AllocsPerRun(100, decline); n != 0 {
 			t.Errorf("%s: %g allocations", name, n)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -55,10 +56,7 @@ func (p *microcompactParams) Fires() *Trigger { return &p.Trigger }
 
 func (p *microcompactParams) level() Trigger { return p.Trigger }
 
-// MicrocompactName is the registry's name of the layer.
-const MicrocompactName = "microcompact"
-
-var microcompactDefinition = Define(MicrocompactName,
+var microcompactDefinition = Define(standard.Microcompact,
 	"clears the results of old tool calls in place, without a model call",
 	microcompactParams{
 		Switch: on, Subagents: true, KeepLast: 3, Threshold: 40000, MinSaved: 20000, Placeholder: 12, Pending: true,
@@ -81,7 +79,7 @@ var (
 	_ Choosy        = (*microcompact)(nil)
 )
 
-func (l *microcompact) Name() string { return MicrocompactName }
+func (l *microcompact) Name() string { return standard.Microcompact }
 
 func (l *microcompact) Clone() Layer {
 	return &microcompact{params: l.params, results: l.results.clone()}
@@ -99,7 +97,7 @@ func (l *microcompact) BeforeRequest(t *Turn) Outcome {
 	switch {
 	case isAgent(t.Kind) && !l.params.Subagents:
 		return Outcome{Declined, "sub-agents do not clear"}
-	case !t.Check(MicrocompactName, &l.params.Trigger):
+	case !t.Check(standard.Microcompact, &l.params.Trigger):
 		return Outcome{Declined, "below the trigger"}
 	}
 	l.results.update(t)
@@ -131,7 +129,7 @@ func (l *microcompact) mark(t *Turn) Outcome {
 			Outcome
 			marked int
 		}
-		poll(t.Kin, MicrocompactName, func(p *microcompactParams) answer { return answer{l.markUnder(p), len(l.marked)} })
+		poll(t.Kin, standard.Microcompact, func(p *microcompactParams) answer { return answer{l.markUnder(p), len(l.marked)} })
 	}
 	return l.markUnder(&l.params)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 	agentlist "github.com/compactsim/compactsim/traces/agents"
 )
@@ -36,10 +37,7 @@ func (p prefixChoice) own(agent, release, variant string) bool {
 	return p == prefixOwn || p == prefixByVersion && !agentlist.Of(agent).SummaryShares(release, variant)
 }
 
-// RecordedName is the registry's name of the layer.
-const RecordedName = "recorded"
-
-var recordedDefinition = Define(RecordedName,
+var recordedDefinition = Define(standard.Recorded,
 	"repeats what the recording did to its context, where it did it",
 	recordedParams{Switch: on, Prefix: prefixByVersion, Head: 3000, Instruction: 1500, Placeholder: 12},
 	func(p recordedParams) Layer { return &recorded{params: p} }).with(Traits{Replays: true, Compacts: true, Clears: true, Calls: true})
@@ -61,7 +59,7 @@ var (
 	_ AutoThreshold = (*recorded)(nil)
 )
 
-func (l *recorded) Name() string { return RecordedName }
+func (l *recorded) Name() string { return standard.Recorded }
 func (l *recorded) Clone() Layer { c := *l; return &c }
 func (l *recorded) Copy() Layer  { return l.Clone() }
 func (l *recorded) Reset()       { *l = recorded{params: l.params} }
@@ -104,7 +102,7 @@ func (l *recorded) call(t *Turn, e *traces.Event) Outcome {
 	}
 	l.answer.Output = l.answer.Summary
 	if l.answer.Digest.IsZero() {
-		l.answer.Digest = prompt.DigestString(RecordedName).ExtendInt(uint64(e.At))
+		l.answer.Digest = prompt.DigestString(standard.Recorded).ExtendInt(uint64(e.At))
 	}
 	if e.Uncalled {
 		return l.IntentResult(t, nil)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -144,7 +145,7 @@ func (l *distil) rest() func(*Turn) bool {
 
 func (l *microcompact) rest() func(*Turn) bool {
 	return func(t *Turn) bool {
-		return isAgent(t.Kind) && !l.params.Subagents || !t.Check(MicrocompactName, &l.params.Trigger)
+		return isAgent(t.Kind) && !l.params.Subagents || !t.Check(standard.Microcompact, &l.params.Trigger)
 	}
 }
 
@@ -153,6 +154,6 @@ func (l *timeClear) rest() func(*Turn) bool {
 		return nil
 	}
 	return func(t *Turn) bool {
-		return t.Usage.Input() == 0 || isAgent(t.Kind) && !l.params.Subagents || !t.Check(TimeClearName, &l.gap) || l.params.ColdOnly && t.Warm()
+		return t.Usage.Input() == 0 || isAgent(t.Kind) && !l.params.Subagents || !t.Check(standard.TimeClear, &l.gap) || l.params.ColdOnly && t.Warm()
 	}
 }

@@ -5,12 +5,10 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/strategies/standard"
 )
 
-// SessionMemoryName is the registry's name of the layer.
-const SessionMemoryName = "session-memory"
-
-var sessionMemoryDefinition = Define(SessionMemoryName,
+var sessionMemoryDefinition = Define(standard.SessionMemory,
 	"keeps notes of the session by calls beside it, and replaces messages with them without a summary call",
 	defaultSessionMemory(),
 	func(p sessionMemoryParams) Layer { return &sessionMemory{params: p} }).with(Traits{Draws: true, Calls: true, Compacts: true})
@@ -53,7 +51,7 @@ func (n *notes) size(m *sessionMemoryFile) int64 {
 	return m.tokens(n.summarised)
 }
 
-func (l *sessionMemory) Name() string { return SessionMemoryName }
+func (l *sessionMemory) Name() string { return standard.SessionMemory }
 
 // Clone leaves an update under way to the thread that made it.
 func (l *sessionMemory) Clone() Layer {
@@ -113,7 +111,7 @@ func (l *sessionMemory) extract(t *Turn) Outcome {
 	l.begun, l.running, l.since = true, true, t.Now
 	l.counted, l.calls, l.nested = t.Reading.Values[MeasureClientTokens], 0, 0
 	in := l.intent(t)
-	in.Compacts = !l.params.Extract.Barred && t.Check(SessionMemoryName, &l.params.Trigger)
+	in.Compacts = !l.params.Extract.Barred && t.Check(standard.SessionMemory, &l.params.Trigger)
 	l.stuck = in.Compacts
 	t.Background(in)
 	return Outcome{Declined, "an update has begun"}
@@ -129,7 +127,7 @@ func (l *sessionMemory) intent(t *Turn) prompt.Intent {
 		l.answer.First = l.answer.Total
 	}
 	ordinal := uint8(l.nested)
-	if t.Draw(SessionMemoryName, ordinal) < p.Failure {
+	if t.Draw(standard.SessionMemory, ordinal) < p.Failure {
 		l.answer.Failed = prompt.FailEmpty
 	}
 	return prompt.Intent{
@@ -180,7 +178,7 @@ func (l *sessionMemory) BeforeRequest(t *Turn) Outcome {
 		return Outcome{Declined, "sub-agents keep no session memory"}
 	case l.params.Breaker > 0 && l.refused >= l.params.Breaker:
 		return Outcome{Declined, "stopped by the breaker"}
-	case !t.Check(SessionMemoryName, &l.params.Trigger):
+	case !t.Check(standard.SessionMemory, &l.params.Trigger):
 		return Outcome{Declined, "below the trigger"}
 	case !l.params.Compact:
 		return l.refuse(t, "disabled")
@@ -205,7 +203,7 @@ func (l *sessionMemory) BeforeRequest(t *Turn) Outcome {
 func (l *sessionMemory) refuse(t *Turn, reason string) Outcome {
 	l.refused++
 	l.until = 0
-	return t.Refuse(SessionMemoryName, reason)
+	return t.Refuse(standard.SessionMemory, reason)
 }
 
 // waits reports whether the compaction waits for the update under way, and sets

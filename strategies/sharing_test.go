@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/compactsim/compactsim/strategies/standard"
 )
 
 // strategiesOf returns one strategy for each list of layers in YAML.
@@ -87,13 +89,13 @@ func TestKinPartAtTheirLevels(t *testing.T) {
 			kin.Stand(append(others, runs))
 			turn := Turn{Kin: kin, Reading: Reading{Window: 200_000}}
 			turn.Reading.Values[MeasureClientTokens] = measured
-			if got := kin.Differ(CompactName, &turn.Reading); !slices.Equal(got, want) {
+			if got := kin.Differ(standard.Compact, &turn.Reading); !slices.Equal(got, want) {
 				t.Errorf("at %d strategy %d differs from %v, want %v", measured, runs, got, want)
 			}
 			if got := len(kin.Alike); got != 3 {
 				t.Errorf("to ask who differs parts from some: %d are left", got)
 			}
-			turn.Check(CompactName, kin.All[runs].layers[0].params.(*CompactParams).Fires())
+			turn.Check(standard.Compact, kin.All[runs].layers[0].params.(*CompactParams).Fires())
 			if !slices.Equal(kin.Parted, want) || len(kin.Alike) != 3-len(want) || !slices.Contains(kin.Alike, runs) {
 				t.Errorf("at %d strategy %d parts from %v and stands for %v, want to part from %v",
 					measured, runs, kin.Parted, kin.Alike, want)
@@ -109,7 +111,7 @@ func TestKinThatLeft(t *testing.T) {
 	turn := Turn{Kin: kin, Reading: Reading{Window: 200_000}}
 	at := func(n int64) []int {
 		turn.Reading.Values[MeasureClientTokens] = n
-		turn.Check(CompactName, &Trigger{Fixed: 150_000})
+		turn.Check(standard.Compact, &Trigger{Fixed: 150_000})
 		return kin.Parted
 	}
 	if got := at(110_000); !slices.Equal(got, []int{0}) {
@@ -126,7 +128,7 @@ func TestKinThatLeft(t *testing.T) {
 	if got := at(110_000); len(got) > 0 || !slices.Equal(kin.Alike, []int{2}) {
 		t.Errorf("parted from %v, of which it no longer stood for any", got)
 	}
-	if got := kin.Differ(CompactName, &turn.Reading); len(got) > 0 {
+	if got := kin.Differ(standard.Compact, &turn.Reading); len(got) > 0 {
 		t.Errorf("strategies %v differ, of which it no longer stood for any", got)
 	}
 }
@@ -141,7 +143,7 @@ func TestKinAtAnotherModel(t *testing.T) {
 	differ := func(window, output int64, want ...int) {
 		t.Helper()
 		r.Window, r.MaxOutput = window, output
-		if got := kin.Differ(CompactName, &r); !slices.Equal(got, want) {
+		if got := kin.Differ(standard.Compact, &r); !slices.Equal(got, want) {
 			t.Errorf("at a window of %d with %d of output: %v, want %v", window, output, got, want)
 		}
 	}
@@ -158,7 +160,7 @@ func TestKinWithoutATrigger(t *testing.T) {
 	kin.Stand([]int{0, 1})
 	r := Reading{Window: 200_000}
 	r.Values[MeasureClientTokens] = 120_000
-	if got := kin.Differ(CompactName, &r); len(got) > 0 {
+	if got := kin.Differ(standard.Compact, &r); len(got) > 0 {
 		t.Errorf("strategies %v differ in what is switched off", got)
 	}
 }
@@ -170,7 +172,7 @@ func TestLimitsOfKin(t *testing.T) {
 	kin.Stand([]int{0, 1, 2})
 	r := Reading{Window: 200_000}
 	limits := []int64{180_000, 110_000, 180_000}
-	kin.Limit(limits, CompactName, 150_000, &r)
+	kin.Limit(limits, standard.Compact, 150_000, &r)
 	if want := []int64{100_000, 110_000, 150_000}; !slices.Equal(limits, want) {
 		t.Errorf("limits %v, want %v", limits, want)
 	}

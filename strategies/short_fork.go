@@ -3,6 +3,7 @@ package strategies
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -44,17 +45,14 @@ func defaultSpeculation() shortForkParams {
 	}
 }
 
-// Names of the short forks in the registry.
-const (
-	SuggestionName  = "prompt-suggestion"
-	speculationName = "speculation"
-)
+// speculationName is the registry's name of the layer that answers a suggested prompt ahead.
+const speculationName = "speculation"
 
-var suggestionDefinition = Define(SuggestionName,
+var suggestionDefinition = Define(standard.Suggestion,
 	"suggests the next prompt at the end of a turn, by a call beside the conversation on its own prefix",
 	defaultSuggestion(),
 	func(p shortForkParams) Layer {
-		return &shortFork{params: p, name: SuggestionName, source: "prompt_suggestion"}
+		return &shortFork{params: p, name: standard.Suggestion, source: "prompt_suggestion"}
 	}).with(Traits{Draws: true, Calls: true})
 
 var speculationDefinition = Define(speculationName,
@@ -106,7 +104,7 @@ func (l *shortFork) EndOfLoop(t *Turn) Outcome {
 	switch {
 	case t.Kind != traces.ThreadMain:
 		return Outcome{Declined, "only the main conversation forks so"}
-	case t.Draw(SuggestionName, 0) >= p.Share:
+	case t.Draw(standard.Suggestion, 0) >= p.Share:
 		return Outcome{Declined, "not in this turn"}
 	case l.running:
 		return t.Refuse(l.name, "one is under way")

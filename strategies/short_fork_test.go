@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -41,13 +42,13 @@ func TestShortForkCalls(t *testing.T) {
 // 58 % of the recorded turns end with a suggestion. Both forks ask one draw, of
 // a half here, so that at equal shares they come together.
 func TestShortForkShare(t *testing.T) {
-	for _, name := range []string{SuggestionName, speculationName} {
+	for _, name := range []string{standard.Suggestion, speculationName} {
 		for text, want := range map[string]int{"": 1, "share: 0.5": 0, "share: 0.51": 1, "share: 0": 0} {
 			k, h := besideTalk()
 			if got := len(loopEnds(k, layer(t, fmt.Sprintf("%s: {%s}", name, text)))); got != want {
 				t.Errorf("%s {%s}: %d calls, want %d", name, text, got, want)
 			}
-			if h.draws[0] != SuggestionName {
+			if h.draws[0] != standard.Suggestion {
 				t.Errorf("%s asks the draws of %v", name, h.draws)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/strategies/standard"
 )
 
 // toolStorageParams are the parameters of tool-storage. Sizes of results are
@@ -82,10 +83,7 @@ func defaultToolStorage() toolStorageParams {
 	}
 }
 
-// ToolStorageName is the registry's name of the layer.
-const ToolStorageName = "tool-storage"
-
-var toolStorageDefinition = Define(ToolStorageName,
+var toolStorageDefinition = Define(standard.ToolStorage,
 	"writes large tool results to disk before they are sent and leaves a preview",
 	defaultToolStorage(),
 	func(p toolStorageParams) Layer {
@@ -118,7 +116,7 @@ type freshResult struct {
 	store bool
 }
 
-func (l *toolStorage) Name() string { return ToolStorageName }
+func (l *toolStorage) Name() string { return standard.ToolStorage }
 
 func (l *toolStorage) Clone() Layer {
 	return &toolStorage{
@@ -345,7 +343,7 @@ func (l *toolStorage) planRead(t *Turn, id int32) {
 	if p.Share == 0 {
 		return
 	}
-	u := t.Draw(ToolStorageName, r.drawn)
+	u := t.Draw(standard.ToolStorage, r.drawn)
 	r.drawn++
 	if u < p.Share {
 		r.due = append(r.due, dueRead{id, l.request + p.After})

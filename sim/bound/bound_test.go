@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -90,7 +91,7 @@ func params(t testing.TB) strategies.CompactParams {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Params(strategies.CompactName).(strategies.CompactParams)
+	return s.Params(standard.Compact).(strategies.CompactParams)
 }
 
 // least returns the cheapest of all schedules over n rounds in the loop, USD.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -73,7 +74,7 @@ func TestBreakEvenIsWithinTwiceTheBound(t *testing.T) {
 				rounds = append(rounds, r)
 			}
 			s, c := session(rounds...), surroundings(t)
-			b, err := Compact(c, breakEven(t).Params(strategies.CompactName).(strategies.CompactParams).Unscheduled(), s)
+			b, err := Compact(c, breakEven(t).Params(standard.Compact).(strategies.CompactParams).Unscheduled(), s)
 			if err != nil {
 				t.Fatal(err)
 			}

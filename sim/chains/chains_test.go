@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -108,7 +109,7 @@ func TestTriggersAreTold(t *testing.T) {
 	lists, _ := followed(t, "auto-compact/167k")
 	for _, list := range lists {
 		for _, c := range list {
-			if c.Trigger != "auto" || c.Measure != "client_tokens" || c.Value != 167_000 || c.Measured < c.Value || c.Layer != strategies.CompactName {
+			if c.Trigger != "auto" || c.Measure != "client_tokens" || c.Value != 167_000 || c.Measured < c.Value || c.Layer != standard.Compact {
 				t.Errorf("%+v", c)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -291,8 +292,8 @@ func drive(
 	config sim.Config, preset *strategies.Strategy, s *traces.Session, forced bool,
 ) ([]place, map[place]int64, error) {
 	layers, own := preset.Layers(), config.Strategy.Layers()
-	at := slices.IndexFunc(layers, func(l strategies.Layer) bool { return l.Name() == strategies.CompactName })
-	recorded := slices.IndexFunc(own, func(l strategies.Layer) bool { return l.Name() == strategies.RecordedName })
+	at := slices.IndexFunc(layers, func(l strategies.Layer) bool { return l.Name() == standard.Compact })
+	recorded := slices.IndexFunc(own, func(l strategies.Layer) bool { return l.Name() == standard.Recorded })
 	if at < 0 || recorded < 0 {
 		return nil, nil, nil
 	}
