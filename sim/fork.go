@@ -167,8 +167,10 @@ func (l *Loop) copyFrom(o *Loop) {
 // copyFrom makes s the copy of a session under way, for a loop that has users and servers already.
 func (s *replay) copyFrom(o *replay, l *Loop) {
 	arena, book := s.arena, s.book
-	gauge, detector := s.gauge, s.detector
+	gauge, detector, hidden := s.gauge, s.detector, s.hidden
 	*s = *o
+	hidden.CopyFrom(&o.hidden)
+	s.hidden = hidden
 	arena.Become(&o.arena)
 	book.CopyFrom(&o.book)
 	s.arena, s.book = arena, book

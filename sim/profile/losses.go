@@ -133,7 +133,7 @@ func (p *Places) lost() (n float64) {
 	return n
 }
 
-// Shown is what a session shows of losses and of what others keep warm, of agents other than Claude Code, whose calls the shares of
+// Shown is what a session shows, at one provider through one gateway, of losses and of what others keep warm, of agents other than Claude Code, whose calls the shares of
 // caches with markers are.
 type Shown struct {
 	Agent    string `yaml:"agent"`
@@ -227,7 +227,7 @@ type due struct {
 // pool has what sessions show at every level, and what each shows.
 type pool struct {
 	all map[level]due
-	own map[string]shownAt
+	own map[string][]shownAt
 	// opened adds up the shares of first calls that were read, by agent and model, and found has them by session.
 	opened map[[2]string]tally
 	found  map[string]foundAt
@@ -239,14 +239,14 @@ type foundAt struct {
 	share        float64
 }
 
-// shownAt is what a session shows, and its levels.
+// shownAt is what a session shows of one provider and gateway, and its levels.
 type shownAt struct {
 	levels [5]level
 	due
 }
 
 func (l *Losses) pool() *pool {
-	x := &pool{map[level]due{}, map[string]shownAt{}, map[[2]string]tally{}, map[string]foundAt{}}
+	x := &pool{map[level]due{}, map[string][]shownAt{}, map[[2]string]tally{}, map[string]foundAt{}}
 	add := func(levels []level, d due) {
 		for _, at := range levels {
 			sum := x.all[at]
@@ -256,6 +256,11 @@ func (l *Losses) pool() *pool {
 	fitted := Shown{Provider: "anthropic", Agent: "claude-code", Marked: true}
 	levels, n := fitted.levels(), l.Marked.lost()
 	add(levels[:gatewayLevel+1], due{n, n, 0})
+	whole := map[string]float64{} // losses due in a session, at all providers
+	for i := range l.Sessions {
+		losses, _ := l.expect(&l.Sessions[i])
+		whole[l.Sessions[i].Session] += losses
+	}
 	for i := range l.Sessions {
 		s := &l.Sessions[i]
 		if s.Opened > 0 {
@@ -263,22 +268,23 @@ func (l *Losses) pool() *pool {
 			sum := x.opened[of]
 			x.opened[of], x.found[s.Session] = tally{sum.yes + at.share, sum.n + 1}, at
 		}
-		if d := l.dueOf(s); d.losses > 0 {
+		if d := l.dueOf(s, whole[s.Session]); d.losses > 0 {
 			at := shownAt{s.levels(), d}
-			x.own[s.Session] = at
+			x.own[s.Session] = append(x.own[s.Session], at)
 			add(at.levels[:], d)
 		}
 	}
 	return x
 }
 
-// dueOf returns what a session would lose by the shares, and what it lost in proportion.
-func (l *Losses) dueOf(s *Shown) due {
+// dueOf returns what a session would lose by the shares at a provider, and what it lost in proportion; whole are the losses due in all of
+// the session, which counts for a limited number however many providers it has.
+func (l *Losses) dueOf(s *Shown, whole float64) due {
 	losses, tokens := l.expect(s)
 	if tokens <= 0 {
 		return due{}
 	}
-	losses /= 1 + losses/sessionLosses
+	losses /= 1 + whole/sessionLosses
 	return due{losses, losses * float64(s.Missing) / tokens, 1}
 }
 
@@ -299,11 +305,13 @@ func (p *Profile) TimesLost(s *Shown) Pooled {
 	if p.pooled == nil {
 		return pooled
 	}
-	own, known := p.pooled.own[s.Session]
+	own := p.pooled.own[s.Session]
 	for i, at := range s.levels() {
 		d := p.pooled.all[at]
-		if known && own.levels[i] == at {
-			d = due{d.losses - own.losses, d.times - own.times, d.sessions - 1}
+		for j := range own {
+			if o := &own[j]; o.levels[i] == at {
+				d = due{d.losses - o.losses, d.times - o.times, d.sessions - 1}
+			}
 		}
 		pooled.Times = (leaning*pooled.Times + d.times) / (leaning + d.losses)
 		if i == gatewayLevel {
@@ -342,15 +350,13 @@ func (p *Profile) FirstShare(s *Shown) float64 {
 
 // LearnLosses adds what more sessions show, in place of what is known of the same.
 func (p *Profile) LearnLosses(more []Shown) {
-	p.Losses.Sessions = slices.Clone(p.Losses.Sessions)
-	for _, s := range more {
-		if i := slices.IndexFunc(p.Losses.Sessions, func(k Shown) bool { return k.Session == s.Session }); i >= 0 {
-			p.Losses.Sessions[i] = s
-		} else {
-			p.Losses.Sessions = append(p.Losses.Sessions, s)
-		}
+	news := map[string]bool{}
+	for i := range more {
+		news[more[i].Session] = true
 	}
-	slices.SortFunc(p.Losses.Sessions, func(a, b Shown) int { return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Session, b.Session)) })
+	list := slices.DeleteFunc(slices.Clone(p.Losses.Sessions), func(s Shown) bool { return news[s.Session] })
+	p.Losses.Sessions = append(list, more...)
+	slices.SortStableFunc(p.Losses.Sessions, func(a, b Shown) int { return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Session, b.Session)) })
 	p.index()
 }
 

@@ -41,8 +41,12 @@ func (o *Openings) Add(s *traces.Session) {
 	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {
 		return
 	}
-	if x := ShownBy(s); !agents.ClaudeCode(s) && x.Early+x.Later+x.Opened > 0 && Invented(s) == "" {
-		o.Shown = append(o.Shown, x)
+	if !agents.ClaudeCode(s) && Invented(s) == "" {
+		for _, x := range ShownBy(s) {
+			if x.Early+x.Later+x.Opened > 0 {
+				o.Shown = append(o.Shown, x)
+			}
+		}
 	}
 	if agents.ClaudeCode(s) {
 		if own, ok := OwnBy(s); ok {
@@ -71,32 +75,47 @@ func (o *Openings) Add(s *traces.Session) {
 
 // ShownBy returns what a session shows of losses: its calls soon after the
 // last one, with nothing between, that answer tools or, where caches need markers, a person
-// too. It has no calls where there are none. And it returns what its first call found.
-func ShownBy(s *traces.Session) Shown {
-	first := &s.Threads[0].Rounds[0]
-	model := s.Models[first.Model]
-	o := Shown{
-		Agent: s.Agent, Provider: promptcache.ProviderOf(model), Gateway: Name(servers.CallerOf(s, first).Gateway), Model: Name(model), Series: Series(s.Version()),
-		Session: Key(prompt.DigestString(s.ID)), Marked: !agents.Automatic(s),
+// too. What one gateway passed on to one provider is a part of its own, under the first model there; parts are in the order of
+// their first calls, and have no calls where there are none that say anything. The first one has what the session's first call found.
+func ShownBy(s *traces.Session) []Shown {
+	var parts []Shown
+	at := map[served]int{}
+	partOf := func(rd *traces.Round) int {
+		model, gateway := s.Models[rd.Model], Name(servers.CallerOf(s, rd).Gateway)
+		by := served{promptcache.ProviderOf(model), gateway}
+		if _, ok := at[by]; !ok {
+			at[by] = len(parts)
+			parts = append(parts, Shown{
+				Agent: s.Agent, Provider: by.provider, Gateway: gateway, Model: Name(model), Series: Series(s.Version()),
+				Session: Key(prompt.DigestString(s.ID)), Marked: agents.Of(s.Agent).Cache(model) != traces.CacheAutomatic,
+			})
+		}
+		return at[by]
 	}
+	partOf(&s.Threads[0].Rounds[0])
 	if t := &s.Threads[0]; s.Agent != traces.AgentCodex && t.Kind == traces.ThreadMain && !t.MidContext && t.Rounds[0].Counted() {
-		o.Opened, o.Found = t.Rounds[0].Usage.Input(), t.Rounds[0].Usage.Read
+		parts[0].Opened, parts[0].Found = t.Rounds[0].Usage.Input(), t.Rounds[0].Usage.Read
 	}
 	for i := range s.Threads {
 		t := &s.Threads[i]
 		var way prompt.Serving
+		part := 0
 		for r := 1; r < len(t.Rounds); r++ {
 			if rd := &t.Rounds[r]; r == 1 || rd.Model != t.Rounds[r-1].Model || rd.Gateway != t.Rounds[r-1].Gateway {
 				way = servers.ServingOf(servers.CallerOf(s, rd), s.Models[rd.Model])
+				part = partOf(rd)
 			}
-			o.SeeCall(t, r, way)
+			parts[part].SeeCall(t, r, way)
 			if ratio, ok := way.RatioOf(t.Rounds[r].Usage.Read); ok {
 				way.Ratio = ratio
 			}
 		}
 	}
-	return o
+	return parts
 }
+
+// served is a provider, and who passes calls on to it.
+type served struct{ provider, gateway string }
 
 // SeeCall counts a round of a thread; way is how an automatic cache serves it.
 func (s *Shown) SeeCall(t *traces.Thread, round int, way prompt.Serving) {

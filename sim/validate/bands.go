@@ -121,8 +121,12 @@ func (o *Options) spread(s *traces.Session) ([]float64, error) {
 		}
 	}
 	most = (most - usd) * min(1, mostLost+1/max(n, 1))
-	p, x := o.configFor(s).Profile, profile.ShownBy(s)
-	known := p.TimesLost(&x).Sessions
+	p, shown := o.configFor(s).Profile, profile.ShownBy(s)
+	x := &shown[0]
+	known := p.TimesLost(x).Sessions
+	for i := range shown[1:] { // what is known least makes the band
+		known = min(known, p.TimesLost(&shown[i+1]).Sessions)
+	}
 	if offGrid(calls) {
 		known = 1
 	}

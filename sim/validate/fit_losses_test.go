@@ -115,7 +115,7 @@ func TestLateCallsLoseLess(t *testing.T) {
 func TestOtherAgentsShowLosses(t *testing.T) {
 	s := rollout("gpt-5.4", "1", [][3]int64{{30_000, 0, 0}, {31_000, 29_952, 1}, {32_000, 19_968, 1}, {33_000, 0, 700}}...)
 	s.Agent = traces.AgentOpenCode
-	o := profile.ShownBy(s)
+	o := profile.ShownBy(s)[0]
 	if o.Agent != traces.AgentOpenCode || o.Provider != "openai" || o.Marked {
 		t.Errorf("%+v", o)
 	}

@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/profile"
@@ -31,7 +33,61 @@ func TestShortReadsAreShown(t *testing.T) {
 		Agent: traces.AgentCodex, Provider: "openai", Model: "gpt-5.4", Series: "0.118", Session: profile.Key(prompt.DigestString(s.ID)),
 		Early: 6, EarlyTokens: 180_000, Later: 2, LaterTokens: 60_000, Missing: 48_000,
 	}
-	if got := profile.ShownBy(s); got != want {
+	// One call each by the gateway and by the other model to the same provider says nothing: the gateway's part is empty.
+	empty := profile.Shown{Agent: want.Agent, Provider: "openai", Gateway: "github-copilot", Model: "gpt-5.4", Series: "0.118", Session: want.Session}
+	if got := profile.ShownBy(s); !slices.Equal(got, []profile.Shown{want, empty}) {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// A session that asks two providers in turn shows each of them its own calls alone: of OpenAI's four calls after tools no
+// one lost anything, of DeepSeek's three the second read nothing of its 40,000 tokens, and the call at the change says nothing. What other
+// sessions at either lose goes by that.
+func TestEachProviderShowsItsOwnLosses(t *testing.T) {
+	calls := [][3]int64{{30_000, 2_432, 0}}
+	for range 4 {
+		calls = append(calls, [3]int64{30_000, 29_952, 1})
+	}
+	calls = append(calls, [3]int64{40_000, 0, 1}, [3]int64{40_000, 39_936, 1}, [3]int64{40_000, 0, 1}, [3]int64{40_000, 39_936, 1})
+	s := rollout("gpt-5.4", "1", calls...)
+	s.Agent, s.Models = traces.AgentOpenCode, append(s.Models, "deepseek-chat")
+	for r := 5; r < len(calls); r++ {
+		s.Threads[0].Rounds[r].Model = 1
+	}
+	shown := profile.ShownBy(s)
+	if len(shown) != 2 {
+		t.Fatalf("%d parts, want OpenAI's and DeepSeek's: %+v", len(shown), shown)
+	}
+	for i, want := range []struct {
+		provider     string
+		due, missing int64
+	}{{"openai", 120_000, 0}, {"deepseek", 120_000, 40_000}} {
+		if x := &shown[i]; x.Provider != want.provider || x.EarlyTokens != want.due || x.Missing != want.missing || (x.Opened > 0) != (i == 0) {
+			t.Errorf("part %d: %+v, want %+v", i, *x, want)
+		}
+	}
+	base, err := profile.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := *base
+	other := func(model, provider string) float64 {
+		return p.TimesLost(&profile.Shown{Agent: traces.AgentOpenCode, Provider: provider, Model: model, Session: "another"}).Times
+	}
+	openai, deepseek := other("gpt-5.4", "openai"), other("deepseek-chat", "deepseek")
+	before := len(p.Losses.Sessions)
+	p.LearnLosses(shown)
+	p.LearnLosses(shown) // once more changes nothing
+	if n := len(p.Losses.Sessions); n != before+2 {
+		t.Errorf("%d parts more, want 2", n-before)
+	}
+	if a, b := other("gpt-5.4", "openai"), other("deepseek-chat", "deepseek"); a > openai || b <= deepseek {
+		t.Errorf("OpenAI's calls lose %.3f times the shares, before %.3f; DeepSeek's %.3f, before %.3f: want fewer and more", a, openai, b, deepseek)
+	}
+	for i := range shown { // a session tells nothing about itself
+		was := base.TimesLost(&shown[i])
+		if got := p.TimesLost(&shown[i]); math.Abs(got.Times-was.Times) > 1e-9 || got.Sessions != was.Sessions {
+			t.Errorf("%s: %+v for the session itself, %+v without it", shown[i].Provider, got, was)
+		}
 	}
 }

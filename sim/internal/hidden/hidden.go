@@ -35,14 +35,14 @@ type Session struct {
 	Hides     bool // the session may have calls at the end of turns that no line shows
 
 	session *traces.Session
-	rules   profile.Set   // of the profile, those that hold for the client
-	static  int64         // tokens of the head of main threads, by the profile; 0 for unknown
-	hidden  [2]float64    // by the profile, share of turns with a hidden call, by kind of round
-	halfDay bool          // the client asks an automatic cache to keep prefixes for 12 hours
-	scaled  scaled        // what scale is of
-	scale   float64       // of the losses
-	shown   profile.Shown // what its calls show of its losses
-	own     float64       // of the losses of the session's person; 0 before it is asked for
+	rules   profile.Set // of the profile, those that hold for the client
+	static  int64       // tokens of the head of main threads, by the profile; 0 for unknown
+	hidden  [2]float64  // by the profile, share of turns with a hidden call, by kind of round
+	halfDay bool        // the client asks an automatic cache to keep prefixes for 12 hours
+	scaled  scaled      // what scale is of
+	scale   float64     // of the losses
+	shown   []ownLosses // what its calls show of its losses, by provider and gateway
+	own     float64     // of the losses of the session's person; 0 before it is asked for
 }
 
 // OpensInLines is the version of Claude Code from which on lines show all that the client sends ahead of the first
@@ -53,7 +53,7 @@ const OpensInLines = "2.1.277"
 func (s *Session) Begin(m Model, session *traces.Session, automatic bool) {
 	*s = Session{
 		Model: m, session: session, Version: session.Version(), Automatic: automatic, Profile: m.Fitted,
-		Hides: session.MayHide(), halfDay: halfDay(session), scale: 1, shown: profile.Shown{Marked: !automatic},
+		Hides: session.MayHide(), halfDay: halfDay(session), scale: 1, shown: s.shown[:0],
 	}
 	if !agents.ClaudeCode(session) && !automatic || m.Abroad {
 		s.Profile = nil // it describes clients of other agents, and other servers
@@ -68,6 +68,13 @@ func (s *Session) Begin(m Model, session *traces.Session, automatic bool) {
 	for kind := range s.hidden {
 		s.hidden[kind] = s.Profile.HiddenFor(s.Version, session.Entry, kind > 0)
 	}
+}
+
+// CopyFrom makes s know what o knows, keeping s's storage. Both go on apart.
+func (s *Session) CopyFrom(o *Session) {
+	shown := append(s.shown[:0], o.shown...)
+	*s = *o
+	s.shown = shown
 }
 
 // Thread is what the calls of a conversation have shown so far. Bind must have been called before any method.

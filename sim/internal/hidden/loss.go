@@ -34,7 +34,7 @@ func (t *Thread) LossRate(model string, now int64) float64 {
 	if asked || t.Agent() || !agents.ClaudeCode(s.session) {
 		times := s.lossTimes(p, t.Current(), model)
 		if c.Gap <= profile.IdleSeconds*1e9 { // what a long pause loses the session's calls do not show
-			times = p.Losses.Since(times, &s.shown)
+			times = p.Losses.Since(times, s.ownShown(t.Current(), model))
 		}
 		return min(1, share*times)
 	}
@@ -73,7 +73,26 @@ func (s *Session) learnLost(t *Thread, r *traces.Round) {
 			way.Ratio = u.ratio
 		}
 	}
-	s.shown.SeeCall(t.Trace, int(t.Round), way)
+	s.ownShown(r, s.session.Models[r.Model]).SeeCall(t.Trace, int(t.Round), way)
+}
+
+// ownLosses is what calls to a provider, through one gateway, show of a session's losses.
+type ownLosses struct {
+	provider string
+	gateway  uint16
+	profile.Shown
+}
+
+// ownShown returns what the session's own calls so far show where a round of a model goes: what one provider loses says nothing of the next.
+func (s *Session) ownShown(r *traces.Round, model string) *profile.Shown {
+	provider := promptcache.ProviderOf(model)
+	for i := range s.shown {
+		if o := &s.shown[i]; o.provider == provider && o.gateway == r.Gateway {
+			return &o.Shown
+		}
+	}
+	s.shown = append(s.shown, ownLosses{provider, r.Gateway, profile.Shown{Marked: !s.Automatic}})
+	return &s.shown[len(s.shown)-1].Shown
 }
 
 // scaled is what a session's losses depend on.

@@ -51,3 +51,22 @@ func TestExpectsWhatTheSessionLost(t *testing.T) {
 		}
 	}
 }
+
+// A session that asks two providers expects of each what it lost there, and a copy goes on apart.
+func TestEachProviderLosesItsOwn(t *testing.T) {
+	s, c := new(Session), new(Session)
+	s.Begin(Model{}, &traces.Session{Models: []string{"gpt-5.5", "deepseek-chat"}}, true)
+	r := &traces.Round{}
+	s.ownShown(r, "gpt-5.5").See(20_000, 20_000, true)
+	if o := s.ownShown(r, "deepseek-chat"); o.Missing != 0 || o.Early != 0 {
+		t.Errorf("DeepSeek's calls show %+v, want nothing: OpenAI lost", *o)
+	}
+	if o := s.ownShown(r, "gpt-5.4"); o.Missing != 20_000 {
+		t.Errorf("another model of OpenAI's shows %+v, want 20,000 tokens missing", *o)
+	}
+	c.CopyFrom(s)
+	c.ownShown(r, "gpt-5.5").See(20_000, 5_000, true)
+	if s.ownShown(r, "gpt-5.5").Missing != 20_000 || c.ownShown(r, "gpt-5.5").Missing != 25_000 {
+		t.Errorf("the copy shows %+v, its original %+v: want 25,000 and 20,000 tokens missing", *c.ownShown(r, "gpt-5.5"), *s.ownShown(r, "gpt-5.5"))
+	}
+}
