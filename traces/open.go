@@ -16,8 +16,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// suffixes are the endings of the files that Find takes from a folder. A file
-// that is named is taken whatever its ending.
+// suffixes are the endings of the files that Find takes from a folder, beside logs of JSON lines that were rotated (.jsonl.2,
+// .jsonl.2.gz). A file that is named is taken whatever its ending.
 var suffixes = [...]string{".jsonl", ".jsonl.gz", ".jsonl.zst", ".zst", ".zstd"}
 
 // documents are further endings that Find takes. Many files that are no
@@ -31,12 +31,8 @@ var passed = [...]string{".jsonl", ".ndjson", ".jsonl.bak", ".xz", ".bz2", ".zip
 // is no recording. Endings in capitals are counted as they are.
 func passedOver(name string) string {
 	kind := ""
-	if rest := strings.TrimRight(name, "0123456789"); rest != name && strings.HasSuffix(rest, ".") { // as log rotation names earlier ones
-		for _, e := range append(suffixes[:], ".json") {
-			if strings.HasSuffix(strings.TrimSuffix(rest, "."), e) {
-				return e + ".N"
-			}
-		}
+	if strings.HasSuffix(beforeRotation(name), ".json") { // a document is rewritten, so an earlier one may be a copy
+		return ".json.N"
 	}
 	for _, e := range passed {
 		if n := len(name) - len(e); n >= 0 && len(e) > len(kind) && strings.EqualFold(name[n:], e) {
@@ -318,7 +314,23 @@ func (in *Inputs) PassedText() string {
 	return "files not read: " + strings.Join(kinds, ", ") + "; unpack them, or name files of JSON lines .jsonl"
 }
 
-func hasSuffix(name string) bool { return endsIn(name, suffixes[:]) || endsIn(name, documents[:]) }
+func hasSuffix(name string) bool {
+	return endsIn(name, suffixes[:]) || endsIn(name, documents[:]) || strings.HasSuffix(beforeRotation(name), ".jsonl")
+}
+
+// beforeRotation returns the name that a log had before its writer put it aside with a number: app.jsonl for app.jsonl.2
+// and app.jsonl.2.gz; "" for another name.
+func beforeRotation(name string) string {
+	for _, e := range [...]string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, e)
+	}
+	rest := strings.TrimRight(name, "0123456789")
+	log, ok := strings.CutSuffix(rest, ".")
+	if rest == name || !ok {
+		return ""
+	}
+	return log
+}
 
 func endsIn(name string, endings []string) bool {
 	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(name, e) })

@@ -6,7 +6,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/fstest"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
@@ -81,6 +83,44 @@ func TestBatches(t *testing.T) {
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("batches of %d lines: %d sessions, %d lines, %d problems; want %d, %d, %d", batch,
 					len(got.Sessions), got.Lines, got.NumProblems, len(want.Sessions), want.Lines, want.NumProblems)
+			}
+		}
+	}
+}
+
+// A log that its writer put aside under a number is read with the one that goes on from it: the calls of both are those of
+// the log before. A session whose first lines are elsewhere may be two.
+func TestRotatedLogs(t *testing.T) {
+	sum := func(files fstest.MapFS) (calls int, usage prompt.Usage, problems int) {
+		c, err := ReadFS(t.Context(), traces.Options{}, files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for _, s := range c.Sessions {
+			calls += s.NumCalls()
+			u := s.Usage()
+			usage.Add(&u)
+		}
+		return calls, usage, c.NumProblems
+	}
+	for _, agent := range agenttest.Agents() {
+		text := agenttest.Sample(agent, "rotated", 1)
+		lines := strings.SplitAfter(text, "\n")
+		if len(lines) < 8 { // one document
+			continue
+		}
+		name := "app.jsonl"
+		if agent == traces.AgentKimi {
+			name = "sessions/repo/rotated/agents/main/wire.jsonl"
+		}
+		calls, usage, _ := sum(fstest.MapFS{name: {Data: []byte(text)}})
+		for _, cut := range []int{len(lines) / 2, len(lines) * 2 / 3} {
+			got, used, problems := sum(fstest.MapFS{
+				name + ".1": {Data: []byte(strings.Join(lines[:cut], ""))}, name: {Data: []byte(strings.Join(lines[cut:], ""))},
+			})
+			if (got != calls || used != usage) && problems == 0 {
+				t.Errorf("%s, rotated at line %d: %d calls, %+v; want %d, %+v", agent, cut, got, used, calls, usage)
 			}
 		}
 	}

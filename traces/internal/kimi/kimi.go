@@ -27,12 +27,18 @@ const Agent = traces.AgentKimi
 func Describe() *traces.Agent {
 	return assembly.Client(&traces.Agent{
 		Name: Agent, Title: "Kimi Code", Read: reader.Read, Texts: reader.Texts, Markers: 1,
-		Member: func(typ, name string) bool { return typ == "metadata" && name == "protocol_version" },
+		Member: func(typ, name string) bool { return marks[typ] == name && name != "" },
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent, Suffixes: []string{"wire.jsonl"}}, h.Under(".kimi-code"), "sessions")
 		},
 		SummaryShares: func(_, _ string) bool { return true },
 	}, 85, 50_000)
+}
+
+// marks are the types of lines that no other log has, each with a member that it has. A wire begins with its metadata; the
+// part of one that log rotation left behind does not.
+var marks = map[string]string{
+	"metadata": "protocol_version", "context.append_message": "message", "context.append_loop_event": "event", "usage.record": "usage",
 }
 
 var reader = assembly.Linewise[*file]{
