@@ -258,17 +258,18 @@ func (l *recorded) clear(t *Turn, e *traces.Event) {
 	}
 	c := t.Context
 	before := int64(c.Tokens())
-	left := e.Saved
+	left, first := e.Saved, c.Len()
 	for i := range t.InputAt {
 		entry := c.At(i)
 		if left <= 0 || entry.Block < 0 || !slices.Contains(e.Cleared, int32(entry.Block)) {
 			continue
 		}
+		first = min(first, i)
 		take := min(left, max(0, entry.Tokens-l.params.Placeholder))
 		c.SetForm(i, prompt.FormCleared, entry.Tokens-take, prompt.CauseEdit)
 		left -= take
 	}
-	l.shed(t, left)
+	l.shed(t, l.take(t, first, c.Len(), left, func(*prompt.Entry) bool { return true })) // what lies ahead stayed as it was
 	t.Compacted(Boundary{Kind: BoundaryMicro, Manual: e.Manual, Before: before, After: int64(c.Tokens())})
 }
 

@@ -57,9 +57,10 @@ func TestRecordedCompaction(t *testing.T) {
 }
 
 // Two results that a recorded microcompaction cleared give up all but a placeholder of 12, as
-// far as the recording lost so much; what it lost beyond that comes off the oldest results,
-// then anything, then the input, and the head at last, which a later compaction has again.
-// Each entry keeps a token.
+// far as the recording lost so much; what it lost beyond that comes off what follows the first
+// of them: what lies ahead stayed as it was, and is read from the cache. Where no line says
+// what left, the oldest results give it, then anything, then the input, and the head at last,
+// which a later compaction has again. Each entry keeps a token.
 func TestRecordedClearing(t *testing.T) {
 	micro := traces.Event{Kind: traces.EventMicrocompact, Cleared: []int32{2, 3}}
 	for _, tc := range []struct {
@@ -72,6 +73,8 @@ func TestRecordedClearing(t *testing.T) {
 		{traces.EventMicrocompact, 150, []int32{1000, 100, 12, 138, 300, 50}, 0},
 		{traces.EventMicrocompact, 276, []int32{1000, 100, 12, 12, 300, 50}, 0},
 		{traces.EventMicrocompact, 500, []int32{1000, 100, 1, 1, 98, 50}, 0},
+		{traces.EventMicrocompact, 600, []int32{1000, 100, 1, 1, 1, 47}, 0},
+		{traces.EventMicrocompact, 650, []int32{1000, 96, 1, 1, 1, 1}, 0},
 		{traces.EventShrink, 99, []int32{1000, 100, 1, 200, 300, 50}, 0},
 		{traces.EventShrink, 690, []int32{1000, 7, 1, 1, 1, 50}, 0},
 		{traces.EventShrink, 720, []int32{1000, 1, 1, 1, 1, 26}, 0},
