@@ -88,7 +88,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// A log that its writer put aside under a number is read with the one that goes on from it: the calls of both are those of
+// A log that its writer put aside under a number is read with the one that goes on from it: both hold the calls of
 // the log before. A session whose first lines are elsewhere may be two.
 func TestRotatedLogs(t *testing.T) {
 	sum := func(files fstest.MapFS) (calls int, usage prompt.Usage, problems int) {

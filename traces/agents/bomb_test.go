@@ -13,7 +13,7 @@ import (
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
-// A file of some kilobytes that unpacks to 65 MiB of lines or more is one unread file: the sessions beside it count, and nothing of it.
+// A file of some kilobytes that unpacks to 65 MiB of lines or more is one unread file: the sessions beside it count, and nothing that the file holds.
 func TestBombIsOneUnreadFile(t *testing.T) {
 	var b bytes.Buffer
 	z, err := zstd.NewWriter(&b, zstd.WithEncoderLevel(zstd.SpeedFastest))
