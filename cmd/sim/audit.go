@@ -216,6 +216,9 @@ func zoneKey(zone *time.Location) string {
 		if fmt.Fprintln(h, name, offset, end.Unix()); end.IsZero() {
 			break
 		}
+		if !end.After(at) { // in zones with a rule for all years the last days of a leap year end where they begin (Go 1.26)
+			end = at.AddDate(0, 0, 1)
+		}
 		at = end
 	}
 	return fmt.Sprintf("%s %x", zone, h.Sum(nil))
