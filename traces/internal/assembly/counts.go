@@ -108,19 +108,19 @@ type sign struct {
 }
 
 var contradictions = [...]sign{
-	{"the context does not grow", 0.25, false, false, false, false, func(before, call *traces.Round, compacted bool) bool {
+	{what: "the context does not grow", most: 0.25, has: func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Input() <= before.Usage.Input()
 	}},
-	{"more is read than was sent before", 0.5, false, false, false, false, func(before, call *traces.Round, compacted bool) bool {
+	{what: "more is read than was sent before", most: 0.5, has: func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Read > before.Usage.Input()+before.Usage.Output
 	}},
-	{"as much is written to the cache as by the call before", 0.5, true, false, false, false, func(before, call *traces.Round, compacted bool) bool {
+	{what: "as much is written to the cache as by the call before", most: 0.5, few: true, has: func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Writes() > 0 && call.Usage.Writes() == before.Usage.Writes()
 	}},
-	{"as much is neither read nor written as by the call before", 0.5, false, false, false, false, func(before, call *traces.Round, compacted bool) bool {
+	{what: "as much is neither read nor written as by the call before", most: 0.5, has: func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Uncached > traces.MaxTail && call.Usage.Uncached == before.Usage.Uncached
 	}},
-	{"the output is as long as the output of the call before", 0.5, false, true, true, true, func(before, call *traces.Round, _ bool) bool {
+	{what: "the output is as long as the output of the call before", most: 0.5, long: true, told: true, may: true, has: func(before, call *traces.Round, _ bool) bool {
 		return call.Usage.Output > shortOutput && call.Flags&(traces.RoundOutputDerived|traces.RoundOutputUnknown) == 0 &&
 			call.Usage.Output == before.Usage.Output
 	}},
@@ -153,24 +153,25 @@ func (s *Session) doubt(out *traces.Session) {
 			}
 		}
 	}
-	worst, doubted, text := 0, 0, ""
+	worst, text := 0, ""
 	for k, n := range met {
 		most := contradictions[k].most * float64(pairs)
 		if contradictions[k].few && pairs < fewPairs {
 			most = float64(pairs - 1)
 		}
-		if n > max(1, worst) && float64(n) > most && !(contradictions[k].long && pairs < fewPairs) {
+		if n < 2 || float64(n) <= most || contradictions[k].long && pairs < fewPairs {
+			continue
+		}
+		if contradictions[k].may {
+			s.Problems.Add(s.Files[0].Name, 0, "session %s: in %d of %d calls %s: the log has one value for all, or all answers were equally long",
+				s.ID, n, pairs, contradictions[k].what)
+		} else if n > worst {
 			worst, text = n, fmt.Sprintf("token counts contradict each other: in %d of %d calls %s", n, pairs, contradictions[k].what)
-			if contradictions[k].may {
-				text = fmt.Sprintf("in %d of %d calls %s: the log has one value for all, or all answers were equally long", n, pairs, contradictions[k].what)
-				continue
-			}
-			doubted = n
 		}
 	}
 	if worst > 0 {
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: %s", s.ID, text)
-		out.Quality.Uncounted = max(out.Quality.Uncounted, doubted) // among them may be some that were told one by one
+		out.Quality.Uncounted = max(out.Quality.Uncounted, worst) // among them may be some that were told one by one
 	}
 	if n, read := constant(out); n > 0 {
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: all %d calls behind a first one read %d tokens, however much was sent before: the log has one value for all, or only the head was cached",
