@@ -126,9 +126,10 @@ func first(list ...jsontext.Value) string {
 	return ""
 }
 
-// add adds an exchange. It reports whether it is one at all.
-func (f *file) add(line int, x *exchange, whole []byte) bool {
-	ask, answer := x.Request.json, x.Response.json
+// bodies returns the bodies of the request and the response, nil for one that is not there; whole is the exchange itself, which is
+// the body of the request where its messages stand beside the response.
+func (x *exchange) bodies(whole []byte) (ask, answer []byte) {
+	ask, answer = x.Request.json, x.Response.json
 	if len(x.Stream) > 0 {
 		answer = x.Stream
 	}
@@ -140,6 +141,12 @@ func (f *file) add(line int, x *exchange, whole []byte) bool {
 	if ask == nil && len(x.Messages) > 0 || len(ask) > 0 && ask[0] == '[' {
 		ask = whole
 	}
+	return ask, answer
+}
+
+// add adds an exchange. It reports whether it is one at all.
+func (f *file) add(line int, x *exchange, whole []byte) bool {
+	ask, answer := x.bodies(whole)
 	path := first(x.Path, x.Request.path, x.Response.path)
 	if ask == nil && answer == nil && path == "" {
 		return false
