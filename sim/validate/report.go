@@ -162,7 +162,7 @@ func (r *Report) add(own []Call) {
 	}
 }
 
-// spareWorst is how many calls are listed beyond those that stay before they are sorted.
+// spareWorst is how many calls a report lists beyond its longest list before it sorts and cuts the list.
 const spareWorst = 1000
 
 // finish sums up the sessions.

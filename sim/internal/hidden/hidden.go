@@ -35,7 +35,7 @@ type Session struct {
 	Hides     bool // the session may have calls at the end of turns that no line shows
 
 	session *traces.Session
-	rules   profile.Set // of the profile, those that hold for the client
+	rules   profile.Set // the rules of the profile that hold for the client
 	static  int64       // tokens of the head of main threads, by the profile; 0 for unknown
 	hidden  [2]float64  // by the profile, share of turns with a hidden call, by kind of round
 	halfDay bool        // the client asks an automatic cache to keep prefixes for 12 hours

@@ -41,7 +41,7 @@ const (
 	MostUsed          // of the limit at a request: 100 less the least left, per cent
 	LoggedOutputUSD   // billed rows: output as logged, without what was derived
 	UnloggedWritesUSD // billed rows: by how much the bill rises if all that was not read was written, where the provider bills writes and its logs carry none
-	UnloggedInputUSD  // simulated rows: input of recorded calls whose log has no count of it
+	UnloggedInputUSD  // simulated rows: input of recorded calls whose log does not count the input
 	UnpricedCalls     // calls of a model without a price
 	StoredResults
 	StoredTokens

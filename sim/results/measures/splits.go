@@ -38,7 +38,7 @@ const (
 	sourceAgentSummary                // a summary of a sub-agent at work
 	SourceReread                      // a response that reads stored content back, or brings what is missing
 	SourceKeepalive                   // a request that only keeps entries alive
-	SourceOther                       // any other call a layer made, and those that no log shows
+	SourceOther                       // any other call that a layer made, and calls that no log shows
 	NumSources          = int(SourceOther) + 1
 )
 
