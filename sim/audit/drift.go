@@ -252,23 +252,38 @@ func changes(agent string, units []*unit, what *behaviour, by string, chance flo
 	return list
 }
 
-// changes lists what changed, since when, and the command that shows it.
+// changes lists what changed, since when, and the command that shows it. Where sessions part alike by day and by version, the version
+// says more: it names what was installed.
 func (p *page) changes() []document.Section {
 	t := &document.Table{Columns: slices.Concat(document.Left("WHAT", "SINCE", "95 %"), document.Right("", "BEFORE", "AFTER", "CHANCE"), document.Left("SEE"))}
 	several := slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Agent != p.Changes[0].Agent })
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		what, since := c.What, c.From
+		if c.By == byDay && slices.ContainsFunc(p.Changes, c.isVersionOf) {
+			continue
+		}
+		what, since, interval, chance := c.What, c.From, c.Low+" … "+c.High, document.Percent(c.Chance)
+		if c.Chance < 0.0005 { // as many orders as were tried cannot say that there is none
+			chance = "< 0.1 %"
+		}
+		if c.Low == c.High {
+			interval = c.Low
+		}
 		if several {
 			what = c.Agent + ": " + what
 		}
 		if c.By == byVersion {
 			since = "version " + since
 		}
-		t.Rows = append(t.Rows, []any{what, since, c.Low + " … " + c.High, c.figure(c.Before), c.figure(c.After),
-			document.Percent(c.Chance), c.See + " PATH"})
+		t.Rows = append(t.Rows, []any{what, since, interval, c.figure(c.Before), c.figure(c.After),
+			chance, c.See + " PATH"})
 	}
 	return section("What changed", t)
+}
+
+// isVersionOf reports whether v is the change of c in the order of versions: the same sessions lie before and behind it.
+func (c *Change) isVersionOf(v Change) bool {
+	return v.By == byVersion && v.Agent == c.Agent && v.What == c.What && v.Before == c.Before && v.After == c.After
 }
 
 // figure formats a figure of the behaviour.

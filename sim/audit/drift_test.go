@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -58,6 +59,15 @@ func TestChanges(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	// The page tells each once, by its version.
+	table := (&page{Report: r}).changes()[0].Blocks[0].(*document.Table)
+	got = nil
+	for _, row := range table.Rows {
+		got = append(got, fmt.Sprint(row[:3], row[5:6]))
+	}
+	if want := []string{"[share of cache writes for an hour version 2.1.40 2.1.40] [0.1 %]", "[tokens of results of Read per call version 2.1.40 2.1.40] [0.1 %]"}; !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
 	}
 }
 
