@@ -38,7 +38,7 @@ func codexSession(model, version string, n int, first int64, way prompt.Serving)
 // codexReads returns what the calls of a session are predicted to read.
 func codexReads(t *testing.T, s *traces.Session, p *profile.Profile) []int64 {
 	t.Helper()
-	c := testConfig(t, "none")
+	c := testConfig(t, "recorded")
 	c.Profile = p
 	c.Server = func(traces.Cache) Server {
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{Serving: servers.Recorded})

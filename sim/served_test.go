@@ -105,3 +105,23 @@ func TestStepsOfAnUnknownProvider(t *testing.T) {
 		t.Errorf("the last call reads %d, want %d", got[8], want)
 	}
 }
+
+// The head loses 1,000 tokens where lines show that it changed: of its 16,000 the first 15,000 are still there, 14,976 in steps of 128.
+// Where no line shows it the oldest messages lose them, 300, 200 and 500 of the next: the head is read, 17,920. After the day that DeepSeek keeps it nothing is.
+func TestServerReadsTheRestOfACutHead(t *testing.T) {
+	for _, tc := range []struct {
+		told bool
+		wait int64
+		want int64
+	}{{true, 0, 14_976}, {false, 0, 17_920}, {true, 25 * 3600 * second, 0}} {
+		s := codexSession("deepseek-v4-flash", "", 3, 0, prompt.Serving{Step: 128})
+		s.Agent = traces.AgentPi
+		th := &s.Threads[0]
+		th.Rounds[2].Usage.Uncached -= 1000
+		th.Rounds[2].Wait = tc.wait
+		th.Events = []traces.Event{{Kind: traces.EventShrink, Round: 2, Saved: 1000, Head: tc.told}}
+		if got := codexReads(t, s, codexProfile()); got[2] != tc.want {
+			t.Errorf("told %v, %d ns later: %d are read, want %d", tc.told, tc.wait, got[2], tc.want)
+		}
+	}
+}

@@ -60,7 +60,7 @@ func TestRecordedCompaction(t *testing.T) {
 // far as the recording lost so much; what it lost beyond that comes off what follows the first
 // of them: what lies ahead stayed as it was, and is read from the cache. Where no line says
 // what left, the oldest results give it, then anything, then the input, and the head at last,
-// which a later compaction has again. Each entry keeps a token.
+// which a later compaction has again; the head comes first where lines show that it changed. Each entry keeps a token.
 func TestRecordedClearing(t *testing.T) {
 	micro := traces.Event{Kind: traces.EventMicrocompact, Cleared: []int32{2, 3}}
 	for _, tc := range []struct {
@@ -68,17 +68,20 @@ func TestRecordedClearing(t *testing.T) {
 		saved int32
 		want  []int32
 		cut   int32
+		head  bool
 	}{
-		{traces.EventMicrocompact, 0, []int32{1000, 100, 100, 200, 300, 50}, 0},
-		{traces.EventMicrocompact, 150, []int32{1000, 100, 12, 138, 300, 50}, 0},
-		{traces.EventMicrocompact, 276, []int32{1000, 100, 12, 12, 300, 50}, 0},
-		{traces.EventMicrocompact, 500, []int32{1000, 100, 1, 1, 98, 50}, 0},
-		{traces.EventMicrocompact, 600, []int32{1000, 100, 1, 1, 1, 47}, 0},
-		{traces.EventMicrocompact, 650, []int32{1000, 96, 1, 1, 1, 1}, 0},
-		{traces.EventShrink, 99, []int32{1000, 100, 1, 200, 300, 50}, 0},
-		{traces.EventShrink, 690, []int32{1000, 7, 1, 1, 1, 50}, 0},
-		{traces.EventShrink, 720, []int32{1000, 1, 1, 1, 1, 26}, 0},
-		{traces.EventShrink, 9000, []int32{1, 1, 1, 1, 1, 1}, 999},
+		{traces.EventMicrocompact, 0, []int32{1000, 100, 100, 200, 300, 50}, 0, false},
+		{traces.EventMicrocompact, 150, []int32{1000, 100, 12, 138, 300, 50}, 0, false},
+		{traces.EventMicrocompact, 276, []int32{1000, 100, 12, 12, 300, 50}, 0, false},
+		{traces.EventMicrocompact, 500, []int32{1000, 100, 1, 1, 98, 50}, 0, false},
+		{traces.EventMicrocompact, 600, []int32{1000, 100, 1, 1, 1, 47}, 0, false},
+		{traces.EventMicrocompact, 650, []int32{1000, 96, 1, 1, 1, 1}, 0, false},
+		{traces.EventShrink, 99, []int32{1000, 100, 1, 200, 300, 50}, 0, false},
+		{traces.EventShrink, 690, []int32{1000, 7, 1, 1, 1, 50}, 0, false},
+		{traces.EventShrink, 720, []int32{1000, 1, 1, 1, 1, 26}, 0, false},
+		{traces.EventShrink, 9000, []int32{1, 1, 1, 1, 1, 1}, 999, false},
+		{traces.EventShrink, 99, []int32{901, 100, 100, 200, 300, 50}, 99, true},
+		{traces.EventShrink, 1100, []int32{1, 100, 1, 198, 300, 50}, 999, true},
 	} {
 		k := newTalk()
 		var blocks []prompt.Block
@@ -93,6 +96,7 @@ func TestRecordedClearing(t *testing.T) {
 		k.InputAt = 5
 		ev := micro
 		ev.Kind, ev.Saved = tc.kind, tc.saved
+		ev.Head = tc.head
 		k.Events = []traces.Event{ev}
 		l := layer(t, "recorded: {placeholder: 12}").(*recorded)
 		l.BeforeRequest(&k.Turn)

@@ -280,6 +280,7 @@ type Event struct {
 	Uncalled bool // a compaction of which the log shows that no call made its summary
 	// Gone says that the cleared blocks left the context whole.
 	Gone bool
+	Head bool // a shrink before which lines show that tools or system prompt changed
 	// Asked and Told are the tokens in and out of the call that made a summary, where the log shows it and it read
 	// nothing of the conversation's prefix; 0 elsewhere.
 	Asked, Told int32

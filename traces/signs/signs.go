@@ -28,6 +28,7 @@ const (
 	Branch                       // another branch of git than before
 	Team                         // a teammate began or wrote
 	Retry                        // the server refused a request
+	Head                         // other tools, or another system prompt, than in the request before
 )
 
 // Has reports whether all signs of a set are there.

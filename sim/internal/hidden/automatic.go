@@ -131,6 +131,19 @@ func (t *Thread) describeServed(q *prompt.Request, model string, p *profile.Prof
 	case u == nil && !t.Started && c.Switches.First && t.codex():
 		q.Shared = int32(min(c.FirstRead(t.firstRead()), t.Opening()))
 	}
+	if kept := cutHead(q); kept > 0 && t.Current().Wait <= q.Serving.Retention {
+		q.Shared = max(q.Shared, int32(q.Serving.Floor(kept, 0)))
+	}
+}
+
+// cutHead returns the tokens up to where a request's head lost its end, 0 if it did not: the server reads them, though no
+// earlier request ends there.
+func cutHead(q *prompt.Request) int64 {
+	at := int(q.Change.At)
+	if at < 0 || at >= len(q.Entries) || q.Entries[at].Kind.Level() == prompt.LevelMessages || q.Entries[at].Form != prompt.FormCleared {
+		return 0
+	}
+	return int64(q.Entries[at].Cum)
 }
 
 // reasoned returns the tokens ahead of the first reasoning of the turn that a person's prompt has finished, 0 amid a

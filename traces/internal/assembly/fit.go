@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // fit lays the recorded totals over the blocks of a thread, so that replaying
@@ -199,6 +200,11 @@ func (f *fitter) close(rd *Round, events []Event) Event {
 		return Event{}
 	}
 	growth := rd.total - f.total
+	if rest := growth - visible; rest < 0 && rd.Signs.Has(signs.Head) {
+		ev := shrunk(-rest)
+		ev.Head = true
+		return ev
+	}
 	if f.s.Exact {
 		if rest := growth - visible; micro >= 0 && rest < 0 {
 			events[micro].Saved, f.thought = clamp32(-rest), nil

@@ -40,6 +40,8 @@ type Step struct {
 	Final   bool  // the counted output is final
 	// Summaries are Call's counts of summaries.
 	Summaries []Usage
+	// Signs are what the line shows of the client that makes the next call.
+	Signs signs.Set
 	// Verdict is what the log says, or shows, of a call's prefix.
 	Verdict signs.Verdict
 	Parted  int32 // as traces.Round has it
@@ -88,6 +90,7 @@ func (t *Rounds) Add(s *Step) {
 	for i := range s.Blocks {
 		s.Blocks[i].Line, s.Blocks[i].Source = s.Line, s.Source
 	}
+	t.Sign(s.Signs)
 	switch s.Kind {
 	case StepInput, StepResult:
 		t.input(s)

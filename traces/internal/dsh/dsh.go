@@ -17,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
@@ -137,6 +138,7 @@ type data struct {
 	Header   struct {
 		Config origin `json:"config"`
 	} `json:"header"`
+	Reason string `json:"reason"`     // of a request/header: why it is written
 	Origin origin `json:"provenance"` // of an assistant/message of the first versions, in place of its source
 
 	// Of a user/message and, in the first versions, of an assistant/message the members are not in a member of their own.
@@ -233,6 +235,9 @@ func (f *file) parse(ln assembly.Line) error {
 	switch e.Type {
 	case "request/context", "request/header":
 		f.model, f.Window = cmp.Or(d.Model, d.Header.Config.Model, f.model), max(f.Window, d.Window)
+		if d.Reason == "change" {
+			f.add(ln.Number, assembly.Step{Kind: assembly.StepInput, At: at, Signs: signs.Head})
+		}
 	case "step/start", "turn/end":
 		f.cutOff(int32(ln.Number))
 		if f.begun = 0; e.Type == "step/start" {

@@ -331,6 +331,24 @@ func TestReasoningOfFinishedTurn(t *testing.T) {
 	}
 }
 
+// The tools change, and the context has 471 tokens less than its 8,000, 100 of a reply and three of the result: what the client says of its header
+// shows that the head lost them. A resumed session's header says no such thing.
+func TestChangedHeader(t *testing.T) {
+	for reason, want := range map[string]bool{"change": true, "resume": false} {
+		s := newScript("d1", "").add("request/header", `"header":{"config":{"model":"deepseek-v4-flash"}},"reason":"initial"`).user("plan it")
+		s.answer("m1", call("t1", "exit_plan_mode", `{"plan":"x"}`), counts(8000, 0, 100, 0)).result("t1", "approved")
+		s.add("request/header", `"header":{"config":{"model":"deepseek-v4-flash"}},"reason":"`+reason+`"`).answer("m2", words("ok"), counts(100, 7532, 5, 0))
+		got := read(t, s.text())
+		th := &got.Threads[0]
+		if len(th.Events) != 1 || len(got.Problems) != 0 {
+			t.Fatalf("%s: events %+v, problems %v", reason, th.Events, got.Problems)
+		}
+		if ev := th.Events[0]; ev.Kind != traces.EventShrink || ev.Round != 1 || ev.Head != want || want && ev.Saved != 471 {
+			t.Errorf("%s: event %+v, want a head that shrank by 471 tokens: %v", reason, ev, want)
+		}
+	}
+}
+
 // A summary whose message did not come is billed all the same, as a call of its own; so is one before another summary. Counts of a step
 // count once where a line does not say which step it is of.
 func TestSummaryAlone(t *testing.T) {
