@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/learning"
 	"github.com/compactsim/compactsim/sim/needs"
@@ -54,6 +55,9 @@ type Plan struct {
 	// Summarize, if not nil, makes the summariser of a cell from the cell's name
 	// and stub: for instance one that makes real calls.
 	Summarize func(cell string, stub *summarizer.Stub) sim.Summarizer
+	// Before, if not nil, is an earlier run of the same cells, sessions and prices, in which client.window was not set. What it has of sessions
+	// that client.window changes nothing for is not simulated again.
+	Before *results.Run
 	// Lost is told on which sessions the program fails, and why; nil tells nobody.
 	Lost func(texts []string)
 
@@ -205,8 +209,50 @@ func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 			keep(cell, row)
 		}
 	}
+	if p.Before != nil && runner.Cohorts == nil && r.watch == nil {
+		held, err := r.held(ctx, p.Workers, p.Before, cells)
+		if err != nil {
+			return cells, err
+		}
+		runner.Skip = func(cell, session int) bool { return held[cell][session] }
+	}
 	_, err := runner.Run(ctx, sessions, r.configs)
 	return cells, err
+}
+
+// held gives cells the rows of a run before (Plan.Before) that hold for r, and returns which these are, by cell and session.
+func (r *running) held(ctx context.Context, workers int, before *results.Run, cells []results.Cell) ([][]bool, error) {
+	had := make([]map[string]bool, len(cells)) // by cell, the sessions that it has
+	held := make([][]bool, len(cells))
+	for i := range cells {
+		had[i], held[i] = map[string]bool{}, make([]bool, len(r.sessions))
+		if k := slices.IndexFunc(before.Cells, func(c results.Cell) bool { return c.Cell == cells[i].Cell }); k >= 0 {
+			cells[i].Rows = before.Cells[k].Rows.With()
+			for s := range cells[i].Rows.Len() {
+				had[i][cells[i].Rows.Session(s)] = true
+			}
+		}
+	}
+	err := parallel.Do(ctx, workers, len(r.sessions), func(s int) error {
+		whole, err := r.sessions[s].Load()
+		if err != nil {
+			return err //nolint:wrapcheck // it names the session
+		}
+		for i := range cells {
+			c := r.configs[i]
+			c.Window = 0
+			held[i][s] = had[i][whole.ID] && c.HoldsAt(r.configs[i].Window, whole)
+		}
+		return nil
+	})
+	for i := range cells {
+		clear(had[i])
+		for s, holds := range held[i] {
+			had[i][r.sessions[s].ID] = holds
+		}
+		cells[i].Rows.Drop(func(session string) bool { return !had[i][session] })
+	}
+	return held, err //nolint:wrapcheck // of a session
 }
 
 // conclude adds to a run what concerns all its cells.

@@ -167,6 +167,32 @@ func (c *Config) window(cl Client, s *traces.Session, model string) int64 {
 	return recordedWindow(s, model, c.known(cl, s, model))
 }
 
+// HoldsAt reports whether a session that is alone in its cohort has the same row at a window, tokens, as c, which gives none, has for it: its client
+// has that window for each of its models, and keeps no limit or setting that holds only in a window of the client's.
+func (c *Config) HoldsAt(window int64, s *traces.Session) bool {
+	if c.Window > 0 || len(c.Events) > 0 {
+		return false
+	}
+	person := c.person(0, s)
+	cl, a := cmp.Or(person.Client, c.Client), person.Assembly
+	if cl == nil {
+		cl = clientOf(s, c.cache(s))
+	}
+	if a == nil {
+		a = assemblyOf(c)
+	}
+	at := c.PricesAt
+	if at.IsZero() {
+		at = s.StartTime()
+	}
+	for _, model := range s.Models {
+		if p, err := c.Prices.Lookup(model, at); err == nil && p.Model.MaxInput > 0 || a.Window(&a.Variables, model, c.window(cl, s, model)) != window {
+			return false
+		}
+	}
+	return c.Strategy.For(s.Agent, s.Version(), s.Variant).OwnTrigger() == nil || boundsOf(s).firings == 0
+}
+
 // anthropic is the provider of models that have two windows: Opus 4.6 and Sonnet 4.6 come with 200,000 and with a million.
 const anthropic = "anthropic"
 

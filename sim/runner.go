@@ -140,6 +140,9 @@ func (b *batch) run(ctx context.Context, stop context.CancelCauseFunc, cohorts [
 	b.cohorts = cohorts
 	b.next.Store(0)
 	err := parallel.Do(ctx, b.Workers, len(cohorts), func(i int) (err error) {
+		if b.Skip != nil && !slices.ContainsFunc(b.groups, func(g group) bool { return b.wantsAny(g.cells, cohorts[i]) }) {
+			return nil
+		}
 		for _, at := range cohorts[i] {
 			if b.sessions[at], err = b.all[at].Load(); err != nil {
 				return err
@@ -171,6 +174,10 @@ func (b *batch) work(ctx context.Context) error {
 		}
 		g, cohort := job/len(b.cohorts), b.cohorts[job%len(b.cohorts)]
 		of := b.groups[g]
+		if !b.wantsAny(of.cells, cohort) {
+			b.finish(len(of.cells) * len(cohort))
+			continue
+		}
 		if at != g {
 			loop, at = b.newGroupLoop(ctx, of), g
 		}
@@ -187,9 +194,19 @@ func (b *batch) work(ctx context.Context) error {
 	return nil
 }
 
+// wanted reports whether a row of a cohort under a cell is wanted.
+func (b *batch) wanted(cell int, cohort []int) bool {
+	return b.Skip == nil || slices.ContainsFunc(cohort, func(i int) bool { return !b.Skip(cell, i) })
+}
+
+// wantsAny reports whether a row of a cohort under any of some cells is wanted.
+func (b *batch) wantsAny(cells, cohort []int) bool {
+	return slices.ContainsFunc(cells, func(cell int) bool { return b.wanted(cell, cohort) })
+}
+
 // wants reports whether a row of a cohort under a cell is wanted, and counts what is not.
 func (b *batch) wants(cell int, cohort []int) bool {
-	if b.Skip == nil || slices.ContainsFunc(cohort, func(i int) bool { return !b.Skip(cell, i) }) {
+	if b.wanted(cell, cohort) {
 		return true
 	}
 	b.finish(len(cohort))

@@ -67,7 +67,7 @@ func (r *ranker) assume(ctx context.Context, corpus *traces.Corpus, out *studies
 			return nil, err
 		}
 		design.Cells = slices.DeleteFunc(design.Cells, func(c scenarios.Cell) bool { return !names[c.Name] })
-		run, err := r.runDesign(ctx, corpus, r.plan.Prices, design)
+		run, err := r.runDesign(ctx, corpus, r.plan.Prices, design, nil)
 		if err != nil {
 			return nil, err
 		}

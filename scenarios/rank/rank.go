@@ -85,7 +85,7 @@ func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *t
 	var first map[string]bool // the sessions that the first view is of
 	window := fmt.Sprintf("client.window=%d", rankWindow)
 	for i, set := range [][]string{nil, {window}} {
-		run, err := r.run(ctx, corpus, p.Prices, set)
+		run, err := r.run(ctx, corpus, p.Prices, set, out.Run)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (r *ranker) servers(ctx context.Context, corpus *traces.Corpus, window stri
 		if err != nil {
 			return nil, err
 		}
-		run, err := r.run(ctx, corpus, prices, append([]string{window}, on.set...))
+		run, err := r.run(ctx, corpus, prices, append([]string{window}, on.set...), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -166,19 +166,23 @@ func including(p *scenarios.Plan, file *scenarios.File, name string) (*scenarios
 	return both.Expand()
 }
 
-// run simulates the strategies under assignments.
-func (r *ranker) run(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table, set []string) (*results.Run, error) {
+// run simulates the strategies under assignments, which set a window and nothing else where there is a run before, without them.
+func (r *ranker) run(
+	ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table, set []string, before *results.Run,
+) (*results.Run, error) {
 	design, err := r.design.With(set)
 	if err != nil {
 		return nil, err
 	}
-	return r.runDesign(ctx, corpus, prices, design)
+	return r.runDesign(ctx, corpus, prices, design, before)
 }
 
-// runDesign simulates the strategies of a design.
-func (r *ranker) runDesign(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table, design *scenarios.Design) (*results.Run, error) {
+// runDesign simulates the strategies of a design, as far as a run before does not have their rows.
+func (r *ranker) runDesign(
+	ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table, design *scenarios.Design, before *results.Run,
+) (*results.Run, error) {
 	plan := *r.plan
-	plan.Prices, plan.Design = prices, design
+	plan.Prices, plan.Design, plan.Before = prices, design, before
 	if done := r.plan.Done; done != nil {
 		step := r.runs
 		plan.Done = func(n, total int) { done(step*total+n, r.steps*total) }
