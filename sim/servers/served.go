@@ -130,8 +130,14 @@ func LossesBehind(model string, nothing bool) float64 {
 	}
 }
 
-// documented is the step that most providers document, tokens, for those that no file describes.
-const documented = 128
+// What is taken of a provider that no file describes.
+const (
+	// documented is the step that most providers document, tokens.
+	documented = 128
+	// leastKept is the shortest time that a provider documents to keep an idle prefix: Anthropic's, and the least of OpenAI's
+	// "5 to 10 minutes". Of recorded prefixes of OpenAI that are 5 to 10 minutes old half are read, so the data speak for neither end.
+	leastKept = 5 * time.Minute
+)
 
 // reference returns the server whose file says how the requests of a model were served, nil for a model of
 // a provider without one.
@@ -152,11 +158,11 @@ var reference = sync.OnceValue(func() map[string]*Server {
 })
 
 // ServingOf returns how a caller's requests for a model were served in recordings, by the files of
-// servers: multiples of 128 tokens for a provider that none describes.
+// servers: multiples of 128 tokens, for five minutes, for a provider that none describes.
 func ServingOf(c Caller, model string) prompt.Serving {
 	s := reference()[promptcache.ProviderOf(model)]
 	if s == nil {
-		return prompt.Serving{Step: documented}
+		return prompt.Serving{Step: documented, Retention: int64(leastKept)}
 	}
 	return s.served(c, model)
 }

@@ -9,7 +9,7 @@ import (
 
 // Reads by hand behind a request of 40,000 tokens, by agent and model. Codex: 384 modulo 512 is 39,808, 768 modulo 1,024 at
 // least 116 before is 39,680. Others: 0 modulo 512 at least 64 before is 39,936, 512 modulo 1,024 is 39,424, and 128 modulo
-// 128 is 39,936; at least 72 before it is 39,808, and through GitHub Copilot, at least 64 before, 39,936. A later version is served as the newest, an unknown provider by the documented steps. Google: 40,000 / 0.965
+// 128 is 39,936; at least 72 before it is 39,808, and through GitHub Copilot, at least 64 before, 39,936. A later version is served as the newest, an unknown provider by the documented steps, for the shortest documented time. Google: 40,000 / 0.965
 // are 41,450 of its own, five blocks of 8,192, reported as 39,526.
 func TestServingOf(t *testing.T) {
 	for _, tt := range []struct {
@@ -30,7 +30,7 @@ func TestServingOf(t *testing.T) {
 		{"pi", "github-copilot", "gpt-5.4", 39_936, 3600, false},
 		{"pi", "", "gpt-5-mini", 39_936, 3600, false},
 		{"pi", "", "gemini-3-flash", 39_526, 600, false},
-		{"pi", "", "ling-2.6-flash", 39_936, 0, false},
+		{"pi", "", "ling-2.6-flash", 39_936, 300, false},
 	} {
 		way := ServingOf(Caller{tt.agent, tt.gateway}, tt.model)
 		if got := way.Floor(40_000, 1024); got != tt.read || way.Retention != tt.seconds*1e9 || way.FromStart != tt.fromStart {

@@ -317,7 +317,7 @@ func (r *Report) byAgent() *document.Table {
 }
 
 // plainCache says what stands for the cache of a provider that is not known.
-const plainCache = "an automatic cache in steps of 128 tokens, whose losses are as in all other caches"
+const plainCache = "an automatic cache in steps of 128 tokens, kept for five minutes, whose losses are as in all other caches"
 
 // ages are the upper edges of the ages that survival is counted by, seconds.
 var ages = [...]float64{10, 60, 120, 240, 300, 360, 600, 1800, 3500, 3700, 14_400, math.Inf(1)}
