@@ -8,15 +8,139 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/audit"
+	"github.com/compactsim/compactsim/sim/needs"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
+
+// begin runs sim without a verb: what the person's own sessions cost, what cost most and what to set. Without
+// sessions it says where it looked.
+func begin(cmd *cobra.Command) error {
+	found, home, err := survey(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(found, func(s traces.Stock) bool { return agents.Readable(s.Place) }) {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "No sessions were found. sim looked in %s.\n"+
+			"For sessions elsewhere: sim run PATH. For the samples that come with sim: sim run. All commands: sim help.\n", lookedIn(home))
+		return err
+	}
+	var f traceFlags
+	verb := &cobra.Command{Use: "sim"}
+	f.bind(verb)
+	verb.SetContext(cmd.Context())
+	verb.SetIn(cmd.InOrStdin())
+	verb.SetOut(cmd.OutOrStdout())
+	verb.SetErr(cmd.ErrOrStderr())
+	prices, err := f.prices.table()
+	if err != nil {
+		return usageError{err}
+	}
+	f.read.discover.discover, f.read.lazy, f.read.listener = true, true, needs.NewListener()
+	return f.read.reading(verb, nil, func(corpus *traces.Corpus) error {
+		d, err := f.overview(verb, corpus, prices, time.Now())
+		if err != nil {
+			return err
+		}
+		return d.Write(verb.OutOrStdout(), f.format)
+	})
+}
+
+// recent is the number of days that the overview holds against as many before them.
+const recent = 7
+
+// overview is the bill by agent, this week against the last, the dearest finding and the best setting.
+func (f *traceFlags) overview(cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table, now time.Time) (*document.Document, error) {
+	o := audit.Options{Prices: prices, Zone: f.read.choice.zone, Top: 1}
+	bill := func(in func(at int64) bool) (*audit.Breakdown, error) {
+		o := o
+		o.In = in
+		return audit.Break(corpus.Sessions, []string{"agent"}, o, now)
+	}
+	after := func(days int) int64 { return now.AddDate(0, 0, -days).UnixNano() }
+	all, err := bill(nil)
+	if err != nil {
+		return nil, err
+	}
+	this, err := bill(func(at int64) bool { return at >= after(recent) })
+	if err != nil {
+		return nil, err
+	}
+	last, err := bill(func(at int64) bool { return at >= after(2*recent) && at < after(recent) })
+	if err != nil {
+		return nil, err
+	}
+	report, err := audit.Run(corpus.Sessions, o)
+	if err != nil {
+		return nil, err
+	}
+	advice, err := f.advice(cmd, corpus, prices)
+	if err != nil {
+		return nil, err
+	}
+	var read results.Workload
+	f.read.remark(cmd, &read, corpus)
+	all.Remarks = read.Remarks
+	d := all.Document(audit.DocumentOptions{})
+	d.Sections, d.Data = []document.Section{{Blocks: []document.Block{byAgent(all, this, last)}}}, nil
+	said := document.List{}
+	if len(report.Findings) > 0 {
+		one := &report.Findings[0]
+		text := fmt.Sprintf("%s: %s (%s)", one.Title, document.USD(one.USD, 2), document.Share(one.USD, all.Total.USD))
+		if len(one.Places) > 0 {
+			text += ", such as sim explain --discover " + one.Places[0].Call
+		}
+		said = append(said, document.Item{Label: "dearest", Text: text})
+	}
+	said = append(said, document.Item{Label: "to set", Text: advice.Line()},
+		document.Item{Label: "the whole bill", Text: "sim audit --discover"}, document.Item{Label: "by day", Text: "sim audit --discover --by day"},
+		document.Item{Label: "all settings", Text: "sim advise"})
+	d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{said}})
+	return d, nil
+}
+
+// byAgent lists agents with what they cost in all, in the last days and in the days before.
+func byAgent(all, this, last *audit.Breakdown) *document.Table {
+	of := func(b *audit.Breakdown, agent string) float64 {
+		for _, g := range b.Groups {
+			if g.Names[0] == agent {
+				return g.USD
+			}
+		}
+		return 0
+	}
+	t := &document.Table{Columns: slices.Concat(document.Left("AGENT"), document.Right(document.UnitUSD, "COST"), document.Right("", "SHARE", "CALLS", "HIT", "MISSES"),
+		document.Right(document.UnitUSD, "THEY COST"))}
+	weeks := this.Total.USD+last.Total.USD > 0
+	if weeks {
+		t.Columns = append(t.Columns, document.Right(document.UnitUSD, fmt.Sprintf("LAST %d DAYS", recent), fmt.Sprintf("%d BEFORE", recent))...)
+	}
+	add := func(name string, g *audit.Group, now, before float64) {
+		row := []any{name, g.USD, document.Share(g.USD, all.Total.USD), g.Calls, document.Share(float64(g.Read), float64(g.Input())), g.Misses, g.MissUSD}
+		if weeks {
+			row = append(row, now, before)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	for i := range all.Groups {
+		g := &all.Groups[i]
+		add(agents.Of(g.Names[0]).Title, g, of(this, g.Names[0]), of(last, g.Names[0]))
+	}
+	if len(all.Groups) > 1 {
+		add("all", &all.Total, this.Total.USD, last.Total.USD)
+	}
+	return t
+}
 
 // discoverFlags say whether a person's own sessions may be read without being
 // named. Without that permission files are only counted, not opened.

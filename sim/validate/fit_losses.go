@@ -1,13 +1,202 @@
 package validate
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/learning"
 	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
+
+// minServed is the least number of calls that show how a model serves a client.
+const minServed = 5
+
+// fitCodex returns what sessions show of automatic caches, given the first reads of Codex, without losses.
+// A model that they do not show keeps the values of base.
+func fitCodex(base profile.Codex, sessions []*traces.Session, first []profile.FirstRead) profile.Codex {
+	c := profile.Codex{Switches: base.Switches}
+	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.Automatic(s) })
+	c.Served = fitServed(own)
+	c.First = slices.Clone(first)
+	for _, s := range base.Served {
+		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Agent == s.Agent && x.Model == s.Model }) {
+			c.Served = append(c.Served, s)
+		}
+	}
+	if len(own) == 0 {
+		c.First = base.First
+	}
+	sortServed(c.Served)
+	return c
+}
+
+func sortServed(rows []profile.Served) {
+	slices.SortFunc(rows, func(a, b profile.Served) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model), profile.Compare(a.Version, b.Version))
+	})
+}
+
+// epoch is a model at a version of an agent.
+type epoch struct{ agent, model, version string }
+
+// same reports whether two epochs are of one agent's model.
+func (e epoch) same(f *waysSeen) bool { return e.agent == f.agent && e.model == f.model }
+
+// waysSeen counts the calls of an epoch, and how many calls each known way of serving explains
+// exactly.
+type waysSeen struct {
+	epoch
+	n     int
+	exact [servers.MaxGrids]int
+}
+
+// best returns the way that explains the most calls.
+func (w *waysSeen) best() int {
+	best := 0
+	for i, n := range w.exact {
+		if n > w.exact[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// fitServed returns how requests are served, by model and client version:
+// consecutive versions that are served alike share a row.
+func fitServed(sessions []*traces.Session) []profile.Served {
+	var seen []*waysSeen
+	for _, s := range sessions {
+		for i := range s.Threads {
+			t := &s.Threads[i]
+			for r := 1; r < len(t.Rounds); r++ {
+				at := epoch{s.Agent, s.Models[t.Rounds[r].Model], s.Version()}
+				k := slices.IndexFunc(seen, func(w *waysSeen) bool { return w.epoch == at })
+				if k < 0 {
+					k, seen = len(seen), append(seen, &waysSeen{epoch: at})
+				}
+				seen[k].see(t, r)
+			}
+		}
+	}
+	slices.SortFunc(seen, func(a, b *waysSeen) int {
+		return cmp.Or(cmp.Compare(a.agent, b.agent), cmp.Compare(a.model, b.model), profile.Compare(a.version, b.version))
+	})
+	return servedRows(seen, sessions)
+}
+
+// see counts a call that goes on with what the call before had sent and read more than the thread's first.
+func (w *waysSeen) see(t *traces.Thread, r int) {
+	before, rd := &t.Rounds[r-1], &t.Rounds[r]
+	sent, reply := t.Stayed(int32(r))
+	if !sent || before.Model != rd.Model || rd.Trigger == traces.TriggerOther || rd.Usage.Read <= t.Rounds[0].Usage.Read {
+		return
+	}
+	w.n++
+	for i, way := range servers.Grids(w.model) {
+		end := before.Usage.Input()
+		if way.Replies && reply {
+			end += before.Usage.Output
+		}
+		if way.Floor(end, 0) == rd.Usage.Read {
+			w.exact[i]++
+		}
+	}
+}
+
+// servedRows makes rows of what was seen, in order of model and version.
+func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
+	var rows []profile.Served
+	for i := 0; i < len(seen); {
+		first, all := seen[i], waysSeen{}
+		way := first.best()
+		for ; i < len(seen) && seen[i].same(first) && seen[i].best() == way; i++ {
+			all.n += seen[i].n
+			all.exact[way] += seen[i].exact[way]
+		}
+		if all.n < minServed || 2*all.exact[way] < all.n {
+			continue // nothing that the server's file does not say
+		}
+		serving := servers.Grids(first.model)[way]
+		last := ""
+		if i < len(seen) && seen[i].same(first) {
+			last = seen[i].version
+		}
+		life := float64(servers.ServingOf(servers.Caller{Agent: first.agent}, first.model).Retention) / 1e9
+		rows = append(rows, profile.Served{
+			Agent: first.agent, Model: first.model, Version: first.version,
+			Step: serving.Step, Offset: serving.Offset, Lag: serving.Lag, Replies: serving.Replies,
+			Exact: profile.Share(all.exact[way], all.n),
+			Retention: fitRetention(sessions, life, func(agent, model, version string) bool {
+				return agent == first.agent && model == first.model && profile.Compare(version, first.version) >= 0 &&
+					(last == "" || profile.Compare(version, last) < 0)
+			}),
+		})
+	}
+	return rows
+}
+
+// retentionGain is how many fewer calls another edge must have on its wrong
+// side to replace the known retention.
+const retentionGain = 3
+
+// fitRetention returns the gap, seconds, that best separates calls that still
+// read more than the first call of their thread from those that do not. It counts from
+// the start of the request before where the model's cache does.
+func fitRetention(sessions []*traces.Session, known float64, of func(agent, model, version string) bool) profile.Estimate {
+	var gaps []gapSeen
+	for _, s := range sessions {
+		for i := range s.Threads {
+			t := &s.Threads[i]
+			for r := 1; r < len(t.Rounds); r++ {
+				rd := &t.Rounds[r]
+				wait := float64(rd.Wait) / 1e9
+				if servers.Recorded(s.Models[rd.Model]).FromStart {
+					wait += float64(t.Rounds[r-1].Stream) / 1e9
+				}
+				if wait >= known/10 && rd.Model == t.Rounds[r-1].Model && of(s.Agent, s.Models[rd.Model], s.Version()) {
+					gaps = append(gaps, gapSeen{wait, rd.Usage.Read > t.Rounds[0].Usage.Read+profile.LeastPrefix})
+				}
+			}
+		}
+	}
+	return fitEdge(gaps, known, retentionGain)
+}
+
+// gapSeen is the gap before a call, and whether the call still read its prefix.
+type gapSeen struct {
+	seconds float64
+	alive   bool
+}
+
+// fitEdge returns the gap, seconds, that best separates the calls that are alive from expired
+// calls: the known one, unless another has at least gain fewer calls on its wrong side.
+// The interval holds the gaps with at most one more call there.
+func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
+	wrong := func(edge float64) (n int) {
+		for _, g := range gaps {
+			n += index(g.alive != (g.seconds <= edge))
+		}
+		return n
+	}
+	e := profile.Estimate{Value: known, Low: known, High: known, N: len(gaps)}
+	best := wrong(known) - gain + 1
+	for _, g := range gaps {
+		if n := wrong(g.seconds); n < best {
+			best, e.Value, e.Low, e.High = n, g.seconds, g.seconds, g.seconds
+		}
+	}
+	least := wrong(e.Value)
+	for _, g := range gaps {
+		if wrong(g.seconds) <= least+1 {
+			e.Low, e.High = min(e.Low, g.seconds), max(e.High, g.seconds)
+		}
+	}
+	return e
+}
 
 // lossKind says how losses of a kind of cache are counted.
 type lossKind struct {

@@ -6,8 +6,13 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/course"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/sim/results/studies"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -174,4 +179,185 @@ func (o *Model) take(p *costmodel.Price) {
 // no time.
 func (o *Model) holds(at int64) bool {
 	return at <= 0 || o.from <= at && at < o.until
+}
+
+// Claude Code through 2.1.62 asks a small model about Bash commands, in calls that no log shows: what a command may do, once for
+// each that it does not know as harmless, through 2.1.49; and which files an output has shown, for each command that ended
+// without an error, in a request that carries the command and the output (eleven versions from 1.0.128 to 2.1.62 run against
+// a server on loopback, 2026-11-27 and -28).
+const (
+	lastOutputCall = "2.1.62"
+	lastPolicyCall = "2.1.49"
+	lastHaiku35    = "2.0.15" // 2.0.20 asks Haiku 4.5
+	lastUnmarked   = "2.1.15" // 2.1.20 marks the output: what is large enough is written
+	// policyTokens and outputTokens are the texts around a command, and around a command and its output: 3.3 and 1.2 kB.
+	policyTokens, outputTokens = 830, 300
+	// policyAnswer and outputAnswer are what the model answers, tokens. Assumed: a prefix of the command, and a few paths.
+	policyAnswer, outputAnswer = 20, 40
+	// minHaiku45 is the shortest prefix of Haiku 4.5 that is kept, tokens (platform.claude.com, prompt caching).
+	minHaiku45 = 4096
+)
+
+// CommandCalls returns the calls of the small model beside the commands of a session. Which commands the client knows as harmless
+// no line shows: all are taken to be asked about once.
+func CommandCalls(s *traces.Session) (list []traces.UnshownCall) {
+	version := s.Version()
+	within := func(last string) bool { return profile.Compare(version, last) <= 0 }
+	if s.Agent != traces.AgentClaudeCode || version == "" || s.Summed || !within(lastOutputCall) {
+		return nil
+	}
+	model := "claude-haiku-4-5"
+	if within(lastHaiku35) {
+		model = "claude-haiku-3-5"
+	}
+	policy, marked := within(lastPolicyCall), !within(lastUnmarked)
+	asked := map[prompt.Digest]bool{}
+	for i := range s.Threads {
+		commands := map[int32]*prompt.Block{}
+		for j := range s.Threads[i].Rounds {
+			r := &s.Threads[i].Rounds[j]
+			add := func(tokens, answer int32) {
+				list = append(list, traces.UnshownCall{
+					Thread: int32(i), Event: -1, Model: model, At: r.At, Line: r.Line, File: r.File,
+					Usage: prompt.Usage{Uncached: int64(tokens), Output: int64(answer)},
+				})
+			}
+			for k := r.Input.From; k < r.Input.To; k++ {
+				b := &s.Blocks[k]
+				c := commands[b.Call]
+				if b.Kind != prompt.KindToolResult || c == nil {
+					continue
+				}
+				if policy && !asked[c.Digest] {
+					asked[c.Digest] = true
+					add(policyTokens+c.Tokens, policyAnswer)
+				}
+				if b.Flags&prompt.FlagError == 0 {
+					add(outputTokens+c.Tokens+b.Tokens, outputAnswer)
+					if u := &list[len(list)-1].Usage; marked && u.Uncached >= minHaiku45 {
+						u.Uncached, u.Write5m = 0, u.Uncached
+					}
+				}
+			}
+			for k := r.Reply.From; k < r.Reply.To; k++ {
+				if b := &s.Blocks[k]; b.Kind == prompt.KindToolUse && b.Call != 0 && s.Tools[b.Tool] == "Bash" {
+					commands[b.Call] = b
+				}
+			}
+		}
+	}
+	return list
+}
+
+// commands are the calls about commands of a session, which are found once for all copies of a run.
+type commands struct {
+	session *traces.Session
+	found   bool
+	list    []traces.UnshownCall
+}
+
+func (c *commands) calls() []traces.UnshownCall {
+	if !c.found {
+		c.list, c.found = CommandCalls(c.session), true
+	}
+	return c.list
+}
+
+// payback is what a compaction of a session cost and saved, as far as the
+// session has come.
+type payback struct {
+	studies.Payback
+	would int64 // 1 + tokens that its call read on the conversation's own prefix, 0 without one
+	warm  bool  // the conversation's entries were within their lifetime when it began
+}
+
+// summaries are the calls of a compaction under way on a thread.
+type summaries struct {
+	calls int
+	usage prompt.Usage
+	cost  results.Cost
+	start int64 // of the first, ns on the cohort's clock
+	would int64 // as in payback
+}
+
+// payBack adds a finished call to the balance of the compaction before it, or of
+// the one under way.
+func (b *Book) payBack(t *Thread, c *Call, cost *results.Cost) {
+	switch {
+	case c.Kind.ByLayer():
+		if c.Kind == Beside && c.Source == measures.SourceCompact {
+			t.calls.add(c, cost)
+		}
+	case c.Kind != Hidden:
+		t.calls = summaries{}
+		if t.last > 0 {
+			b.paybacks[t.last-1].land(b.Models.Of(c.Model), c)
+		}
+	}
+}
+
+func (s *summaries) add(f *Call, cost *results.Cost) {
+	if s.calls == 0 {
+		s.start = f.Start
+	}
+	if f.Own && s.would == 0 {
+		s.would = 1 + f.Outcome.Usage.Read
+	}
+	s.calls++
+	s.usage.Add(&f.Outcome.Usage)
+	s.cost.Add(cost)
+}
+
+// land adds a call of the conversation.
+func (p *payback) land(m *Model, f *Call) {
+	prices := m.rate.PerToken(f.Outcome.Usage.Input())
+	c := studies.LaterCall{
+		Read: f.Outcome.Usage.Read, Context: f.Context,
+		ReadPrice: prices[measures.ClassRead], WritePrice: prices[f.Class],
+	}
+	if p.Later > 0 {
+		p.Add(&c)
+		return
+	}
+	would := c.Read
+	switch {
+	case p.would > 0:
+		would = p.would - 1
+	case p.warm:
+		would = f.Outcome.Expected
+	}
+	p.Next(&c, would)
+}
+
+// Compacted begins the balance of a compaction of a conversation, which counts in its chain already. deleted are the tokens
+// that requests had left out.
+func (b *Book) Compacted(t *Thread, of *course.Course, bd *strategies.Boundary, now, deleted int64) {
+	b.Row.Most(measures.ChainMax, int64(of.Chain))
+	made, start := &t.calls, now
+	if made.calls > 0 {
+		start = made.start
+	}
+	p := payback{would: made.would, warm: of.Started && start-of.LastEnd <= profile.Life(of.TTL)}
+	p.Saved, p.Calls, p.Usage, p.CallCost = bd.Before-bd.After, made.calls, made.usage, made.cost
+	if p.warm {
+		p.Saved -= deleted
+	}
+	b.paybacks = append(b.paybacks, p)
+	t.last = int32(len(b.paybacks))
+	*made = summaries{}
+}
+
+// unreadClass returns the class in which most of a request is billed that is
+// not read.
+func unreadClass(r *prompt.Request, out *prompt.Outcome) measures.Class {
+	n := len(r.Markers)
+	switch {
+	case n > 0 && r.Markers[n-1].TTL == prompt.TTL1h:
+		return measures.ClassWrite1h
+	case n > 0:
+		return measures.ClassWrite5m
+	case out.Usage.WriteOther > 0:
+		return measures.ClassWriteOther
+	}
+	return measures.ClassUncached
 }
