@@ -23,7 +23,7 @@ type Corpus struct {
 	Unread      int            // files that could not be read, or not to their end
 	Bytes       int64          // decompressed bytes read
 	Unknown     map[string]int // lines by type, for types the reader does not know
-	Unsupported map[string]int // files by agent, of agents whose recordings are not supported
+	Unsupported map[string]int // files by agent, of agents whose recordings are not supported; "" for what looks like a recording and no reader knows
 	Repeated    int            // calls met again in a later session
 	Inherited   int            // calls met in a later session alone: the one that made them is not here
 	Inputs      *Inputs        // where the text can be read again

@@ -187,9 +187,6 @@ func Remark(w *results.Workload, c *traces.Corpus, chosen *traces.Selection) {
 		share := float64(c.Unread) / float64(max(c.Unread, len(c.Inputs.Files)))
 		w.Quality = append(w.Quality, results.Share{Of: "files", What: "unread", Value: share})
 	}
-	for _, agent := range slices.Sorted(maps.Keys(c.Unsupported)) {
-		add("%s of %s left out: its recordings are not supported", document.Count(c.Unsupported[agent], "file"), agent)
-	}
 	if c.Inputs != nil && c.Inputs.Dangling > 0 {
 		add("%s left out: no file at the other end", document.Count(c.Inputs.Dangling, "link"))
 	}
@@ -311,6 +308,15 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	told := c.BadLines + c.Unread + uncounted
 	if c.Inputs != nil {
 		told += c.Inputs.Dangling // links that were left out
+	}
+	for _, agent := range slices.Sorted(maps.Keys(c.Unsupported)) {
+		n := c.Unsupported[agent]
+		told += n
+		text := fmt.Sprintf("%s of %s left out: its recordings are not supported", document.Count(n, "file"), agent)
+		if agent == "" {
+			text = fmt.Sprintf("%s left out: no reader knows what looks like a recording; -v lists it", document.Count(n, "file"))
+		}
+		list = append(list, text)
 	}
 	if others := c.NumProblems - told; others > 0 {
 		lost = append(lost, document.Count(others, "problem")+" while reading")

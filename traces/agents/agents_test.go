@@ -317,3 +317,44 @@ func TestSettingsByVariant(t *testing.T) {
 		}
 	}
 }
+
+// A file beside recordings that no reader knows is told, and strict reading ends with it, if it looks like a recording. What clients
+// keep beside their sessions, and settings, are none.
+func TestUnclaimedFiles(t *testing.T) {
+	cline := `{"version":1,"updated_at":"2026-06-01T11:20:09.000Z","sessionId":"s","messages":[{"role":"assistant","id":"m","modelInfo":{"id":"claude-opus-4-6"},` +
+		`"content":[{"type":"text","text":"x"}],"metrics":{"inputTokens":30,"outputTokens":4,"cacheReadTokens":9,"cacheWriteTokens":0}}]}`
+	for _, tt := range []struct {
+		name, text string
+		calls      int // of the file
+		told       bool
+	}{
+		{"types.jsonl", `{"type":"turn","n":1}` + "\n" + `{"type":"reply","n":2}`, 0, true},
+		{"damaged.json", strings.Replace(cline, `{"version"`, `"version"`, 1), 0, true},
+		{"renamed.json", strings.Replace(cline, "sessionId", "session", 1), 0, true},
+		{"shape.json", `{"version":2,"updated_at":"2027-06-01T11:20:09.000Z","session":"s","messages":[]}`, 0, true},
+		{"lines.json", `{"n":1}` + "\n" + `{"n":2}`, 0, true},
+		{"copy.json", strings.NewReplacer(`"c1"`, `"c2"`, "msg_1", "msg_2").Replace(claudeLine + "\n" + claudeReply), 1, false},
+		{"settings.json", `{"permissions":{"allow":[]},"max_tokens":32000,"model":"opus"}`, 0, false},
+		{"stats.json", `{"version":1,"modelUsage":{"claude-opus-4-6":{"inputTokens":12,"outputTokens":7}}}`, 0, false},
+		{"logs.json", `[{"sessionId":"s","messageId":0,"type":"user","message":"hi","timestamp":"2026-06-01T11:20:09.000Z"}]`, 0, false},
+		{"history.jsonl", `{"display":"hi","timestamp":1780312430000,"project":"/src"}` + "\n" + `{"display":"go","timestamp":1780312430001,"project":"/src"}`, 0, false},
+		{"session_index.jsonl", `{"id":"s","thread_name":"hi","updated_at":"2026-06-01T11:20:09Z"}`, 0, false},
+	} {
+		dir := folder(t, map[string][]string{"a.jsonl": {claudeLine, claudeReply}, "b.json": {cline}, tt.name: {tt.text}})
+		c, err := Read(t.Context(), traces.Options{}, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := -2 // of a.jsonl and b.json
+		for _, s := range c.Sessions {
+			calls += s.NumCalls()
+		}
+		if told := c.Unsupported[""] == 1; told != tt.told || calls != tt.calls {
+			t.Errorf("%s: told %v, %d calls, %v", tt.name, told, calls, c.Problems)
+		}
+		c.Close()
+		if _, err := Read(t.Context(), traces.Options{Strict: true}, dir); (err != nil) != tt.told {
+			t.Errorf("%s: strict reading ends with %v", tt.name, err)
+		}
+	}
+}

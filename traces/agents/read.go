@@ -67,7 +67,9 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 		}
 	}
 	inputs.Files = m.superseded(inputs.Files, of)
-	inputs.Files = slices.DeleteFunc(inputs.Files, func(in traces.Input) bool { return ctx.Err() == nil && m.divide(in, of[in.Name]) })
+	m.unclaimed = newUnclaimed(of)
+	all := slices.Clone(inputs.Files) // while files are deleted, it is in no order
+	inputs.Files = slices.DeleteFunc(inputs.Files, func(in traces.Input) bool { return ctx.Err() == nil && m.divide(in, of[in.Name], all) })
 	if err := ctx.Err(); err != nil {
 		inputs.Close()
 		return nil, fmt.Errorf("looking at recordings: %w", err)
@@ -78,7 +80,7 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 	if opts.Found != nil {
 		opts.Found(len(inputs.Files))
 	}
-	if m.only() && m.corpus.NumProblems == len(inputs.Problems) {
+	if m.only() && len(m.unclaimed.files) == 0 && m.corpus.NumProblems == len(inputs.Problems) {
 		return list[0].Read(ctx, opts, inputs, what)
 	}
 	err := m.read(ctx, opts, what)
@@ -91,9 +93,10 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 
 // merger adds up what several readers read.
 type merger struct {
-	limit  int
-	files  map[*traces.Agent][]traces.Input
-	corpus *traces.Corpus
+	limit     int
+	files     map[*traces.Agent][]traces.Input
+	corpus    *traces.Corpus
+	unclaimed *unclaimed
 }
 
 // only reports whether all files go to the first reader.
@@ -130,13 +133,22 @@ func (m *merger) superseded(files []traces.Input, of map[string]*traces.Agent) [
 }
 
 // divide gives a file to the reader of its agent, if it has one. It returns true for a file
-// that may be a recording by its name and is none.
-func (m *merger) divide(in traces.Input, a *traces.Agent) bool {
+// that may be a recording by its name and is none. all are the files that were found.
+func (m *merger) divide(in traces.Input, a *traces.Agent, all []traces.Input) bool {
 	switch {
 	case in.Maybe && (a == nil || a.Document == nil):
+		read := a != nil && linesIn(in)
+		if read {
+			m.files[a] = append(m.files[a], in)
+		} else if m.unclaimed.recording(in, all) {
+			_ = m.strange(in.Name) // strict reading ends with it before it begins
+		}
+		return !read
+	case m.unclaimed.companion(in):
 		return true
 	case a == nil:
 		a = list[0]
+		m.unclaimed.await(in)
 	case a.Read == nil:
 		m.corpus.Unsupported[a.Title]++
 		m.keep([]traces.Problem{{File: in.Name, Text: fmt.Sprintf("recordings of %s are not supported", a.Title)}})
@@ -164,6 +176,9 @@ func (m *merger) read(ctx context.Context, opts traces.Options, what string) err
 		}
 		none = cmp.Or(none, err)
 		m.add(d)
+	}
+	if bad := m.strange(m.unclaimed.left(c.Sessions)...); bad != nil && opts.Strict {
+		return bad
 	}
 	assembly.Sort(c.Sessions)
 	taken := map[string]int{}
