@@ -72,7 +72,7 @@ func EachOf(text []byte, list string, member func(name string, v []byte) error, 
 	if c.Peek() != '{' {
 		return ErrNoObject
 	}
-	for name := range c.Members {
+	for name := range c.Distinct {
 		name := string(name)
 		if name != list || c.Peek() != '[' {
 			if v := c.Raw(); v != nil {

@@ -250,7 +250,7 @@ cost      cost
 // count reads an object of counts, and those in it. They take the place of earlier ones, as in a stream.
 func (a *Response) count(v []byte) {
 	s := jsonscan.New(v)
-	for name := range s.Members {
+	for name := range s.Distinct {
 		c, ok := counted[string(name)]
 		switch string(name) {
 		case "prompt_tokens", "input_tokens_details", "promptTokenCount", "prompt_token_count":

@@ -33,6 +33,7 @@ type message struct {
 func (p *parser) message(m *message) {
 	m.present, m.kind = p.Peek() == '{', prompt.KindPrompt
 	p.terms = terms{}
+	var seen jsonscan.Seen
 	for name := range p.Members {
 		switch string(name) {
 		case "role":
@@ -40,14 +41,18 @@ func (p *parser) message(m *message) {
 				m.kind = prompt.KindText
 			}
 		case "id":
+			p.Once(&seen, 0)
 			m.id = p.Str()
 		case "model":
+			p.Once(&seen, 1)
 			m.model = p.Str()
 		case "stop_reason":
 			m.stopped = stopReason(p.Str())
 		case "usage":
+			p.Once(&seen, 2)
 			p.usage(&m.usage, &m.passes)
 		case "content":
+			p.Once(&seen, 3)
 			m.from = int32(len(p.src.pieces))
 			p.content(m)
 			m.to = int32(len(p.src.pieces))

@@ -50,6 +50,7 @@ type header struct {
 	answers      prompt.Digest // the request that a response answers
 	refused      bool          // the server refused the request, of an error
 	state        state
+	seen         jsonscan.Seen
 }
 
 // agentMessage is the message of a sub-agent in a progress line.
@@ -93,10 +94,12 @@ func (p *parser) parse(ln assembly.Line) error {
 func (p *parser) field(h *header, name []byte) {
 	switch string(name) {
 	case "type":
+		p.Once(&h.seen, 1)
 		h.typ = p.Str()
 	case "subtype":
 		h.subtype = p.Str()
 	case "uuid":
+		p.Once(&h.seen, 2)
 		h.uuid = p.key()
 	case "parentUuid":
 		h.parent = p.key()
@@ -140,6 +143,7 @@ func (p *parser) field(h *header, name []byte) {
 	case "isApiErrorMessage":
 		h.synthetic = p.Bool()
 	case "message":
+		p.Once(&h.seen, 0)
 		p.message(&h.message)
 	case "data":
 		p.progress(h, h.line)
@@ -148,6 +152,7 @@ func (p *parser) field(h *header, name []byte) {
 	case "compactMetadata", "microcompactMetadata":
 		p.metadata(&h.boundary)
 	case "modelUsage":
+		p.Once(&h.seen, 3)
 		p.total(&h.total)
 	case "startTime":
 		h.total.start, _ = p.Int()

@@ -43,7 +43,7 @@ var errNoTotal = errors.New("cost-state without token counts by model; it is lef
 func (p *parser) total(t *total) {
 	t.models = nil
 	sound := true
-	for name := range p.Members {
+	for name := range p.Distinct {
 		m := modelTotal{name: strings.ToValidUTF8(string(name), "\uFFFD")}
 		m.model = plainModel(m.name)
 		split := int64(0)
@@ -51,7 +51,7 @@ func (p *parser) total(t *total) {
 			n, ok := p.Int()
 			*to, sound = n, sound && ok && n >= 0 && n <= maxTotal
 		}
-		for field := range p.Members {
+		for field := range p.Distinct {
 			switch string(field) {
 			case "inputTokens":
 				count(&m.Uncached)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/internal/jsonscan"
 )
 
 // stopReason reports whether a text is a stop reason of the API (platform.claude.com, stop reasons): the output of a line
@@ -61,20 +62,26 @@ func (p *parser) counts(u *assembly.Usage, whole bool) {
 		return
 	}
 	var typ, model string
+	var seen jsonscan.Seen
 	u.OK, u.Reasoning = true, -1
 	for name := range p.Members {
 		switch string(name) {
 		case "input_tokens":
+			p.Once(&seen, 0)
 			input = p.count(u)
 		case "output_tokens":
+			p.Once(&seen, 1)
 			ok := u.OK
 			output = p.count(u)
 			u.OK = ok
 		case "cache_read_input_tokens":
+			p.Once(&seen, 2)
 			read = p.count(u)
 		case "cache_creation_input_tokens":
+			p.Once(&seen, 3)
 			created = p.count(u)
 		case "cache_creation":
+			p.Once(&seen, 4)
 			split5m, split1h = p.creation(u)
 		case "speed":
 			p.terms.speed = p.term()
@@ -85,6 +92,7 @@ func (p *parser) counts(u *assembly.Usage, whole bool) {
 		case "server_tool_use":
 			u.Searches = p.searches()
 		case "iterations":
+			p.Once(&seen, 5)
 			if !whole {
 				p.Skip()
 				continue
@@ -175,7 +183,7 @@ const maxSearches = 10_000
 // creation reads what was written by lifetime, -1 for one that is not logged.
 func (p *parser) creation(u *assembly.Usage) (split5m, split1h int64) {
 	split5m, split1h = -1, -1
-	for name := range p.Members {
+	for name := range p.Distinct {
 		switch string(name) {
 		case "ephemeral_5m_input_tokens":
 			split5m = p.count(u)

@@ -18,8 +18,8 @@ type Scannable interface {
 // Decode reads a text that is one value into what v points to, as encoding/json does with
 // structs by their tags, of which only names count. It takes strings, whole numbers,
 // floats, booleans, pointers, slices, maps of strings and Scannable values; a slice of bytes
-// takes the JSON of any value and shares the bytes of the text. Names are the tags' to the letter,
-// of names that come twice the last counts, and bytes that are not UTF-8 become
+// takes the JSON of any value and shares the bytes of the text. Names are the tags' to the letter, one
+// that comes twice is an error, and bytes that are not UTF-8 become
 // U+FFFD. A null empties what it is read into, but not a field whose tag has several names, as in
 // "input|arguments", of which the last one that is no null counts. A value of the wrong kind is an
 // error, which names the byte.
@@ -217,6 +217,7 @@ func list(t reflect.Type, element plan) plan {
 type field struct {
 	index []int
 	plan  plan
+	nth   int // among the names of the struct
 }
 
 // object makes the plan of a struct.
@@ -236,15 +237,17 @@ func (b planner) object(t reflect.Type) plan {
 		}
 		for name := range strings.SplitSeq(name, "|") {
 			if had := fields[name]; had == nil || len(f.Index) < len(had.index) {
-				fields[name] = &field{f.Index, p}
+				fields[name] = &field{f.Index, p, len(fields)}
 			}
 		}
 	}
 	return func(d *decoder, v reflect.Value) {
+		seen := Seen(0)
 		for name := range d.Members {
 			switch f := fields[string(name)]; {
 			case f == nil:
 				d.Skip()
+			case !d.Once(&seen, f.nth):
 			case len(f.index) == 1:
 				f.plan(d, v.Field(f.index[0]))
 			default:

@@ -45,8 +45,9 @@ func (s *Scanner) Object(members ...Member) {
 	if c := s.Peek(); c != '{' && c != 'n' {
 		s.failHere("an object")
 	}
+	seen := Seen(0)
 	for name := range s.Members {
-		s.fill(name, members)
+		s.fill(name, members, &seen)
 	}
 }
 
@@ -70,10 +71,12 @@ func Unquote(raw []byte, scratch *[]byte) []byte {
 	return *scratch
 }
 
-func (s *Scanner) fill(name []byte, members []Member) {
+func (s *Scanner) fill(name []byte, members []Member, seen *Seen) {
 	for i := range members {
 		if members[i].name == string(name) {
-			s.put(members[i].into)
+			if s.Once(seen, i) {
+				s.put(members[i].into)
+			}
 			return
 		}
 	}

@@ -156,6 +156,45 @@ func (s *Scanner) Elements(yield func() bool) {
 	}
 }
 
+// Seen are the members of one object that were met, by number. Members beyond 63 are not told apart.
+type Seen uint64
+
+// Once notes a member of an object and reports whether it is there for the first time. Else the text is no sound recording, since
+// either value may be the true one: that is an error, and the value is not consumed.
+func (s *Scanner) Once(seen *Seen, nth int) bool {
+	bit := Seen(1) << min(nth, 63)
+	if *seen&bit != 0 && nth < 63 {
+		s.fail(twice)
+		return false
+	}
+	*seen |= bit
+	return true
+}
+
+// twice is what is wrong with an object that has a name twice.
+const twice = "a second member of one name"
+
+// mostNames is how many names of an object Distinct compares with later ones.
+const mostNames = 64
+
+// Distinct is Members for objects in which a name that comes twice is an error, whatever the name.
+func (s *Scanner) Distinct(yield func(name []byte) bool) {
+	var room [16][]byte
+	seen := room[:0]
+	for name := range s.Members {
+		if slices.ContainsFunc(seen, func(o []byte) bool { return string(o) == string(name) }) {
+			s.fail(twice)
+			return
+		}
+		if len(seen) < mostNames {
+			seen = append(seen, name)
+		}
+		if !yield(name) {
+			return
+		}
+	}
+}
+
 // separator consumes the comma before the next member, or the closing bracket,
 // and reports whether the loop is over.
 func (s *Scanner) separator(closing byte, first bool) bool {

@@ -43,7 +43,7 @@ func (f *file) read(c *assembly.Cursor) error {
 func (f *file) object(c *assembly.Cursor) (known bool) {
 	from, line := c.Offset(), c.Line()
 	v := assembly.Values{}
-	for name := range c.Members {
+	for name := range c.Distinct {
 		switch string(name) {
 		case "resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans", "batches", "data", "trace": // OTLP, Tempo, Jaeger, a list with a head
 			known = f.list(string(name), c) || known
@@ -99,7 +99,7 @@ func (f *file) list(name string, c *assembly.Cursor) (known bool) {
 // object reads what a span holds: members or attributes by their names, or one attribute with its key and its value.
 func object(v assembly.Values, s *jsonscan.Scanner, names assembly.Table, later int) (n int) {
 	var key, json []byte
-	for name := range s.Members {
+	for name := range s.Distinct {
 		n++
 		switch string(name) {
 		case "key":
@@ -154,7 +154,7 @@ func plain(s *jsonscan.Scanner) []byte {
 		return s.Raw()
 	}
 	from, wrapped := s.Offset(), []byte(nil)
-	for name := range s.Members {
+	for name := range s.Distinct {
 		if v := s.Raw(); bytes.HasSuffix(name, []byte("Value")) {
 			wrapped = v
 		}

@@ -61,7 +61,7 @@ func (h *half) Scan(s *jsonscan.Scanner) {
 		h.json = s.Raw()
 		return
 	}
-	for name := range s.Members {
+	for name := range s.Distinct {
 		switch v := s.Raw(); string(name) {
 		case "body", "body_raw", "inputBodyJson", "outputBodyJson":
 			if len(v) > 0 && v[0] != 'n' {
@@ -217,7 +217,7 @@ func (f *file) ask(c *call, body []byte) {
 	var system, tools []byte
 	var placed assembly.Placed
 	s := jsonscan.New(body)
-	for name := range s.Members {
+	for name := range s.Distinct {
 		switch string(name) {
 		case "model":
 			c.Model = assembly.ModelName(string(s.Str()))
