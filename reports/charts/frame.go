@@ -243,12 +243,14 @@ func Uncounted(c *traces.Corpus) (n int, text string, first *traces.Session) {
 	return n, text, first
 }
 
-// spreadCalls returns the calls whose input is an estimated share of a total.
-func spreadCalls(c *traces.Corpus) (n int) {
+// spreadCalls returns the calls whose input is an estimated share of a total, and how many sessions have some.
+func spreadCalls(c *traces.Corpus) (calls, sessions int) {
 	for _, s := range c.Sessions {
-		n += s.Quality.Spread
+		if s.Quality.Spread > 0 {
+			calls, sessions = calls+s.Quality.Spread, sessions+1
+		}
 	}
-	return n
+	return calls, sessions
 }
 
 // unshown says which calls of the bill no line of a recording shows, by model, "" for none.
@@ -302,8 +304,9 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	if text := unshown(c); text != "" {
 		list = append(list, text)
 	}
-	if spread := spreadCalls(c); spread > 0 {
-		list = append(list, fmt.Sprintf("%s with estimated input: the log has only the total of several calls", document.Count(spread, "call")))
+	if spread, sessions := spreadCalls(c); spread > 0 {
+		list = append(list, fmt.Sprintf("%s with estimated input, in %s compared by sums alone: the log has only the total of several calls",
+			document.Count(spread, "call"), document.Count(sessions, "session")))
 	}
 	told := c.BadLines + c.Unread + uncounted
 	if c.Inputs != nil {

@@ -246,10 +246,14 @@ func reasons(kept, without, lost, spread int) string {
 		return "no calls"
 	case lost > 0:
 		return fmt.Sprintf("%d calls were not reached", lost)
-	case without > 0:
+	case without > 0 && spread == 0:
 		return fmt.Sprintf("%d calls without recorded usage", without)
 	case spread > 0:
-		return fmt.Sprintf("%d calls whose input is recorded in sum are compared by the cost of the session alone", spread)
+		text := fmt.Sprintf("%d calls whose input is recorded in sum are compared by the cost of the session alone", spread)
+		if without > 0 {
+			text += fmt.Sprintf(", without %d more that have no recorded usage", without)
+		}
+		return text
 	case kept == 1:
 		return "one call only, and that is a first call"
 	}
