@@ -21,7 +21,8 @@ type ClaudeCode struct {
 	// MessageMarkers is the number of markers on messages: 1 on the last
 	// block, or 2 with one on the last block of the second-to-last message.
 	MessageMarkers int
-	// MarksSummary says that the first summary has a marker too, where a request may carry one more.
+	// MarksSummary says that the first summary has a marker too, where a request may carry one more: beside those of the recorded request,
+	// too, whose server may read up to a summary that no request marks.
 	MarksSummary bool
 	// AsRecorded says that it marks what the recorded requests mark, where the recording shows that.
 	AsRecorded bool
@@ -146,7 +147,7 @@ func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) 
 		return dst
 	}
 	if c.AsRecorded && m.Recorded != nil {
-		return m.recorded(dst, entries)
+		return m.recorded(dst, entries, c.MarksSummary)
 	}
 	if c.MessageMarkers < 0 {
 		return dst

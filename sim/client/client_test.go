@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 func context(kinds ...prompt.Kind) []prompt.Entry {
@@ -49,6 +50,25 @@ func TestMarkersPassThinking(t *testing.T) {
 	got := ForVersion("2.1.25").Mark(nil, entries, Marks{SecondToLast: true})
 	if len(got) != 2 || got[1].Position != 2 {
 		t.Errorf("markers %+v, want the second at 2", got)
+	}
+}
+
+// A summary that is read back has a marker beside the recorded ones, unless a request has four already.
+func TestMarkersBesideRecorded(t *testing.T) {
+	entries := context(prompt.KindSystem, prompt.KindSummary, prompt.KindPrompt, prompt.KindText, prompt.KindToolUse, prompt.KindToolResult)
+	c := &ClaudeCode{AsRecorded: true, MarksSummary: true}
+	for _, tc := range []struct{ recorded, want []int32 }{{[]int32{0}, []int32{1, 5}}, {[]int32{0, 1, 2, 3}, []int32{2, 3, 4, 5}}} {
+		var recorded traces.Breakpoints
+		var got []int32
+		for _, behind := range slices.Backward(tc.recorded) {
+			recorded.Add(traces.Breakpoint{Level: prompt.LevelMessages, Start: true, Block: uint16(5 - behind)})
+		}
+		for _, m := range c.Mark(nil, entries, Marks{Recorded: &recorded}) {
+			got = append(got, m.Position)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("recorded %v: markers at %v, want %v", tc.recorded, got, tc.want)
+		}
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // recorded appends the breakpoints of the recorded request, placed over entries, to dst. One whose place the entries do not have is
-// left out; of several at one place the last one counts.
-func (m *Marks) recorded(dst []prompt.Marker, entries []prompt.Entry) []prompt.Marker {
+// left out; of several at one place the last one counts. Where a request may carry one more, it is behind the first summary if summary is set.
+func (m *Marks) recorded(dst []prompt.Marker, entries []prompt.Entry, summary bool) []prompt.Marker {
 	from, messages := len(dst), 0
 	for messages < len(entries) && entries[messages].Kind.Level() != prompt.LevelMessages {
 		messages++
@@ -39,6 +39,9 @@ func (m *Marks) recorded(dst []prompt.Marker, entries []prompt.Entry) []prompt.M
 			continue
 		}
 		dst = append(dst, k)
+	}
+	if i := slices.IndexFunc(entries, isSummary); summary && i >= 0 && len(dst)-from < prompt.MaxMarkers {
+		dst = slices.Insert(dst, from, prompt.Marker{Position: int32(i), TTL: m.TTL}) // of two at one place the recorded one counts
 	}
 	list := dst[from:]
 	slices.SortStableFunc(list, func(a, b prompt.Marker) int { return cmp.Compare(a.Position, b.Position) })
