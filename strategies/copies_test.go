@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -62,6 +63,18 @@ func TestTruncateACopy(t *testing.T) {
 		l.(AfterResponse).AfterResponse(&k.Turn)
 		r := k.add(prompt.KindToolResult, 900)
 		r.Call = k.calls
+	}
+}
+
+// Of nine messages the newest eight stay: the prompt goes alone where it may, and of seven the first round, too, whose result would
+// stand without its call.
+func TestTruncateToMessages(t *testing.T) {
+	for messages, want := range map[int][]int32{8: {100, 900, 100, 900, 100, 900, 100, 900}, 7: {100, 900, 100, 900, 100, 900}} {
+		l, k := layer(t, fmt.Sprintf("truncate-oldest: {opening: true, keep: {messages: %d, pairs_go: true}, trigger: {measure: messages, fixed: 9}}", messages)), rounds(4, 900)
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		if got := k.sizes(3); !slices.Equal(got, want) {
+			t.Errorf("%d messages: %v, want %v", messages, got, want)
+		}
 	}
 }
 

@@ -113,12 +113,12 @@ func (l *truncate) overWindow(t *Turn) int64 {
 }
 
 // cut drops whole rounds from the front until excess tokens are gone, or those before what is kept. The first user message
-// stays, as the API demands one in front, unless it may go, and so does the newest round.
+// stays, as the API demands one in front, and so does the newest round. Where it may go, all does before the newest messages that stay.
 func (l *truncate) cut(t *Turn, excess int64) Outcome {
 	c, k := t.Context, &l.params.Keep
 	from := Body(c)
 	switch {
-	case k.AtPrompt != cutAnywhere:
+	case k.AtPrompt != cutAnywhere, l.params.Opening && k.newest():
 		return l.drop(t, from, k.cut(c, from, c.Len(), t.Reading.Window))
 	case l.single():
 		return l.dropSingle(t, from, excess)

@@ -158,7 +158,7 @@ func disagreements(lines []*line) (list []string) {
 }
 
 // order returns how well the order of simulated costs is the order of real ones: Kendall's tau over the pairs of presets whose real costs,
-// summed over the conversations, differ by more than 1 %. Presets that ran in every conversation count.
+// summed over the conversations, are not equal. However little a pair differs by, it counts. Presets that ran in every conversation do.
 func order(lines []*line) (tau float64, pairs int) {
 	type sums struct{ real, sim float64 }
 	all, faulty := map[string]*sums{}, map[string]bool{}
@@ -182,11 +182,11 @@ func order(lines []*line) (tau float64, pairs int) {
 	agree := 0
 	for i, a := range list {
 		for _, b := range list[:i] {
-			if d := a.real - b.real; math.Abs(d) > 0.01*math.Max(a.real, b.real) {
-				pairs++
-				if d*(a.sim-b.sim) > 0 {
-					agree++
-				}
+			if a.real == b.real {
+				continue
+			}
+			if pairs++; (a.real-b.real)*(a.sim-b.sim) > 0 {
+				agree++
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func page(lines []*line) string {
 		}
 	}
 	tau, pairs := order(lines)
-	fmt.Fprintf(&out, "%d of %d lines agree, of %d libraries. The order of costs over all conversations: Kendall's tau %.3f (%s of presets).\n\n",
+	fmt.Fprintf(&out, "%d of %d lines agree, of %d libraries. The order of costs over all conversations: Kendall's tau %.3f, over %s of presets whose real costs are not equal.\n\n",
 		agree, ran, len(names), tau, document.Count(pairs, "pair"))
 	var last string
 	for _, l := range lines {
