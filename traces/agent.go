@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces/internal/endings"
 )
 
 // Names of the agents whose recordings are known, as in Session.Agent.
@@ -265,13 +266,13 @@ func skipUnreadable(d fs.DirEntry) error {
 
 // count adds a file if its name says that it holds sessions.
 func (s *Stock) count(path string, d fs.DirEntry) {
-	endings := s.Suffixes
+	ends := s.Suffixes
 	if s.File != "" {
-		endings = []string{s.File}
-	} else if endings == nil {
-		endings = suffixes[:]
+		ends = []string{s.File}
+	} else if ends == nil {
+		ends = endings.Logs[:]
 	}
-	if !endsIn(d.Name(), endings) {
+	if !endings.In(d.Name(), ends) {
 		return
 	}
 	info, err := d.Info()

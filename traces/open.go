@@ -14,38 +14,8 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces/internal/endings"
 )
-
-// suffixes are the endings of the files that Find takes from a folder, beside logs of JSON lines that were rotated (.jsonl.2,
-// .jsonl.2.gz). A file that is named is taken whatever its ending.
-var suffixes = [...]string{".jsonl", ".jsonl.gz", ".jsonl.zst", ".zst", ".zstd"}
-
-// documents are further endings that Find takes. Many files that are no
-// recordings have them. The last ones are the databases of agents.
-var documents = [...]string{".json", ".json.gz", ".json.zst", ".har", "opencode.db", "kilo.db"}
-
-// passed are endings of files that may hold recordings in a form that is not read, in small letters.
-var passed = [...]string{".jsonl", ".ndjson", ".jsonl.bak", ".xz", ".bz2", ".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".7z"}
-
-// passedOver returns under what ending a file that is not read is counted, "" for one that
-// is no recording. Endings in capitals are counted as they are.
-func passedOver(name string) string {
-	kind := ""
-	if strings.HasSuffix(beforeRotation(name), ".json") { // a document is rewritten, so an earlier one may be a copy
-		return ".json.N"
-	}
-	for _, e := range passed {
-		if n := len(name) - len(e); n >= 0 && len(e) > len(kind) && strings.EqualFold(name[n:], e) {
-			kind = name[n:]
-		}
-	}
-	return kind
-}
-
-// lookedFor names the endings in errors.
-func lookedFor() string {
-	return "looked for files ending in " + strings.Join(append(suffixes[:], documents[:]...), ", ")
-}
 
 // ErrNoSessions is wrapped by the error of paths that hold no session.
 var ErrNoSessions = errors.New("no sessions")
@@ -168,8 +138,8 @@ func FindFS(fsys fs.FS) (*Inputs, error) {
 			in.Problems = append(in.Problems, Problem{File: path, Text: "folder cannot be read: " + reason(err)})
 		case d.IsDir():
 		case in.pass(d.Name()):
-		case hasSuffix(d.Name()):
-			in.Files = append(in.Files, Input{Name: path, Maybe: endsIn(path, documents[:]), path: path, fsys: fsys})
+		case endings.Recording(d.Name()):
+			in.Files = append(in.Files, Input{Name: path, Maybe: endings.In(path, endings.Documents[:]), path: path, fsys: fsys})
 		}
 		return nil
 	})
@@ -177,7 +147,7 @@ func FindFS(fsys fs.FS) (*Inputs, error) {
 		return nil, fmt.Errorf("listing recordings: %w", err)
 	}
 	if len(in.Files)+len(in.Problems) == 0 {
-		return nil, fmt.Errorf("%w: %s", ErrNoSessions, lookedFor())
+		return nil, fmt.Errorf("%w: %s", ErrNoSessions, endings.LookedFor())
 	}
 	return in, nil
 }
@@ -228,7 +198,7 @@ func (f *finder) add(opts Options, path string) error {
 		if text := f.in.PassedText(); text != "" {
 			why += "; " + text
 		}
-		return fmt.Errorf("%s: %w: %s%s", path, ErrNoSessions, lookedFor(), why)
+		return fmt.Errorf("%s: %w: %s%s", path, ErrNoSessions, endings.LookedFor(), why)
 	}
 	return nil
 }
@@ -281,8 +251,8 @@ func (f *finder) readDir(dir, real string) (int, error) {
 		case isDir:
 			found += f.walk(path, at)
 		case f.in.pass(e.Name()):
-		case hasSuffix(e.Name()):
-			f.file(path, at, endsIn(path, documents[:]))
+		case endings.Recording(e.Name()):
+			f.file(path, at, endings.In(path, endings.Documents[:]))
 			found++
 		}
 	}
@@ -291,8 +261,8 @@ func (f *finder) readDir(dir, real string) (int, error) {
 
 // pass counts a file that is not read and reports whether it did.
 func (in *Inputs) pass(name string) bool {
-	kind := passedOver(name)
-	if kind == "" || hasSuffix(name) && !strings.HasSuffix(name, ".tar.zst") {
+	kind := endings.PassedOver(name)
+	if kind == "" || endings.Recording(name) && !strings.HasSuffix(name, ".tar.zst") {
 		return false
 	}
 	if in.Passed == nil {
@@ -312,28 +282,6 @@ func (in *Inputs) PassedText() string {
 		return ""
 	}
 	return "files not read: " + strings.Join(kinds, ", ") + "; unpack them, or name files of JSON lines .jsonl"
-}
-
-func hasSuffix(name string) bool {
-	return endsIn(name, suffixes[:]) || endsIn(name, documents[:]) || strings.HasSuffix(beforeRotation(name), ".jsonl")
-}
-
-// beforeRotation returns the name that a log had before its writer put it aside with a number: app.jsonl for app.jsonl.2
-// and app.jsonl.2.gz; "" for another name.
-func beforeRotation(name string) string {
-	for _, e := range [...]string{".gz", ".zst"} {
-		name = strings.TrimSuffix(name, e)
-	}
-	rest := strings.TrimRight(name, "0123456789")
-	log, ok := strings.CutSuffix(rest, ".")
-	if rest == name || !ok {
-		return ""
-	}
-	return log
-}
-
-func endsIn(name string, endings []string) bool {
-	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(name, e) })
 }
 
 // file adds a file once, by its path without links. Of several spellings the first in
