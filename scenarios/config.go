@@ -18,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/sim/users"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Config returns what a loop needs to simulate one strategy under the plan, with
@@ -169,16 +170,16 @@ func (p *Plan) summarizer(cell string, stub *summarizer.Stub) sim.Summarizer {
 
 // serve makes the cache of a kind. For an automatic one a scenario sets where
 // the retention counts from and the share of calls that lose their messages.
-func (s *Server) serve(named *servers.Server) func(traces.Cache) sim.Server {
+func (s *Server) serve(named *servers.Server) func(facts.Cache) sim.Server {
 	marked, automatic := s.Config, promptcache.OpenAIConfig{Anchor: s.Anchor, OverflowPerCall: s.EvictPerCall, Serving: servers.Recorded}
 	if named != nil {
 		marked, automatic = named.Marked(marked), named.Automatic(automatic)
 	}
-	return func(kind traces.Cache) sim.Server {
+	return func(kind facts.Cache) sim.Server {
 		switch {
 		case named != nil && named.Explicit:
 			return promptcache.NewExplicit(named.Kept())
-		case kind == traces.CacheAutomatic:
+		case kind == facts.CacheAutomatic:
 			return promptcache.NewOpenAI(automatic)
 		}
 		return promptcache.New(marked)

@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Each session is simulated under the generation of its own client: a cell of
@@ -96,7 +97,7 @@ func TestOwnTakesSettings(t *testing.T) {
 			t.Fatalf("cells %v", got)
 		}
 		for _, version := range []string{"1.0.62", "2.1.10", "2.1.40", "2.1.219"} {
-			s := d.Cells[2].Strategy.For(traces.AgentClaudeCode, version, "")
+			s := d.Cells[2].Strategy.For(facts.ClaudeCode, version, "")
 			if b := s.Params(standard.Compact).(strategies.CompactParams).Breaker; b != 9 {
 				t.Errorf("%s: breaker %d", version, b)
 			}
@@ -140,7 +141,7 @@ func TestPresetIsAWholeClient(t *testing.T) {
 		"claude-code/2026-03": {1, true, sim.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 20_000, Block: sim.BlockCompact}},
 		"claude-code/2026-08": {1, true, sim.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 20_000, Block: sim.BlockCompact}},
 	} {
-		p := wears(t, preset, "", traces.AgentClaudeCode, "0.1") // no generation holds it
+		p := wears(t, preset, "", facts.ClaudeCode, "0.1") // no generation holds it
 		c, ok := p.Client.(*client.ClaudeCode)
 		if !ok || c.MessageMarkers != want.markers || c.Count.Trailing != want.trailing || *p.Levels != want.levels {
 			t.Errorf("%s: client %+v, levels %+v; want %+v", preset, p.Client, p.Levels, want)
@@ -154,15 +155,15 @@ func TestPresetIsAWholeClient(t *testing.T) {
 // block for 5 minutes.
 func TestPrefixOfThePreset(t *testing.T) {
 	own := client.DefaultAssembly()
-	if p := wears(t, "claude-code/2026-03", "", traces.AgentClaudeCode, "2.1.17"); !cmp.Equal(p.Assembly.System, own.System) || !cmp.Equal(p.Assembly.TTL, own.TTL) {
+	if p := wears(t, "claude-code/2026-03", "", facts.ClaudeCode, "2.1.17"); !cmp.Equal(p.Assembly.System, own.System) || !cmp.Equal(p.Assembly.TTL, own.TTL) {
 		t.Errorf("the recording's prefix has become %+v, %+v", p.Assembly.System, p.Assembly.TTL)
 	}
 	const asked = "client: {prefix: preset}"
-	march := wears(t, "claude-code/2026-03", asked, traces.AgentClaudeCode, "2.1.17").Assembly
+	march := wears(t, "claude-code/2026-03", asked, facts.ClaudeCode, "2.1.17").Assembly
 	if !march.System.Divided() || !march.System.Memoised || march.TTL.Choice != client.ChoicePolicy || !march.TTL.Latch {
 		t.Errorf("2026-03: %+v, %+v", march.System, march.TTL)
 	}
-	first := wears(t, "claude-code/1", asked, traces.AgentClaudeCode, "2.1.17").Assembly
+	first := wears(t, "claude-code/1", asked, facts.ClaudeCode, "2.1.17").Assembly
 	if first.System.Divided() || first.System.Memoised || first.TTL.Choice != client.Choice5m {
 		t.Errorf("1: %+v, %+v", first.System, first.TTL)
 	}
@@ -171,13 +172,13 @@ func TestPrefixOfThePreset(t *testing.T) {
 // A version that the generation holds stays as it is, other agents keep their
 // client, and what a scenario gives comes first.
 func TestWhatComesAheadOfThePreset(t *testing.T) {
-	if p := wears(t, "own", "", traces.AgentClaudeCode, "2.1.17"); p.Client != nil || p.Levels == nil {
+	if p := wears(t, "own", "", facts.ClaudeCode, "2.1.17"); p.Client != nil || p.Levels == nil {
 		t.Errorf("2.1.17 counts the logged output, which no preset says: client %+v, levels %v", p.Client, p.Levels)
 	}
-	if p := wears(t, "claude-code/1", "", traces.AgentCodex, "0.142"); p.Client != nil || p.Assembly != nil || p.Levels != nil {
+	if p := wears(t, "claude-code/1", "", facts.Codex, "0.142"); p.Client != nil || p.Assembly != nil || p.Levels != nil {
 		t.Errorf("a session of Codex has %+v of Claude Code", p)
 	}
-	p := wears(t, "claude-code/1", "client: {version: 2.1.40, prefix: preset, ttl: {choice: 1h}}\nlevels: {block: end}", traces.AgentClaudeCode, "1.0.62")
+	p := wears(t, "claude-code/1", "client: {version: 2.1.40, prefix: preset, ttl: {choice: 1h}}\nlevels: {block: end}", facts.ClaudeCode, "1.0.62")
 	if c := p.Client.(*client.ClaudeCode); c.MessageMarkers != 1 || p.Levels.Block != sim.BlockEnd || p.Assembly.TTL.Choice != client.Choice1h {
 		t.Errorf("client %+v, levels %+v, lifetimes %+v", c, p.Levels, p.Assembly.TTL)
 	}

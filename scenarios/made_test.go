@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // made are the sessions that were made for claims instead of recorded, by name.
@@ -53,7 +54,7 @@ var made = map[string]func() []*traces.Session{
 	"siblings": one("siblings", 2000, siblings),
 	// The same for an agent whose provider caches by itself, at every step of a prefix.
 	"siblings-codex": one("siblings", 2000, func(b *script) {
-		b.s.Agent, b.s.Versions, b.s.Models = traces.AgentCodex, []string{"0.104.0"}, []string{"gpt-5-codex"}
+		b.s.Agent, b.s.Versions, b.s.Models = facts.Codex, []string{"0.104.0"}, []string{"gpt-5-codex"}
 		siblings(b)
 	}),
 	// One turn of 14 commands with results of 14,000 tokens, 42,000 bytes: above the
@@ -184,7 +185,7 @@ const (
 // reminders of so many tokens before its conversation.
 func newScript(name, project string, reminders int32) *script {
 	b := &script{bytes: codeBytes, s: traces.Session{
-		ID: name, Agent: traces.AgentClaudeCode, Versions: []string{"2.1.76"}, Project: project,
+		ID: name, Agent: facts.ClaudeCode, Versions: []string{"2.1.76"}, Project: project,
 		Start: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC).UnixNano(),
 		Tools: []string{"", "Read", "Bash"}, Models: []string{"claude-sonnet-4-5"},
 	}}

@@ -23,6 +23,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // asCodex returns sessions as if Codex had recorded them.
@@ -30,7 +31,7 @@ func asCodex(c *traces.Corpus) *traces.Corpus {
 	out := &traces.Corpus{}
 	for _, s := range c.Sessions {
 		v := *s
-		v.Agent = traces.AgentCodex
+		v.Agent = facts.Codex
 		out.Sessions = append(out.Sessions, &v)
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // What a run says of predictions under another setting is what the page has, line by line.
@@ -33,7 +34,7 @@ func TestTriedIsOnThePage(t *testing.T) {
 
 // A run names the agents that it has, in the loop that it has, and says nothing without another strategy or of agents that were not tried.
 func TestTriedIsOfTheRun(t *testing.T) {
-	claude, gemini := &traces.Session{Agent: traces.AgentClaudeCode}, &traces.Session{Agent: traces.AgentGemini}
+	claude, gemini := &traces.Session{Agent: facts.ClaudeCode}, &traces.Session{Agent: facts.Gemini}
 	d := &Design{}
 	d.Scenario.Agent.Refetch = sim.RefetchFitted
 	run := &results.Run{Cells: []results.Cell{{Strategy: results.StrategyRecorded}, {Strategy: "none"}}}
@@ -45,7 +46,7 @@ func TestTriedIsOfTheRun(t *testing.T) {
 	if strings.Contains(closed, "later") {
 		t.Errorf("%q without a session of another version", closed)
 	}
-	newer := &traces.Session{Agent: traces.AgentClaudeCode, Versions: []string{"9.9.9"}}
+	newer := &traces.Session{Agent: facts.ClaudeCode, Versions: []string{"9.9.9"}}
 	if notes := tried(d, []*traces.Session{claude, newer}, run); !strings.Contains(notes[0].Text, "nobody has tried the later versions of 1 session") {
 		t.Errorf("%q does not say that nobody has tried 9.9.9", notes[0].Text)
 	}

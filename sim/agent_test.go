@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // forgetting is a session of three calls of an agent; ahead of the third, a
@@ -68,11 +69,11 @@ func TestForgetMoreThanThinking(t *testing.T) {
 // Each session calls its own agent's server with its own agent's client; a loop
 // makes a server once for an agent.
 func TestServerOfAgent(t *testing.T) {
-	made := map[traces.Cache]int{}
+	made := map[facts.Cache]int{}
 	c := testConfig(t, "none")
-	c.Server = func(kind traces.Cache) Server {
+	c.Server = func(kind facts.Cache) Server {
 		made[kind]++
-		if kind == traces.CacheAutomatic {
+		if kind == facts.CacheAutomatic {
 			return promptcache.NewOpenAI(promptcache.OpenAIConfig{})
 		}
 		return promptcache.New(promptcache.Config{})
@@ -98,7 +99,7 @@ func TestServerOfAgent(t *testing.T) {
 			}
 		}
 	}
-	if made[traces.CacheMarked] != 1 || made[traces.CacheAutomatic] != 1 {
+	if made[facts.CacheMarked] != 1 || made[facts.CacheAutomatic] != 1 {
 		t.Errorf("servers made: %v, want one for an agent", made)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // coordinated is a session whose first response starts sub-agents of a prefix of
@@ -101,7 +102,7 @@ func TestIdenticalPlaceholders(t *testing.T) {
 	read := func(identical bool, openAI bool) int64 {
 		c := written(t, fmt.Sprintf("  - agents: {identical_placeholders: %v, placeholder: 400}\n", identical))
 		if openAI {
-			c.Server = func(traces.Cache) Server { return promptcache.NewOpenAI(promptcache.OpenAIConfig{}) }
+			c.Server = func(facts.Cache) Server { return promptcache.NewOpenAI(promptcache.OpenAIConfig{}) }
 		}
 		_, calls := run(t, c, s)
 		return firsts(calls)[1].Read

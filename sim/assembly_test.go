@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results/measures"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -63,7 +63,7 @@ func TestLifetimeChoice(t *testing.T) {
 func TestLatchOnlyMattersWithTTLInKey(t *testing.T) {
 	for inKey, want := range map[bool]int64{true: 0, false: 18_300} {
 		c := headConfig(t, "none", func(a *client.Assembly) { a.TTL.Choice, a.TTL.Latch = client.ChoicePolicy, false }, atRound(2, "overage", ""))
-		c.Server = func(traces.Cache) Server { return promptcache.New(promptcache.Config{TTLInKey: inKey}) }
+		c.Server = func(facts.Cache) Server { return promptcache.New(promptcache.Config{TTLInKey: inKey}) }
 		_, calls := run(t, c, threeCalls())
 		if got := calls[1].Usage.Read; got != want {
 			t.Errorf("lifetime in the key %v: %d read, want %d", inKey, got, want)

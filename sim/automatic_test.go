@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // codexSession is a session of Codex with n calls of a model that each bring a
@@ -17,7 +18,7 @@ import (
 // read some of these, every later call what a way of serving gives it.
 func codexSession(model, version string, n int, first int64, way prompt.Serving) *traces.Session {
 	s := newSession("s").turns(n, 0, 1000).session()
-	s.Agent, s.Models, s.Versions = traces.AgentCodex, []string{model}, []string{version}
+	s.Agent, s.Models, s.Versions = facts.Codex, []string{model}, []string{version}
 	rounds := s.Threads[0].Rounds
 	total := int64(18300)
 	for i := range rounds {
@@ -40,7 +41,7 @@ func codexReads(t *testing.T, s *traces.Session, p *profile.Profile) []int64 {
 	t.Helper()
 	c := testConfig(t, "recorded")
 	c.Profile = p
-	c.Server = func(traces.Cache) Server {
+	c.Server = func(facts.Cache) Server {
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{Serving: servers.Recorded})
 	}
 	var reads []int64
@@ -78,7 +79,7 @@ func TestThreadTellsHowItIsServed(t *testing.T) {
 		}
 	}
 	p := codexProfile()
-	p.Codex.Served = []profile.Served{{Agent: traces.AgentCodex, Model: "gpt-5.4", Version: "0.118.0", Step: 128, Lag: 51, Replies: true}}
+	p.Codex.Served = []profile.Served{{Agent: facts.Codex, Model: "gpt-5.4", Version: "0.118.0", Step: 128, Lag: 51, Replies: true}}
 	if got := codexReads(t, s, p); got[1] != 18432 {
 		t.Errorf("the second call reads %d, want 18,432 as the profile says", got[1])
 	}
@@ -95,9 +96,9 @@ func TestThreadTellsHowItIsServed(t *testing.T) {
 func TestOtherAgentsAreServedAsTheirModel(t *testing.T) {
 	p := codexProfile()
 	p.Codex.First = []profile.FirstRead{{Session: "another", Model: "deepseek-v4-flash", Read: 7000}}
-	p.Codex.Served = []profile.Served{{Agent: traces.AgentCodex, Model: "deepseek-v4-flash", Version: "1", Step: 512}}
+	p.Codex.Served = []profile.Served{{Agent: facts.Codex, Model: "deepseek-v4-flash", Version: "1", Step: 512}}
 	s := codexSession("deepseek-v4-flash", "1", 3, 640, servers.ServingOf(servers.Caller{Agent: "codex"}, "deepseek-v4-flash"))
-	s.Agent = traces.AgentPi
+	s.Agent = facts.Pi
 	s.Threads[0].Rounds[2].Wait = 2 * 3600 * second
 	got := codexReads(t, s, p)
 	if got[0] != 0 || got[1] != 18432 || got[2] != (19500+200)/128*128 {
@@ -172,7 +173,7 @@ func TestExpectedLossOfCodex(t *testing.T) {
 	p.Losses.Automatic = profile.Places{Prompt: rows, ToolResult: rows}
 	c := testConfig(t, "none")
 	c.Profile = p
-	c.Server = func(traces.Cache) Server {
+	c.Server = func(facts.Cache) Server {
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{Serving: servers.Recorded})
 	}
 	row, err := NewLoop(c).Run(s)
@@ -214,13 +215,13 @@ func TestExpectedLossBehindALoss(t *testing.T) {
 	const gemini = "gemini-3.1-pro-preview"
 	loss := func(read int64) float64 {
 		s := codexSession(gemini, "", 2, read, servers.ServingOf(servers.Caller{}, gemini))
-		s.Agent = traces.AgentOpenCode
+		s.Agent = facts.OpenCode
 		p := codexProfile()
 		rows := []profile.GapShare{{Seconds: 86400, Estimate: profile.Estimate{Value: 0.2}}}
 		p.Losses.Automatic = profile.Places{Prompt: rows, ToolResult: rows}
 		c := testConfig(t, "none")
 		c.Profile = p
-		c.Server = func(traces.Cache) Server {
+		c.Server = func(facts.Cache) Server {
 			return promptcache.NewOpenAI(promptcache.OpenAIConfig{Serving: servers.Recorded})
 		}
 		row, err := NewLoop(c).Run(s)

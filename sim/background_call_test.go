@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // lasting is a server that notes of each conversation beside the main one which of its
@@ -36,7 +37,7 @@ func TestLastRequestOfABackgroundCall(t *testing.T) {
 	for params, want := range map[string][]bool{"": {false, true}, "turns: 1": {true}, "turns: 3": {false, false, true}} {
 		c := written(t, "  - memory-extraction: {"+params+"}\n")
 		server := lasting{promptcache.New(promptcache.Config{}), map[uint32][]bool{}}
-		c.Server = func(traces.Cache) Server { return server }
+		c.Server = func(facts.Cache) Server { return server }
 		_, calls := run(t, c, newSession("s").looping(2, 1).session())
 		if len(server.last) != 2 {
 			t.Errorf("{%s}: %d conversations beside, want one for each turn", params, len(server.last))
@@ -154,11 +155,11 @@ func TestWaitInALaterSession(t *testing.T) {
 func TestBackgroundCallBehindTheLastAnswer(t *testing.T) {
 	c := written(t, "  - memory-extraction: {turns: 2}\n")
 	c.Profile = codexProfile()
-	c.Server = func(traces.Cache) Server {
+	c.Server = func(facts.Cache) Server {
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{Serving: servers.Recorded})
 	}
 	s := newSession("s").looping(2, 1).session()
-	s.Agent, s.Models = traces.AgentCodex, []string{"gpt-5.4"}
+	s.Agent, s.Models = facts.Codex, []string{"gpt-5.4"}
 	_, calls := run(t, c, s)
 	turns := callsOf(calls, measures.SourceOf("extract_memories"))
 	if len(turns) != 4 {

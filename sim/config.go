@@ -29,6 +29,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Server is a modelled prompt cache. Times are ns on the cohort's clock and never run back, except
@@ -63,7 +64,7 @@ type Config struct {
 	// Events happen to every session in addition to its own, at most 64.
 	Events []client.Event
 	// Server makes a cache of a kind. The sessions of an agent share one.
-	Server func(kind traces.Cache) Server
+	Server func(kind facts.Cache) Server
 	// Named is the server that all sessions call; nil for each recording's own server.
 	Named      *servers.Server
 	Summarizer Summarizer
@@ -134,7 +135,7 @@ type Meter interface {
 }
 
 // cache returns the kind of cache that a session's calls go to.
-func (c *Config) cache(s *traces.Session) traces.Cache {
+func (c *Config) cache(s *traces.Session) facts.Cache {
 	if c.Named != nil {
 		return c.Named.Cache()
 	}
@@ -249,7 +250,7 @@ func recordedWindow(s *traces.Session, model string, known int64) int64 {
 	}
 	x := boundsOf(s)
 	at := func(window int64) int64 {
-		return agents.Of(s.Agent).CompactsAt(s.Version(), traces.Limits{Window: window, MaxOutput: client.MaxOutput})
+		return agents.Of(s.Agent).CompactsAt(s.Version(), facts.Limits{Window: window, MaxOutput: client.MaxOutput})
 	}
 	switch {
 	case x.high < at(largeWindow): // the client compacts below the larger window's threshold
@@ -395,8 +396,8 @@ func Predict(t *calls.Table, config Config) (results.Row, error) {
 // what the profile has about them in the requests.
 func (c Config) WithProfile(p *profile.Profile) Config {
 	c.Profile, c.Lifetimes = p, promptcache.Lifetimes{}
-	c.Server = func(kind traces.Cache) Server {
-		if kind == traces.CacheAutomatic {
+	c.Server = func(kind facts.Cache) Server {
+		if kind == facts.CacheAutomatic {
 			return promptcache.NewOpenAI(promptcache.OpenAIConfig{Serving: servers.Recorded})
 		}
 		return promptcache.New(promptcache.Config{})

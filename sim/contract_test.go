@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // eager asks for a call ahead of every request and has no IntentResult.
@@ -146,7 +147,7 @@ func (*checks) Served(Point, string, *prompt.Request, *prompt.Outcome) {}
 // Codex counts the reasoning before the last prompt once more, a fifth above its tokens, and no reasoning behind a compaction.
 func TestCodexCountsOldReasoning(t *testing.T) {
 	s := newSession("s").turns(3, 0, 4000).turns(3, 0, 4000).turns(2, 0, 4000).session()
-	s.Agent, s.Models[0] = traces.AgentCodex, "gpt-5.5"
+	s.Agent, s.Models[0] = facts.Codex, "gpt-5.5"
 	c := written(t, "  - full-compact: {trigger: {fixed: 200000}}\n")
 	var o checks
 	c.Observer = &o

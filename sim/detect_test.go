@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -81,7 +82,7 @@ func TestWhatTheDetectorSays(t *testing.T) {
 	} {
 		c := headConfig(t, "none", tc.change, atRound(3, tc.do, tc.value))
 		if tc.do == "overage" {
-			c.Server = func(traces.Cache) Server { return promptcache.New(promptcache.Config{TTLInKey: true}) }
+			c.Server = func(facts.Cache) Server { return promptcache.New(promptcache.Config{TTLInKey: true}) }
 		}
 		b, calls := detected(t, c, threeCalls())
 		said, changed, missed := onlyBreak(t, &b)
@@ -233,7 +234,7 @@ func TestVerdictsNameWhatChanged(t *testing.T) {
 	} {
 		c := headConfig(t, "none", tc.change, atRound(3, tc.do, tc.value))
 		if tc.do == "overage" {
-			c.Server = func(traces.Cache) Server { return promptcache.New(promptcache.Config{TTLInKey: true}) }
+			c.Server = func(facts.Cache) Server { return promptcache.New(promptcache.Config{TTLInKey: true}) }
 		}
 		var texts []string
 		c.Observer = saying{&texts}

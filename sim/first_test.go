@@ -6,7 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // warmFirst is a profile by which half of the first calls of main threads find
@@ -56,7 +56,7 @@ func TestFirstCallFindsWhatOthersCached(t *testing.T) {
 func TestProfileIsOfOneAgent(t *testing.T) {
 	c := testConfig(t, "none")
 	s := newSession("a").turns(3, 0, 1000).session()
-	s.Agent = traces.AgentCodex
+	s.Agent = facts.Codex
 	want, _ := run(t, c, s)
 	c.Profile = warmFirst()
 	if got, _ := run(t, c, s); got.Usage() != want.Usage() {

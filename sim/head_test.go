@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // headConfig returns a cell of a strategy whose requests are assembled as change
@@ -248,7 +249,7 @@ func TestStaticSectionIsShared(t *testing.T) {
 		"servers' tools": {func(a *client.Assembly) { divided(a); a.System.MCP, a.System.MCPTools = "prefix", 3000 }, 0},
 	} {
 		c := headConfig(t, "none", tc.change)
-		c.Server = func(traces.Cache) Server { return owned{promptcache.New(promptcache.Config{})} }
+		c.Server = func(facts.Cache) Server { return owned{promptcache.New(promptcache.Config{})} }
 		var firsts []results.CallRecord
 		c.Record = func(r *results.CallRecord) {
 			if r.Round == 0 {

@@ -7,14 +7,14 @@ import (
 
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results/measures"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // A cache that the client makes with the first call is kept until an hour after the last, at
 // $4.50 for a million tokens and hour (ai.google.dev, pricing): gemini-3-pro's. Every later call reads it.
 func TestKeptCachesArePaidByTheHour(t *testing.T) {
 	c := testConfig(t, "none")
-	c.Server = func(traces.Cache) Server {
+	c.Server = func(facts.Cache) Server {
 		return promptcache.NewExplicit(promptcache.ExplicitConfig{Lifetime: int64(time.Hour), Renew: 1 << 30})
 	}
 	b := newSession("s").turns(2, 0, 1000).turns(1, 100*second, 0)

@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
@@ -50,7 +51,7 @@ type Loop struct {
 func NewLoop(c Config) *Loop {
 	l := &Loop{config: c, assembly: assemblyOf(&c), models: account.Numbers{}}
 	l.composer, _ = c.Summarizer.(Composer)
-	l.caches.New = func(kind traces.Cache) caches.Server { return l.config.Server(kind) }
+	l.caches.New = func(kind facts.Cache) caches.Server { return l.config.Server(kind) }
 	l.host.loop = l
 	l.turn.Host = &l.host
 	return l

@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // A recording's own summaries: outputs of calls, two of which one count may add up, and the messages of those whose size
@@ -29,7 +30,7 @@ func TestOwnSummaryOf(t *testing.T) {
 	if got, want := ownSummaryOf(s), (ownSummary{output: 3000, message: 2500, text: 9999}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	s.Variant = traces.VariantLocal
+	s.Variant = facts.VariantLocal
 	if got := ownSummaryOf(s); got.message != 0 {
 		t.Errorf("a summary that the model wrote has %d tokens by totals", got.message)
 	}

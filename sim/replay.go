@@ -22,6 +22,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // replay is a session of the cohort while it is simulated. It keeps its storage
@@ -90,7 +91,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		s.counter.Tools = session.Tools
 	}
 	s.server = l.caches.Of(session.Agent, s.heads.Assembly.Provider, l.config.cache(session))
-	s.hidden.Begin(l.config.hidden(session), session, l.config.cache(session) == traces.CacheAutomatic)
+	s.hidden.Begin(l.config.hidden(session), session, l.config.cache(session) == facts.CacheAutomatic)
 	s.hidden.Unwritten, s.hidden.Header = l.config.unwritten(session), s.heads.Assembly.Header
 	s.written = l.config.written(session)
 	s.found.fires = boundsOf(session).firings > 0

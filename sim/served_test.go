@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Google reports its blocks by a ratio that drifts: after a read of 0.95 for each of its own tokens the next is predicted with that
@@ -14,7 +15,7 @@ func TestGooglesRatioIsThatOfTheLastRead(t *testing.T) {
 	way := servers.ServingOf(servers.Caller{Agent: "pi"}, "gemini-3-flash")
 	way.Ratio = 0.95
 	s := codexSession("gemini-3-flash", "", 4, 0, way)
-	s.Agent = traces.AgentPi
+	s.Agent = facts.Pi
 	got := codexReads(t, s, codexProfile())
 	if got[1] != 15_810 || got[2] != 15_564 || got[3] != 15_564 {
 		t.Errorf("reads %d, want 15,810 by the ratio that threads begin with, then 15,564 by their own", got)
@@ -25,7 +26,7 @@ func TestGooglesRatioIsThatOfTheLastRead(t *testing.T) {
 // still after half an hour.
 func TestLifetimeIsTheModels(t *testing.T) {
 	s := codexSession("gpt-5.4", "", 6, 0, prompt.Serving{Step: 128, Lag: 51, Replies: true})
-	s.Agent = traces.AgentPi
+	s.Agent = facts.Pi
 	s.Threads[0].Rounds[5].Wait = 1800 * second
 	got := codexReads(t, s, codexProfile())
 	if want := s.Threads[0].Rounds[5].Usage.Read; got[5] != want {
@@ -38,7 +39,7 @@ func TestLifetimeIsTheModels(t *testing.T) {
 func TestLifetimeFromTheStart(t *testing.T) {
 	for model, want := range map[string]int64{"gpt-5.6-luna": 0, "gpt-5.6-sol": 17_920} {
 		s := codexSession(model, "", 2, 0, prompt.Serving{Step: 128})
-		s.Agent = traces.AgentOpenCode
+		s.Agent = facts.OpenCode
 		s.Threads[0].Rounds[0].Stream = 100 * second
 		s.Threads[0].Rounds[1].Wait = 100 * second
 		if got := codexReads(t, s, codexProfile()); got[1] != want {
@@ -53,7 +54,7 @@ func TestLifetimeFromTheStart(t *testing.T) {
 func TestReasoningEndsThePrefixAtAPrompt(t *testing.T) {
 	session := func() *traces.Session {
 		s := codexSession("gpt-5.4", "", 3, 0, prompt.Serving{Step: 128})
-		s.Agent = traces.AgentPi
+		s.Agent = facts.Pi
 		rounds := s.Threads[0].Rounds
 		s.Blocks[rounds[0].Reply.From].Kind = prompt.KindThinking
 		rounds[2].Trigger = traces.TriggerPrompt
@@ -80,7 +81,7 @@ func TestGridsAreThoseOfEachModel(t *testing.T) {
 	openai := prompt.Serving{Step: 512, Offset: 384}
 	s := codexSession("gpt-5.2", "", 10, 0, openai)
 	s.Models = append(s.Models, "gemini-3-flash")
-	s.Agent = traces.AgentPi
+	s.Agent = facts.Pi
 	google := servers.ServingOf(servers.Caller{Agent: "pi"}, "gemini-3-flash")
 	for i := 4; i < 7; i++ {
 		r := &s.Threads[0].Rounds[i]
@@ -99,7 +100,7 @@ func TestGridsAreThoseOfEachModel(t *testing.T) {
 func TestStepsOfAnUnknownProvider(t *testing.T) {
 	own := prompt.Serving{Step: 400}
 	s := codexSession("unheard-of-1", "", 9, 0, own)
-	s.Agent = traces.AgentPi
+	s.Agent = facts.Pi
 	got := codexReads(t, s, codexProfile())
 	if want := own.Floor(18300+7*1200, 0); got[8] != want {
 		t.Errorf("the last call reads %d, want %d", got[8], want)
@@ -115,7 +116,7 @@ func TestServerReadsTheRestOfACutHead(t *testing.T) {
 		want int64
 	}{{true, 0, 14_976}, {false, 0, 17_920}, {true, 25 * 3600 * second, 0}} {
 		s := codexSession("deepseek-v4-flash", "", 3, 0, prompt.Serving{Step: 128})
-		s.Agent = traces.AgentPi
+		s.Agent = facts.Pi
 		th := &s.Threads[0]
 		th.Rounds[2].Usage.Uncached -= 1000
 		th.Rounds[2].Wait = tc.wait

@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 const (
@@ -120,7 +121,7 @@ func testConfig(t testing.TB, strategy string) Config {
 	}
 	return Config{
 		Strategy:   s,
-		Server:     func(traces.Cache) Server { return promptcache.New(promptcache.Config{}) },
+		Server:     func(facts.Cache) Server { return promptcache.New(promptcache.Config{}) },
 		Summarizer: summarizer.Default(),
 		Prices:     prices,
 		Seed:       1,

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // thresholdBounds bound the threshold of a client's automatic compactions by the rounds of main conversations: some fired a
@@ -56,10 +57,10 @@ func eachCheck(s *traces.Session, f func(sizeCheck) bool) {
 					fired = int64(e.PreTokens)
 					if fired == 0 && !claude && r > 0 {
 						fired = t.Rounds[r-1].Usage.Input()
-						if size != traces.SizeInput {
+						if size != facts.SizeInput {
 							fired += t.Rounds[r-1].Usage.Output
 						}
-						if size == traces.SizeWithNew {
+						if size == facts.SizeWithNew {
 							for i := rd.Input.From; i < min(rd.Input.From+e.Absorbed, rd.Input.To); i++ {
 								fired += int64(s.Blocks[i].Tokens)
 							}
@@ -175,7 +176,7 @@ func SettingsOf(s *traces.Session, tr *strategies.Trigger, r *strategies.Reading
 }
 
 // setting returns the roundest setting that explains what is known.
-func (x *thresholdBounds) setting(known []traces.Setting, tr *strategies.Trigger, r *strategies.Reading) Setting {
+func (x *thresholdBounds) setting(known []facts.Setting, tr *strategies.Trigger, r *strategies.Reading) Setting {
 	found := Setting{Tokens: x.low + (x.high-x.low)/2, Low: x.low, High: x.high, Firings: x.firings}
 	for _, round := range []struct{ percent, tokens int64 }{{10, 50_000}, {5, 10_000}, {1, 1000}} {
 		for i := range known {
@@ -287,16 +288,16 @@ type Client interface {
 }
 
 // clientOf returns the client that recorded a session, for calls to a kind of cache.
-func clientOf(s *traces.Session, cache traces.Cache) Client {
+func clientOf(s *traces.Session, cache facts.Cache) Client {
 	agent := agents.Of(s.Agent)
 	switch {
 	case agent.ClaudeCode && !agents.Automatic(s):
 		return client.ForVersion(s.Version())
-	case cache == traces.CacheAutomatic && agent.ClaudeCode:
+	case cache == facts.CacheAutomatic && agent.ClaudeCode:
 		return &client.Codex{Windows: client.ForVersion(s.Version()).Window}
-	case cache == traces.CacheAutomatic && agent.Name == traces.AgentCodex:
+	case cache == facts.CacheAutomatic && agent.Name == facts.Codex:
 		return &client.Codex{Windows: func(string) int64 { return client.CodexWindow }}
-	case cache == traces.CacheAutomatic:
+	case cache == facts.CacheAutomatic:
 		return &client.Codex{Size: agent.Size}
 	}
 	c := client.Marking(max(1, agent.Markers), agent.Size)

@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // recordedAt returns a session whose requests have the sizes of inputs and whose client compacted before each request that comes
@@ -36,18 +37,18 @@ func TestSettingIsFoundInTheRecording(t *testing.T) {
 		want    []Setting
 		unfit   bool
 	}{
-		"the default":      {traces.AgentClaudeCode, claude, []int64{150_000, 166_000, 40_000}, map[int]int32{2: 167_100}, nil, false},
-		"never":            {traces.AgentClaudeCode, claude, []int64{50_000, 90_000}, nil, nil, false},
-		"a per cent":       {traces.AgentClaudeCode, claude, []int64{80_000, 89_000, 40_000}, map[int]int32{2: 90_300}, []Setting{{Name: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", Value: 50, Tokens: 90_000}}, false},
-		"a window":         {traces.AgentClaudeCode, claude, []int64{60_000, 66_700, 66_700, 40_000}, map[int]int32{3: 67_020}, []Setting{{Name: "CLAUDE_CODE_AUTO_COMPACT_WINDOW", Value: 100_000, Tokens: 67_000}}, false},
-		"none is so round": {traces.AgentClaudeCode, claude, []int64{60_000, 70_010, 70_010, 40_000}, map[int]int32{3: 70_030}, []Setting{{Tokens: 70_020}}, false},
-		"a reserve":        {traces.AgentPi, &strategies.Trigger{Reserve: &pi}, []int64{80_000, 99_500, 99_500, 40_000}, map[int]int32{3: 101_000}, []Setting{{Name: "compaction.reserveTokens", Value: 100_000, Tokens: 100_000}}, false},
-		"a limit": {traces.AgentCodex, &strategies.Trigger{Fixed: 180_000}, []int64{60_000, 79_000, 79_000, 40_000}, map[int]int32{3: 81_000},
+		"the default":      {facts.ClaudeCode, claude, []int64{150_000, 166_000, 40_000}, map[int]int32{2: 167_100}, nil, false},
+		"never":            {facts.ClaudeCode, claude, []int64{50_000, 90_000}, nil, nil, false},
+		"a per cent":       {facts.ClaudeCode, claude, []int64{80_000, 89_000, 40_000}, map[int]int32{2: 90_300}, []Setting{{Name: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", Value: 50, Tokens: 90_000}}, false},
+		"a window":         {facts.ClaudeCode, claude, []int64{60_000, 66_700, 66_700, 40_000}, map[int]int32{3: 67_020}, []Setting{{Name: "CLAUDE_CODE_AUTO_COMPACT_WINDOW", Value: 100_000, Tokens: 67_000}}, false},
+		"none is so round": {facts.ClaudeCode, claude, []int64{60_000, 70_010, 70_010, 40_000}, map[int]int32{3: 70_030}, []Setting{{Tokens: 70_020}}, false},
+		"a reserve":        {facts.Pi, &strategies.Trigger{Reserve: &pi}, []int64{80_000, 99_500, 99_500, 40_000}, map[int]int32{3: 101_000}, []Setting{{Name: "compaction.reserveTokens", Value: 100_000, Tokens: 100_000}}, false},
+		"a limit": {facts.Codex, &strategies.Trigger{Fixed: 180_000}, []int64{60_000, 79_000, 79_000, 40_000}, map[int]int32{3: 81_000},
 			[]Setting{{Name: "model_auto_compact_token_limit", Value: 80_000, Tokens: 80_000}}, false},
 		// The first part ends with the request of 150,000, which would have compacted at 90,000.
-		"two in turn": {traces.AgentClaudeCode, claude, []int64{80_000, 89_000, 40_000, 89_000, 40_000, 150_000, 166_000, 40_000}, map[int]int32{2: 90_300, 4: 90_400, 7: 167_100},
+		"two in turn": {facts.ClaudeCode, claude, []int64{80_000, 89_000, 40_000, 89_000, 40_000, 150_000, 166_000, 40_000}, map[int]int32{2: 90_300, 4: 90_400, 7: 167_100},
 			[]Setting{{Name: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", Value: 50, Tokens: 90_000}, {From: 7}}, false},
-		"fits no setting": {traces.AgentClaudeCode, claude, []int64{89_000, 40_000, 150_000, 155_000, 40_000, 89_000, 40_000, 150_000, 155_000, 40_000},
+		"fits no setting": {facts.ClaudeCode, claude, []int64{89_000, 40_000, 150_000, 155_000, 40_000, 89_000, 40_000, 150_000, 155_000, 40_000},
 			map[int]int32{1: 90_300, 4: 156_000, 6: 90_300, 9: 156_000}, nil, true},
 	} {
 		s := recordedAt(c.agent, c.inputs, c.counts)

@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // launch makes the call a layer asked for, for which the thread waits.
@@ -252,7 +253,7 @@ func ownSummaryOf(s *traces.Session) ownSummary {
 		}
 	}
 	for i := range s.Threads {
-		if t := &s.Threads[i]; t.Kind == traces.ThreadMain && s.Variant != traces.VariantLocal {
+		if t := &s.Threads[i]; t.Kind == traces.ThreadMain && s.Variant != facts.VariantLocal {
 			n, of := sealedSummaries(s, t)
 			message, messages = message+n, messages+of
 		}

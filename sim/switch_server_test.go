@@ -6,12 +6,13 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // serverReads replays a session under a server and returns the usage of a call.
 func serverReads(t *testing.T, strategy Config, server promptcache.Config, s *traces.Session, call int) prompt.Usage {
 	t.Helper()
-	strategy.Server = func(traces.Cache) Server { return promptcache.New(server) }
+	strategy.Server = func(facts.Cache) Server { return promptcache.New(server) }
 	_, calls := run(t, strategy, s)
 	return calls[call].Usage
 }

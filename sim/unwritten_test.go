@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // gpt-5.6-sol bills writes at $6.25 a million against $5.00 of input, and Codex logs
@@ -28,10 +29,10 @@ func TestBillWithUnloggedWrites(t *testing.T) {
 		usage        prompt.Usage
 		want         float64 // USD of two calls
 	}{
-		"bills writes":  {traces.AgentCodex, "gpt-5.6-sol", prompt.Usage{Uncached: 40_000, Read: 100_000, Output: 500}, 2 * 40_000 * 1.25 / 1e6},
-		"logs them":     {traces.AgentCodex, "gpt-5.6-sol", prompt.Usage{Uncached: 40_000, WriteOther: 1}, 0},
-		"bills none":    {traces.AgentCodex, "gpt-5.5", prompt.Usage{Uncached: 40_000}, 0},
-		"marked caches": {traces.AgentClaudeCode, "claude-opus-4-6", prompt.Usage{Uncached: 40_000}, 0},
+		"bills writes":  {facts.Codex, "gpt-5.6-sol", prompt.Usage{Uncached: 40_000, Read: 100_000, Output: 500}, 2 * 40_000 * 1.25 / 1e6},
+		"logs them":     {facts.Codex, "gpt-5.6-sol", prompt.Usage{Uncached: 40_000, WriteOther: 1}, 0},
+		"bills none":    {facts.Codex, "gpt-5.5", prompt.Usage{Uncached: 40_000}, 0},
+		"marked caches": {facts.ClaudeCode, "claude-opus-4-6", prompt.Usage{Uncached: 40_000}, 0},
 	} {
 		row := Billed(session(tc.agent, tc.model, tc.usage), table, time.Date(2026, 7, 10, 0, 0, 0, 0, time.UTC))
 		if math.Abs(row.Figures[measures.UnloggedWritesUSD]-tc.want) > 1e-9 || row.N(measures.UnpricedCalls) > 0 {
@@ -44,7 +45,7 @@ func TestBillWithUnloggedWrites(t *testing.T) {
 // 19,968 that are whole steps of 128 at most, and everything else but a tail is written. A log without writes has none.
 func TestStatedWrites(t *testing.T) {
 	for _, stated := range []bool{true, false} {
-		s := forgetting(traces.AgentCodex)
+		s := forgetting(facts.Codex)
 		s.Models[0] = "gpt-5.6-sol"
 		for i := range s.Threads[0].Rounds {
 			u := &s.Threads[0].Rounds[i].Usage
@@ -96,9 +97,9 @@ func TestKeptForHalfADay(t *testing.T) {
 			b.s.Threads[0].Rounds[0].Flags |= traces.RoundHalfDay
 		}
 		b.round(traces.TriggerPrompt, tc.hours*60*minute, 300)
-		b.s.Agent, b.s.Models[0] = traces.AgentRequests, "gpt-5.6-sol"
+		b.s.Agent, b.s.Models[0] = facts.Requests, "gpt-5.6-sol"
 		c := testConfig(t, "recorded")
-		c.Server = func(traces.Cache) Server {
+		c.Server = func(facts.Cache) Server {
 			return promptcache.NewOpenAI(promptcache.OpenAIConfig{Retention: 30 * minute})
 		}
 		if row, calls := run(t, c, b.session()); row.N(measures.Misses) != tc.misses {

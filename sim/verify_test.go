@@ -6,7 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // wrongly is a server that changes what another one has answered to one request, or the
@@ -71,7 +71,7 @@ func TestInvariantsOfACall(t *testing.T) {
 	} {
 		c := testConfig(t, "none")
 		calls := 0
-		c.Server = func(traces.Cache) Server {
+		c.Server = func(facts.Cache) Server {
 			return wrongly{promptcache.New(promptcache.Config{}), &calls, tc.change}
 		}
 		_, err := NewLoop(c).Run(newSession("s").turns(3, 0, 1000).session())

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // A client of summer 2026 that sends two requests in a row above the threshold of
@@ -38,7 +39,7 @@ func TestWindowThatTheRecordingShows(t *testing.T) {
 		"compacts at it":     {"2.1.226", traces.ThreadMain, []int64{168_000, 960_000}, 967_000, 1_000_000},
 		"of the model":       {"2.1.219", traces.ThreadMain, nil, 0, 200_000},
 	} {
-		s := &traces.Session{Agent: traces.AgentClaudeCode, Versions: []string{tc.version}, Threads: []traces.Thread{{Kind: tc.kind}}}
+		s := &traces.Session{Agent: facts.ClaudeCode, Versions: []string{tc.version}, Threads: []traces.Thread{{Kind: tc.kind}}}
 		for _, n := range tc.inputs {
 			s.Threads[0].Rounds = append(s.Threads[0].Rounds, traces.Round{Usage: prompt.Usage{Read: n}})
 		}
@@ -63,7 +64,7 @@ func TestWindowThatTheRecordingShows(t *testing.T) {
 		{"claude-opus-5", 1_000_000, 90_000, 90_000, 1_000_000}, // a setting, not a window
 		{"claude-opus-5", 1_000_000, 495_000, 490_100, 1_000_000},
 	} {
-		s := &traces.Session{Agent: traces.AgentClaudeCode, Versions: []string{"2.1.332"}, Threads: []traces.Thread{{
+		s := &traces.Session{Agent: facts.ClaudeCode, Versions: []string{"2.1.332"}, Threads: []traces.Thread{{
 			Rounds: []traces.Round{{Usage: prompt.Usage{Read: tc.peak}}},
 		}}}
 		if tc.auto != 0 {

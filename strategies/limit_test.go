@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // The documented levels at a window of 200,000 and an output limit of 32,000.
@@ -42,7 +43,7 @@ func TestAutoThresholdOfRecordings(t *testing.T) {
 			t.Errorf("version %q: %d, want %d", release, got, want)
 		}
 	}
-	k.Agent, k.Reading.Window = traces.AgentCodex, 258_400
+	k.Agent, k.Reading.Window = facts.Codex, 258_400
 	if got, _ := new(recorded).AutoThreshold(&k.Turn); got != 244_800 {
 		t.Errorf("codex: %d, want 0.9 × 272,000", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 	agentlist "github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // recordedParams are the parameters of recorded.
@@ -23,7 +24,7 @@ type recordedParams struct {
 type prefixChoice uint8
 
 // prefixByVersion takes the shared prefix for clients whose summary call
-// continues the conversation (traces.Agent.SummaryShares), else one of its own.
+// continues the conversation (facts.Agent.SummaryShares), else one of its own.
 const (
 	prefixOwn       prefixChoice = 1
 	prefixByVersion prefixChoice = 2
@@ -323,6 +324,6 @@ func (l *recorded) take(t *Turn, from, to int, tokens int32, match func(*prompt.
 
 // AutoThreshold returns the level at which the recorded client compacts.
 func (l *recorded) AutoThreshold(t *Turn) (int64, bool) {
-	limits := traces.Limits{Window: t.Reading.Window, MaxInput: t.Reading.MaxInput, MaxOutput: t.Reading.MaxOutput}
+	limits := facts.Limits{Window: t.Reading.Window, MaxInput: t.Reading.MaxInput, MaxOutput: t.Reading.MaxOutput}
 	return agentlist.Of(t.Agent).CompactsAt(t.Version, limits), true
 }

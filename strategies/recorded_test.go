@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // A recorded compaction has its summary, 600 and 400 tokens, and its time, half the time to the
@@ -42,7 +43,7 @@ func TestRecordedCompaction(t *testing.T) {
 	if out := layer(t, "recorded: {}").(BeforeRequest).BeforeRequest(&newTalk().Turn); out.Verdict != Declined {
 		t.Errorf("without an event: %+v", out)
 	}
-	for agent, want := range map[string]int32{traces.AgentPi: 2000, traces.AgentOpenCode: 2000, traces.AgentCodex: 0, traces.AgentClaudeCode: 0} {
+	for agent, want := range map[string]int32{facts.Pi: 2000, facts.OpenCode: 2000, facts.Codex: 0, facts.ClaudeCode: 0} {
 		k := rounds(3, 900)
 		k.Agent, k.Events = agent, []traces.Event{{Kind: traces.EventCompact}}
 		if in := begin(t, layer(t, "recorded: {}"), k); in.Clip != want {
@@ -50,7 +51,7 @@ func TestRecordedCompaction(t *testing.T) {
 		}
 	}
 	for p, want := range map[prefixChoice]bool{prefixOwn: true, 0: false} {
-		if p.own(traces.AgentClaudeCode, "2.1.5", "") != want {
+		if p.own(facts.ClaudeCode, "2.1.5", "") != want {
 			t.Errorf("prefix %d: own %v", p, !want)
 		}
 	}
@@ -222,7 +223,7 @@ func TestNewestRoundIsNotSent(t *testing.T) {
 		{"2.1.152", false, 0}, {"2.1.153", false, 2}, {"2.1.332", false, 2}, {"2.1.332", true, 0},
 	} {
 		k := rounds(3, 900)
-		k.Agent, k.Version, k.Events = traces.AgentClaudeCode, tc.version, []traces.Event{{Kind: traces.EventCompact, Manual: tc.manual}}
+		k.Agent, k.Version, k.Events = facts.ClaudeCode, tc.version, []traces.Event{{Kind: traces.EventCompact, Manual: tc.manual}}
 		in := begin(t, layer(t, "recorded: {}"), k)
 		if got := int32(k.Context.Len()) - in.To; got != tc.omitted {
 			t.Errorf("%s, by hand %v: %d entries are not sent, want %d", tc.version, tc.manual, got, tc.omitted)

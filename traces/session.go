@@ -21,9 +21,9 @@ import (
 // Session is one agent session with its sub-agents.
 type Session struct {
 	ID       string
-	Agent    string   // the name of a traces.Agent: "claude-code", "codex", …
+	Agent    string   // the name of a facts.Agent: "claude-code", "codex", …
 	Versions []string // client versions in order of appearance
-	Variant  string   // of how the client is set up, where that changes what it does: VariantLocal, VariantOhMyPi; "" for the usual way
+	Variant  string   // of how the client is set up, where that changes what it does: facts.VariantLocal, facts.VariantOhMyPi; "" for the usual way
 	Project  string   // working directory or repository the session ran in
 	Entry    string   // how the client was started, as logged: "cli", "claude-desktop", …; "" for unknown
 	Window   int64    // context window the client logged, tokens; 0 for none
@@ -60,12 +60,6 @@ type Session struct {
 
 	away *away // nil if the body is in memory
 }
-
-// VariantLocal is a client that has summaries written by the model, where others of its version have the provider compact.
-const VariantLocal = "local"
-
-// VariantOhMyPi is Oh-My-Pi, which writes sessions in the form of pi and compacts them otherwise.
-const VariantOhMyPi = "oh-my-pi"
 
 // Announcement is what a client tells the model of its own accord: when a conversation opens,
 // and again behind a compaction.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // bare writes n sessions of Claude Code with a number of calls each, whose lines have the usage or none, and no tools:
@@ -50,7 +50,7 @@ func parent(session, call int) string {
 func TestAdviceOnWhatSessionsLack(t *testing.T) {
 	t.Parallel()
 	opencode := filepath.Join(t.TempDir(), "export.json")
-	if err := os.WriteFile(opencode, []byte(agenttest.Sample(traces.AgentOpenCode, "ses_1", 1)), 0o600); err != nil {
+	if err := os.WriteFile(opencode, []byte(agenttest.Sample(facts.OpenCode, "ses_1", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct{ path, want string }{

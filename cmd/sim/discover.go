@@ -21,6 +21,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // begin runs sim without a verb: what the person's own sessions cost, what cost most and what to set. Without
@@ -30,7 +31,7 @@ func begin(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(found, func(s traces.Stock) bool { return agents.Readable(s.Place) }) {
+	if !slices.ContainsFunc(found, func(s facts.Stock) bool { return agents.Readable(s.Place) }) {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "No sessions were found. sim looked in %s.\n"+
 			"For sessions elsewhere: sim run PATH. For the samples that come with sim: sim run. All commands: sim help.\n", lookedIn(home))
 		return err
@@ -165,12 +166,12 @@ func (f *discoverFlags) wanted() bool { return f.discover || f.yes && !f.pays }
 var errDeclined = errors.New("cancelled: nothing was read")
 
 // survey looks into the usual places of this host.
-func survey(ctx context.Context) ([]traces.Stock, string, error) {
+func survey(ctx context.Context) ([]facts.Stock, string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = ""
 	}
-	found, err := traces.Survey(ctx, agents.Places(home, os.Getenv))
+	found, err := facts.Survey(ctx, agents.Places(home, os.Getenv))
 	return found, home, err
 }
 
@@ -251,7 +252,7 @@ func ask(ctx context.Context, r io.Reader, w io.Writer, question string) (bool, 
 }
 
 // stockText describes what is at a place.
-func stockText(s traces.Stock, home string) string {
+func stockText(s facts.Stock, home string) string {
 	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", document.Count(s.Files, "file"), tilde(s.Path(), home), s.Agent,
 		megabytes(s.Bytes), s.Newest.Local().Format(time.DateOnly))
 	if !agents.Readable(s.Place) {

@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // explainFlags are the flags of sim explain.
@@ -128,7 +129,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if o.Call == 0 {
 		o.Head = describe(s)
 	}
-	if o.Call > 0 && s.Agent == traces.AgentRequests {
+	if o.Call > 0 && s.Agent == facts.Requests {
 		c := &e.Calls[o.Call-1]
 		if o.Parting = f.parting(corpus, e, c); c.First && o.Parting == nil {
 			if o.Parting, o.Beside, err = explain.PartHead(corpus, plan.Prices, s.ID); err != nil {

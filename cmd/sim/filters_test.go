@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // filtering has a row for every verb that chooses among sessions: what it is called with besides a folder and the
@@ -42,7 +42,7 @@ var filters = [][]string{
 	{"--since", "2026-06-01", "--until", "2026-06-01"},
 	{"--project", "left"},
 	{"--model", "claude-opus-*"},
-	{"--agent", traces.AgentClaudeCode},
+	{"--agent", facts.ClaudeCode},
 }
 
 // Every verb takes the same sessions whether it reads them from their files, puts them into the store, or finds them
@@ -50,7 +50,7 @@ var filters = [][]string{
 func TestFiltersOnFiles(t *testing.T) {
 	dir := t.TempDir()
 	recordings := t.TempDir()
-	left, right := agenttest.Sample(traces.AgentClaudeCode, "left", 1), agenttest.Sample(traces.AgentCodex, "right", 2)
+	left, right := agenttest.Sample(facts.ClaudeCode, "left", 1), agenttest.Sample(facts.Codex, "right", 2)
 	keep(t, filepath.Join(recordings, "left.jsonl"), []byte(strings.ReplaceAll(left, `"/repo"`, `"/left"`)))
 	keep(t, filepath.Join(recordings, "right.jsonl"),
 		[]byte(strings.NewReplacer(`"/repo"`, `"/right"`, "2026-06-01T", "2026-06-20T").Replace(right)))

@@ -14,8 +14,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // A form is another way in which the same recordings lie in a folder.
@@ -48,7 +48,7 @@ var otherForms = []otherForm{
 	{"a copy that ends early", func(t *testing.T, dir string, files map[string][]byte) {
 		for name, text := range files {
 			keep(t, filepath.Join(dir, name), text)
-			if lines := bytes.SplitAfter(text, []byte("\n")); !bytes.HasPrefix(text, []byte("{\n")) && strings.HasPrefix(name, traces.AgentClaudeCode) {
+			if lines := bytes.SplitAfter(text, []byte("\n")); !bytes.HasPrefix(text, []byte("{\n")) && strings.HasPrefix(name, facts.ClaudeCode) {
 				keep(t, filepath.Join(dir, "z"+name), bytes.Join(lines[:len(lines)/2], nil))
 			}
 		}
@@ -93,7 +93,7 @@ var otherForms = []otherForm{
 	// A rollout and a session of pi say in their first line what they are, an export is one document.
 	{"split files", each(func(t *testing.T, path string, text []byte) {
 		lines := bytes.SplitAfter(text, []byte("\n"))
-		if n := len(lines) / 2; strings.HasPrefix(filepath.Base(path), traces.AgentClaudeCode) {
+		if n := len(lines) / 2; strings.HasPrefix(filepath.Base(path), facts.ClaudeCode) {
 			keep(t, strings.TrimSuffix(path, ".jsonl")+"-b.jsonl", bytes.Join(lines[:n], nil))
 			keep(t, strings.TrimSuffix(path, ".jsonl")+"-a.jsonl", bytes.Join(lines[n:], nil))
 			return
@@ -114,7 +114,7 @@ func TestOtherForms(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
 		files := map[string][]byte{}
 		for i, agent := range agenttest.Agents() {
-			if agent == traces.AgentKimi {
+			if agent == facts.Kimi {
 				continue // its sessions are named by their folders, which other forms rename
 			}
 			from := list[i]

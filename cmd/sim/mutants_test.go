@@ -18,8 +18,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // budget returns until when a test goes on that has no end of its own: as long as
@@ -241,7 +241,7 @@ func TestMutants(t *testing.T) {
 		t.Parallel()
 	}
 	seed := seedOf(t, long)
-	sound := agenttest.Sample(traces.AgentClaudeCode, "sound", 2)
+	sound := agenttest.Sample(facts.ClaudeCode, "sound", 2)
 	alone := t.TempDir()
 	keep(t, filepath.Join(alone, "sound.jsonl"), []byte(sound))
 	want, code, said := rowsOfRun(t, alone)

@@ -22,20 +22,21 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // untold are changes that nothing in a log gives away, by format, since no other count holds what they replace. A field stands for those in it.
 // docs/stability.md has them in its table of formats.
 var untold = map[string]map[string][]string{
-	traces.AgentClaudeCode: {"constant": {".message.usage.input_tokens"}},                  // a handful of tokens behind the last marker of each call
-	traces.AgentGemini:     {"constant": {".tokens.cached", ".messages.[].tokens.cached"}}, // they look like calls of a cache that served nothing
-	traces.AgentCline: {"constant": {
+	facts.ClaudeCode: {"constant": {".message.usage.input_tokens"}},                  // a handful of tokens behind the last marker of each call
+	facts.Gemini:     {"constant": {".tokens.cached", ".messages.[].tokens.cached"}}, // they look like calls of a cache that served nothing
+	facts.Cline: {"constant": {
 		".messages.[].metrics.cacheReadTokens", ".messages.[].metrics.cacheWriteTokens", // as above
 		".messages.[].metrics.outputTokens", // in a short session, whose answers may be equally long
 		".messages.[].modelInfo",            // another model with a price
 	}},
-	traces.AgentDSH:  {"constant": {".data.chunk", ".data.usage"}}, // of a step that was cut off, of a summary, or of a log without chunks
-	traces.AgentKimi: {"constant": {".usage"}},                     // of a compaction
+	facts.DSH:  {"constant": {".data.chunk", ".data.usage"}}, // of a step that was cut off, of a summary, or of a log without chunks
+	facts.Kimi: {"constant": {".usage"}},                     // of a compaction
 }
 
 // untellable reports whether a change to a field of a format cannot be told.
@@ -47,25 +48,25 @@ func untellable(format string, f field, change string) bool {
 
 // recorded are recordings of each format beside the repository.
 var recorded = map[string][]string{
-	traces.AgentClaudeCode: {"traces/claude-code/chiphuyen__sniffly/*fed8ce56*", "traces/claude-code/entireio__cli/28_*", "traces/claude-code/entireio__cli/48_b429*"},
-	traces.AgentCodex:      {"traces/codex/*/*"},
-	traces.AgentOpenCode:   {"traces/opencode/*/*"},
-	traces.AgentPi:         {"traces/pi/*/*", "traces-3/oh-my-pi/*/*"},
-	traces.AgentGemini:     {"traces-3/gemini-cli/*/*", "traces-4/gemini-cli/Mai*/*.jsonl"},
-	traces.AgentCopilot:    {"traces-4/copilot-cli/Mai*/copilot.jsonl"},
-	traces.AgentDSH: {
+	facts.ClaudeCode: {"traces/claude-code/chiphuyen__sniffly/*fed8ce56*", "traces/claude-code/entireio__cli/28_*", "traces/claude-code/entireio__cli/48_b429*"},
+	facts.Codex:      {"traces/codex/*/*"},
+	facts.OpenCode:   {"traces/opencode/*/*"},
+	facts.Pi:         {"traces/pi/*/*", "traces-3/oh-my-pi/*/*"},
+	facts.Gemini:     {"traces-3/gemini-cli/*/*", "traces-4/gemini-cli/Mai*/*.jsonl"},
+	facts.Copilot:    {"traces-4/copilot-cli/Mai*/copilot.jsonl"},
+	facts.DSH: {
 		"traces-4/deepseek-harness/Mai*/dsh/session.jsonl", "traces-4/deepseek-harness/deepseek-ai__*/examples/headless-agent/compaction-recovery/session.jsonl",
 		"traces-4/deepseek-harness/deepseek-ai__*/examples/acp-agent/subagent-mixed/session.jsonl",
 	},
-	traces.AgentCline: {"traces-4/cline/cline__cline/session/session.messages.json", "traces-4/cline/cline__cline/messages/success.messages.json"},
-	traces.AgentKimi:  {"traces-4/kimi-code/*/sample-main/agents/main/wire.jsonl", "lab/sessions/others/kimi-code/wire.jsonl"},
-	traces.AgentQwen:  {"traces-4/qwen-code/*/019f0000-0000-7000-8000-000000000004.jsonl", "lab/sessions/others/qwen-code/*.jsonl"},
-	traces.AgentOTel: {
+	facts.Cline: {"traces-4/cline/cline__cline/session/session.messages.json", "traces-4/cline/cline__cline/messages/success.messages.json"},
+	facts.Kimi:  {"traces-4/kimi-code/*/sample-main/agents/main/wire.jsonl", "lab/sessions/others/kimi-code/wire.jsonl"},
+	facts.Qwen:  {"traces-4/qwen-code/*/019f0000-0000-7000-8000-000000000004.jsonl", "lab/sessions/others/qwen-code/*.jsonl"},
+	facts.OTel: {
 		"traces-4/otel/agentevals-dev__agentevals/helm_2.json", "traces-4/otel/agentevals-dev__agentevals/k8s.json", "traces-4/otel/agentevals-dev__agentevals/tempo*", "traces-4/otel/langwatch__langwatch/opencode*",
 		"traces-4/otel/strands*/openai_agents_genai_live*", "traces-4/otel/strands*/otel_genai*",
 	},
-	traces.AgentRequests: {"traces-4/request-log/cline__cline/read-file.json", "traces-4/request-log/cline__cline/per-turn-metrics.json"},
-	traces.AgentATIF:     {"traces-4/atif/Arize-ai__phoenix/multi_tool*", "traces-4/atif/sachiny0106__Xelron/terminus_2/hello-world-context-summarization.trajectory.json"},
+	facts.Requests: {"traces-4/request-log/cline__cline/read-file.json", "traces-4/request-log/cline__cline/per-turn-metrics.json"},
+	facts.ATIF:     {"traces-4/atif/Arize-ai__phoenix/multi_tool*", "traces-4/atif/sachiny0106__Xelron/terminus_2/hello-world-context-summarization.trajectory.json"},
 }
 
 // A bill is what reading a recording gives.
@@ -160,7 +161,7 @@ func systematic(t *testing.T) (list []sample) {
 	shared, _ := filepath.Glob("../../../shared/traces-4")
 	for _, agent := range agenttest.Agents() {
 		name := agent + ".jsonl"
-		if agent == traces.AgentKimi { // whose sessions are named by their folders
+		if agent == facts.Kimi { // whose sessions are named by their folders
 			name = "sessions/repo/kimi-code/agents/main/wire.jsonl"
 		}
 		list = append(list, sample{agent, "sample", []byte(agenttest.Sample(agent, "whole", 1)), reads(name)})
@@ -179,7 +180,7 @@ func systematic(t *testing.T) (list []sample) {
 			t.Errorf("%s: no recording of this format is named here", agent)
 		}
 	}
-	return append(list, sample{traces.AgentOpenCode, "store", []byte(agenttest.Sample(traces.AgentOpenCode, "whole", 1)), readStore})
+	return append(list, sample{facts.OpenCode, "store", []byte(agenttest.Sample(facts.OpenCode, "whole", 1)), readStore})
 }
 
 // A field that is missing, renamed, null, of another type or the same, and an element of a list that is there twice, null, empty or in
@@ -355,28 +356,28 @@ func TestKnownLosses(t *testing.T) {
 		field   field
 		changes string // names, by commas
 	}{
-		{traces.AgentCodex, ".payload.info", "null"},
-		{traces.AgentOpenCode, ".messages", "doubled: one in the middle,doubled behind all: one in the middle,null: one in the middle"},
-		{traces.AgentCopilot, lines, "doubled: one in the middle,doubled behind all: one in the middle"},
-		{traces.AgentDSH, ".data.step", "removed,null"},
-		{traces.AgentDSH, ".data.turn", "removed,null"},
-		{traces.AgentDSH, ".data.usage.cacheReadTokens", "removed"},
-		{traces.AgentDSH, ".surfaceOp", "removed,retyped"},
-		{traces.AgentCline, ".messages", "doubled: the last,doubled behind all: one in the middle,null: the last,empty: one in the middle"},
-		{traces.AgentKimi, lines, "doubled: the last,doubled behind all: the last"},
-		{traces.AgentKimi, ".usage", "removed,null"},
-		{traces.AgentQwen, lines, "doubled: all,reordered: all,reordered: one in the middle"},
-		{traces.AgentQwen, ".usageMetadata", "removed"},
-		{traces.AgentQwen, ".usageMetadata.cachedContentTokenCount", "removed"},
-		{traces.AgentQwen, ".systemPayload.uiEvent", "removed"},
-		{traces.AgentOTel, ".resourceSpans", "emptied: all"},
-		{traces.AgentOTel, ".resourceSpans.[].scopeSpans.[].spans", "null: the last,empty: the last,doubled: all"},
-		{traces.AgentOTel, ".resourceSpans.[].scopeSpans.[].spans.[].attributes", "removed,null: one in the middle,empty: one in the middle"},
-		{traces.AgentRequests, ".response", "removed,null,constant,retyped"},
-		{traces.AgentATIF, ".steps", "null: the last,doubled: all"},
+		{facts.Codex, ".payload.info", "null"},
+		{facts.OpenCode, ".messages", "doubled: one in the middle,doubled behind all: one in the middle,null: one in the middle"},
+		{facts.Copilot, lines, "doubled: one in the middle,doubled behind all: one in the middle"},
+		{facts.DSH, ".data.step", "removed,null"},
+		{facts.DSH, ".data.turn", "removed,null"},
+		{facts.DSH, ".data.usage.cacheReadTokens", "removed"},
+		{facts.DSH, ".surfaceOp", "removed,retyped"},
+		{facts.Cline, ".messages", "doubled: the last,doubled behind all: one in the middle,null: the last,empty: one in the middle"},
+		{facts.Kimi, lines, "doubled: the last,doubled behind all: the last"},
+		{facts.Kimi, ".usage", "removed,null"},
+		{facts.Qwen, lines, "doubled: all,reordered: all,reordered: one in the middle"},
+		{facts.Qwen, ".usageMetadata", "removed"},
+		{facts.Qwen, ".usageMetadata.cachedContentTokenCount", "removed"},
+		{facts.Qwen, ".systemPayload.uiEvent", "removed"},
+		{facts.OTel, ".resourceSpans", "emptied: all"},
+		{facts.OTel, ".resourceSpans.[].scopeSpans.[].spans", "null: the last,empty: the last,doubled: all"},
+		{facts.OTel, ".resourceSpans.[].scopeSpans.[].spans.[].attributes", "removed,null: one in the middle,empty: one in the middle"},
+		{facts.Requests, ".response", "removed,null,constant,retyped"},
+		{facts.ATIF, ".steps", "null: the last,doubled: all"},
 	} {
 		name := tt.format + ".jsonl"
-		if tt.format == traces.AgentKimi {
+		if tt.format == facts.Kimi {
 			name = "sessions/repo/kimi-code/agents/main/wire.jsonl"
 		}
 		s := sample{tt.format, "sample", []byte(agenttest.Sample(tt.format, "whole", 1)), reads(name)}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // total is what a verb tells of a folder: its bill, USD, and how many sessions that is of.
@@ -97,7 +97,7 @@ func TestTotals(t *testing.T) {
 	for _, agent := range agenttest.Agents() {
 		keep(t, filepath.Join(made, agent+".jsonl"), []byte(agenttest.Sample(agent, agent, 1)))
 	}
-	lines := strings.SplitAfter(agenttest.Sample(traces.AgentCopilot, "outputs", 2), "\n")
+	lines := strings.SplitAfter(agenttest.Sample(facts.Copilot, "outputs", 2), "\n")
 	keep(t, filepath.Join(made, "outputs.jsonl"), []byte(strings.Join(lines[:7], ""))) // ends before any count of input
 	folders, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", "traces*"))
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // everyAgent writes two sessions of each agent into a folder.
@@ -49,7 +49,7 @@ func TestViewHasSettingsOfEachAgent(t *testing.T) {
 		t.Fatalf("%d groups of settings, want one for each of %d agents", len(groups), len(agenttest.Agents()))
 	}
 	for _, name := range agenttest.Agents() {
-		list := slices.DeleteFunc(slices.Clone(agents.Of(name).Settings), func(s traces.Setting) bool { return !s.Single() })
+		list := slices.DeleteFunc(slices.Clone(agents.Of(name).Settings), func(s facts.Setting) bool { return !s.Single() })
 		if n := strings.Count(groups[name], `type="range"`); n != len(list) {
 			t.Errorf("%s: %d sliders, its client has %d settings", name, n, len(list))
 		}

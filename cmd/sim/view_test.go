@@ -18,6 +18,7 @@ import (
 
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // served returns the address of a page over the sessions under paths, the samples without any, and its token.
@@ -241,7 +242,7 @@ func leaves(n *yaml.Node, at string) map[string]string {
 // A page names folders by their last part, also folders of Windows.
 func TestLabelsOfFolders(t *testing.T) {
 	for folder, want := range map[string]string{"/home/u/app": "app", `C:\Users\u\app`: "app", "": ""} {
-		s := &traces.Session{ID: "s", Agent: traces.AgentClaudeCode, Project: folder}
+		s := &traces.Session{ID: "s", Agent: facts.ClaudeCode, Project: folder}
 		got := labelsOf([]*traces.Session{s})["s"]
 		if label, _, _ := strings.Cut(got, " · Claude Code"); want != "" && label != want || want == "" && !strings.HasPrefix(got, "Claude Code") {
 			t.Errorf("%q: %q", folder, got)

@@ -18,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Advice says what to set in the clients that made recordings, and what that saves.
@@ -183,7 +184,7 @@ func adviceKey(p *scenarios.Plan, corpus *traces.Corpus) (traces.Store, string) 
 	return keep, fmt.Sprintf("advice %d %d %v %s %s", p.Seed, p.Window, p.Verify, p.Prices.Key(), sessions)
 }
 
-func (p *adviser) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []*traces.Session, step func()) (*AgentAdvice, error) {
+func (p *adviser) adviseAgent(ctx context.Context, agent *facts.Agent, sessions []*traces.Session, step func()) (*AgentAdvice, error) {
 	one := &AgentAdvice{Agent: agent.Name, Title: agent.Title}
 	for _, s := range sessions {
 		if !Uncounted(s) {
@@ -240,7 +241,7 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *traces.Agent, sessions
 	if len(sessions) < choose.Blocks {
 		return one, nil // too few to choose on some and judge on others
 	}
-	settings := slices.DeleteFunc(slices.Clone(agent.Settings), func(x traces.Setting) bool {
+	settings := slices.DeleteFunc(slices.Clone(agent.Settings), func(x facts.Setting) bool {
 		return !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return x.Has(s.Variant) })
 	})
 	for _, group := range offered(settings, one.Version, slices.Collect(maps.Keys(tools))) {

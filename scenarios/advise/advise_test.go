@@ -21,6 +21,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // adviserOf returns an adviser with the strategies and the prices of the program.
@@ -97,7 +98,7 @@ func TestPeopleAreDrawnTogether(t *testing.T) {
 
 // A version is offered the settings that it knows; an unknown version is offered all settings.
 func TestOfferedByVersion(t *testing.T) {
-	settings := agents.Of(traces.AgentClaudeCode).Settings
+	settings := agents.Of(facts.ClaudeCode).Settings
 	groups := func(v string) (names []string) {
 		for _, g := range offered(settings, v, nil) {
 			names = append(names, g[0].setting.Group)
@@ -119,7 +120,7 @@ func TestOfferedByVersion(t *testing.T) {
 // A setting about the output of commands is offered to every version (runs of Claude Code 2.0.76 to 2.1.332 heed it), and one about
 // MCP tools to sessions that call such tools.
 func TestOfferedByVersionAndTool(t *testing.T) {
-	settings := agents.Of(traces.AgentClaudeCode).Settings
+	settings := agents.Of(facts.ClaudeCode).Settings
 	name := func(version, group string, tools ...string) string {
 		for _, g := range offered(settings, version, tools) {
 			if g[0].setting.Group == group {
@@ -151,7 +152,7 @@ func TestSettingsOfSomeSessions(t *testing.T) {
 	first.Entry = "sdk-cli"
 	sessions = append([]*traces.Session{&first}, sessions[1:]...)
 	var runs candidate
-	for _, g := range offered(agents.Of(traces.AgentClaudeCode).Settings, "", nil) {
+	for _, g := range offered(agents.Of(facts.ClaudeCode).Settings, "", nil) {
 		if g[0].setting.Entries != nil {
 			runs = candidate{g[0].setting, "1h"}
 		}
@@ -181,7 +182,7 @@ func TestSettingsCanBeSimulated(t *testing.T) {
 		t.Skip("long")
 	}
 	p := adviserOf(t, 1)
-	for _, name := range []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentPi, traces.AgentGemini} {
+	for _, name := range []string{facts.ClaudeCode, facts.Codex, facts.Pi, facts.Gemini} {
 		a := agents.Of(name)
 		for _, group := range offered(a.Settings, "", []string{"mcp__x__y"}) {
 			for _, c := range group {
@@ -256,7 +257,7 @@ func TestSavingAtALoss(t *testing.T) {
 		{0.98, 5220, " Waiting grows from 17 m 00 s to 1 h 27 m."},
 		{0.94, 1079, ""},
 	} {
-		one := AgentAdvice{Agent: traces.AgentCodex, Sessions: 20, AsIsUSD: 10, Changes: []Change{{
+		one := AgentAdvice{Agent: facts.Codex, Sessions: 20, AsIsUSD: 10, Changes: []Change{{
 			SavesUSD: 3, Effect: Effect{Recall: &[2]float64{0.98, c.recall}, WaitSeconds: [2]float64{1020, c.wait}}}}}
 		var page bytes.Buffer
 		a := Advice{Agents: []AgentAdvice{one}}
@@ -281,7 +282,7 @@ func TestWhatIsNotAdvised(t *testing.T) {
 	open := func(does string, verdict stats.Verdict, more int) Change {
 		return Change{Does: does, verdict: verdict, Detectable: 0.2, More: more}
 	}
-	a := Advice{Agents: []AgentAdvice{{Agent: traces.AgentClaudeCode, Version: "2.1.200", Sessions: 20, Open: []Change{
+	a := Advice{Agents: []AgentAdvice{{Agent: facts.ClaudeCode, Version: "2.1.200", Sessions: 20, Open: []Change{
 		open("nothing", stats.Same, 0), open("soon", stats.Chance, 1000), open("never", stats.Chance, 1001)}}}}
 	var page bytes.Buffer
 	if err := a.Document(nil, AsDollars).Write(&page, "markdown"); err != nil {
@@ -300,9 +301,9 @@ func TestEveryAgentHasItsOwnReason(t *testing.T) {
 		"too few sessions to advise: 1 session, and choosing on some and judging on others takes at least 5",
 		"its client offers no setting that a simulation follows"
 	a := Advice{Agents: []AgentAdvice{
-		{Agent: traces.AgentClaudeCode, Title: "Claude Code", Sessions: 45},
-		{Agent: traces.AgentPi, Title: "pi", Sessions: 1},
-		{Agent: traces.AgentOpenCode, Title: "OpenCode", Sessions: 7},
+		{Agent: facts.ClaudeCode, Title: "Claude Code", Sessions: 45},
+		{Agent: facts.Pi, Title: "pi", Sessions: 1},
+		{Agent: facts.OpenCode, Title: "OpenCode", Sessions: 7},
 	}}
 	want := document.List{{Label: "Claude Code", Text: chance + "."}, {Label: "pi", Text: few + "."}, {Label: "OpenCode", Text: none + "."}}
 	if got := a.Verdict(); !slices.Equal(got, want) {
@@ -330,7 +331,7 @@ func TestEveryAgentHasItsOwnReason(t *testing.T) {
 func TestCallsWithoutInput(t *testing.T) {
 	for _, bare := range []int{0, 2} {
 		a := Advice{PaidUSD: 0.004, Agents: []AgentAdvice{{
-			Agent: traces.AgentCopilot, Title: "GitHub Copilot CLI", Sessions: 1, Calls: 3, Bare: bare, PaidUSD: 0.004, AsIsUSD: 0.008,
+			Agent: facts.Copilot, Title: "GitHub Copilot CLI", Sessions: 1, Calls: 3, Bare: bare, PaidUSD: 0.004, AsIsUSD: 0.008,
 			Model: results.ModelError{BilledUSD: 1, RecordedUSD: 2, Sessions: 1},
 		}}}
 		var page bytes.Buffer
@@ -364,7 +365,7 @@ func TestLikelyChanges(t *testing.T) {
 			t.Errorf("%s: %s", name, c.open())
 		}
 	}
-	a := Advice{Agents: []AgentAdvice{{Agent: traces.AgentClaudeCode, Title: "Claude Code", Sessions: 45, Open: []Change{yes}}}}
+	a := Advice{Agents: []AgentAdvice{{Agent: facts.ClaudeCode, Title: "Claude Code", Sessions: 45, Open: []Change{yes}}}}
 	if got := a.Line(); !strings.Contains(got, "nothing saves for sure; set x (x) likely does") {
 		t.Errorf("the line is %q", got)
 	}

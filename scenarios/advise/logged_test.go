@@ -14,13 +14,14 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // OpenCode logs the call that makes a summary: it is in the bill, in the audit, in
 // the recorded calls that the model error holds against the bill, and in no remark
 // on what no log shows.
 func TestLoggedSummaryCallsAreBilled(t *testing.T) {
-	text := agenttest.Sample(traces.AgentOpenCode, "s", 1)
+	text := agenttest.Sample(facts.OpenCode, "s", 1)
 	c, err := agents.ReadFS(t.Context(), traces.Options{}, fstest.MapFS{"s.json": {Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Calls at hours 0, 4 and 6 and eight days later are in three windows of five hours and two weeks. At $5 for a million
@@ -102,7 +103,7 @@ func TestTokensAreTheDollars(t *testing.T) {
 func TestTokensWithoutPrices(t *testing.T) {
 	logged := newTally([]*traces.Session{{ID: "a", Start: 1}})
 	logged.add(&results.CallRecord{Session: "a", Model: "unheard-of", Usage: prompt.Usage{Uncached: 1000}})
-	one := AgentAdvice{Agent: traces.AgentCodex, Sessions: 1, Unpriced: 1, Use: newUse(logged, scenariostest.Prices(t))}
+	one := AgentAdvice{Agent: facts.Codex, Sessions: 1, Unpriced: 1, Use: newUse(logged, scenariostest.Prices(t))}
 	one.Use.AsIs = one.Use.tokens(logged)
 	var text bytes.Buffer
 	a := Advice{Agents: []AgentAdvice{one}}

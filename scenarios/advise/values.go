@@ -17,11 +17,12 @@ import (
 	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // candidate is a value of a setting.
 type candidate struct {
-	setting *traces.Setting
+	setting *facts.Setting
 	value   string
 }
 
@@ -42,7 +43,7 @@ func assignedIn(list []candidate, s *traces.Session) (all []string) {
 
 // offered returns the settings that a version of the client honours and that are about tools that sessions call, by
 // group. An unknown version counts as the newest.
-func offered(settings []traces.Setting, newest string, tools []string) [][]candidate {
+func offered(settings []facts.Setting, newest string, tools []string) [][]candidate {
 	var groups []string
 	by := map[string][]candidate{}
 	for i := range settings {
@@ -85,7 +86,7 @@ func steps(p *scenarios.Plan, made map[string][]*traces.Session) func() {
 }
 
 // later reports whether a version of the client does not honour a setting yet.
-func later(s *traces.Setting, version string) bool {
+func later(s *facts.Setting, version string) bool {
 	return s.From != "" && version != "" && profile.Compare(version, s.From) < 0
 }
 

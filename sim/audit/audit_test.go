@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
 
 	"github.com/compactsim/compactsim/sim"
@@ -217,7 +218,7 @@ func TestEditAheadOfWhatIsMissed(t *testing.T) {
 		want calls.Cause
 	}{{49_920, calls.CauseEdit}, {30_080, calls.CauseEdit}, {4_480, calls.CauseNoLifetime}} {
 		k := newScene("forget")
-		k.s.Agent, k.s.Models = traces.AgentCodex, []string{"gpt-5.5"}
+		k.s.Agent, k.s.Models = facts.Codex, []string{"gpt-5.5"}
 		k.call(0, prompt.Usage{Uncached: 50_000})
 		k.s.Threads[0].Rounds[0].Reply = traces.Span{From: 0, To: 1}
 		k.s.Blocks = append(k.s.Blocks, prompt.Block{Kind: prompt.KindThinking, Tokens: 1000})

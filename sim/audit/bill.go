@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // NoProject and NoDay stand for what a recording does not say.
@@ -69,7 +70,7 @@ func (b *bill) add(c *calls.Call) {
 	if r.Usage.Output > 0 {
 		b.logged += c.Cost[measures.ClassOutput] * float64(r.Logged) / float64(r.Usage.Output)
 	}
-	if agents.Of(c.Session.Agent).Cache(c.Model.Name) == traces.CacheAutomatic && c.Model.Known {
+	if agents.Of(c.Session.Agent).Cache(c.Model.Name) == facts.CacheAutomatic && c.Model.Known {
 		b.written += c.Model.Rate.Unwritten(r.Usage)
 	}
 	if b.stated != nil && c.Session.LoggedUSD > 0 {

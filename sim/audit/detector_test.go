@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // watched replays sessions under a strategy and returns what the detector says of
@@ -34,7 +35,7 @@ func watched(t *testing.T, strategy string, sessions []*traces.Session) *confusi
 	var records summaryCalls
 	loop := sim.NewLoop(sim.Config{
 		Strategy: s, Summarizer: summarizer.Default(), Prices: auditPrices(t), Seed: 1,
-		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Server: func(facts.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 		Watch: sim.Watch{Record: func(r *results.CallRecord) {
 			call := records.Call(r)
 			if v := d.See(&call); r.Round >= 0 {

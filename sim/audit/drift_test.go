@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // days are sessions of n days, one a day, of ten calls for two prompts; each as a function of its day has it.
@@ -47,7 +48,7 @@ func TestChanges(t *testing.T) {
 	var got []string
 	for _, c := range r.Changes {
 		got = append(got, fmt.Sprintf("%s since %s (%s … %s), %s → %s: %s", c.What, c.From, c.Low, c.High, c.figure(c.Before), c.figure(c.After), c.See))
-		if c.Chance > 0.001 || c.Agent != traces.AgentClaudeCode {
+		if c.Chance > 0.001 || c.Agent != facts.ClaudeCode {
 			t.Errorf("%+v", c)
 		}
 	}

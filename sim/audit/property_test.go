@@ -10,13 +10,14 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // drawScene makes a session that nobody recorded: clocks that run back, calls
 // without times, tokens or prices, results and events anywhere.
 func drawScene(t *rapid.T) *scene {
 	k := newScene(rapid.StringMatching(`[a-c]`).Draw(t, "id"))
-	k.s.Agent = rapid.SampledFrom([]string{traces.AgentClaudeCode, traces.AgentCodex}).Draw(t, "agent")
+	k.s.Agent = rapid.SampledFrom([]string{facts.ClaudeCode, facts.Codex}).Draw(t, "agent")
 	k.s.Models = append(k.s.Models, "nobody-1")
 	count := rapid.Int64Range(0, 200_000)
 	for range rapid.IntRange(0, 8).Draw(t, "calls") {

@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -80,7 +81,7 @@ type scene struct {
 func newScene(id string) *scene {
 	start := time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC).UnixNano()
 	s := &traces.Session{
-		ID: id, Agent: traces.AgentClaudeCode, Versions: []string{"2.1.30"}, Project: "/src/api", Files: []string{"logs/" + id + ".jsonl"},
+		ID: id, Agent: facts.ClaudeCode, Versions: []string{"2.1.30"}, Project: "/src/api", Files: []string{"logs/" + id + ".jsonl"},
 		Start: start, Models: []string{opus}, Tools: []string{"", "Read", "Bash"}, Objects: []string{"/src/api/main.go"},
 		Threads: []traces.Thread{{ID: "main", Parent: -1, ParentRound: -1}},
 	}

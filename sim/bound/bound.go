@@ -24,6 +24,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Bound is the least cost of a session, USD.
@@ -90,7 +91,7 @@ func Clear(c sim.Config, s *traces.Session) (*Bound, error) {
 // than any sequence of actions can.
 func find(c sim.Config, s *traces.Session, x *solver, act, least action) (*Bound, error) {
 	x.session = s
-	if agents.CacheOf(s) == traces.CacheAutomatic {
+	if agents.CacheOf(s) == facts.CacheAutomatic {
 		x.coarse = automaticStep
 	}
 	c.Levels, c.Breaks, c.Verify, c.Overflow = sim.Levels{}, false, false, sim.OverflowAnswer

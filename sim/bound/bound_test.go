@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // session builds a session of rounds: the wait ahead of each, and its input of one
@@ -75,7 +76,7 @@ func surroundings(t testing.TB) sim.Config {
 		t.Fatal(err)
 	}
 	return sim.Config{
-		Server:     func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Server:     func(facts.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 		Summarizer: &summarizer.Stub{Sizing: summarizer.Fixed, Median: 3000, FirstToken: time.Second, OutputRate: 100},
 		Prices:     prices, Seed: 1, Watch: sim.Watch{Verify: true},
 	}

@@ -7,12 +7,13 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // fallen is a session whose third call fell to what the first one had read: of 110,000 tokens that were left for an hour it reads 20,000.
 func fallen() *traces.Session {
-	s := session(traces.AgentClaudeCode, "claude-opus-4-8", prompt.Usage{Read: 20_000, Write1h: 80_000}, prompt.Usage{Read: 100_000, Write1h: 10_000},
+	s := session(facts.ClaudeCode, "claude-opus-4-8", prompt.Usage{Read: 20_000, Write1h: 80_000}, prompt.Usage{Read: 100_000, Write1h: 10_000},
 		prompt.Usage{Read: 20_000, Write1h: 95_000})
 	s.Versions, s.Tools = []string{"2.1.216"}, []string{"", "ToolSearch", "Edit", "web_search"}
 	s.Objects = []string{"/repo/CLAUDE.md", "/repo/main.go"}

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
@@ -44,7 +45,7 @@ func session(agent, model string, usage ...prompt.Usage) *traces.Session {
 // A context that shrank has less to read: of 100,000 tokens that were left, a call of 30,000
 // behind a compaction that read 10,000 has missed 20,000.
 func TestShrunkContext(t *testing.T) {
-	s := session(traces.AgentClaudeCode, "claude-opus-4-5-20251101", prompt.Usage{Write5m: 100_000}, prompt.Usage{Read: 10_000, Write5m: 20_000})
+	s := session(facts.ClaudeCode, "claude-opus-4-5-20251101", prompt.Usage{Write5m: 100_000}, prompt.Usage{Read: 10_000, Write5m: 20_000})
 	s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, Round: 1}}
 	c := &Of(s, prices(t)).Threads[0][1]
 	if c.Left != 100_000 || c.Missed != 20_000 || c.Cause() != CauseCompaction || c.Class() != prompt.MissCompaction {
@@ -69,7 +70,7 @@ func TestFirstCallOfAFork(t *testing.T) {
 		CauseUnknown:    func(s *traces.Session) { s.Threads[0].Left.Gap = -1 },
 		CauseCompaction: func(s *traces.Session) { s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact}} },
 	} {
-		s := session(traces.AgentClaudeCode, "claude-opus-4-8", prompt.Usage{Read: 25_000, Write1h: 203_000}, prompt.Usage{Read: 228_000, Write1h: 1000})
+		s := session(facts.ClaudeCode, "claude-opus-4-8", prompt.Usage{Read: 25_000, Write1h: 203_000}, prompt.Usage{Read: 228_000, Write1h: 1000})
 		s.Threads[0].Left = left
 		change(s)
 		table := Of(s, prices(t))
@@ -96,7 +97,7 @@ func TestEvidenceSaysWhoSaysIt(t *testing.T) {
 		"the bodies show that the tools changed":                             {Verdict: signs.VerdictTools, Parted: 1},
 		"inside the lifetime, no visible reason":                             {Verdict: signs.VerdictSame, Parted: 9},
 	} {
-		s := session(traces.AgentClaudeCode, "claude-opus-4-5-20251101", prompt.Usage{Write5m: 100_000}, prompt.Usage{Write5m: 110_000})
+		s := session(facts.ClaudeCode, "claude-opus-4-5-20251101", prompt.Usage{Write5m: 100_000}, prompt.Usage{Write5m: 110_000})
 		s.Threads[0].Rounds[1].Verdict, s.Threads[0].Rounds[1].Parted = r.Verdict, r.Parted
 		if got := Of(s, prices(t)).Threads[0][1].Evidence(); !strings.HasPrefix(got, want+", 1 m") {
 			t.Errorf("%q, want %q", got, want)
@@ -107,7 +108,7 @@ func TestEvidenceSaysWhoSaysIt(t *testing.T) {
 // An automatic cache reads in steps: 1,024 tokens short are no miss, and one more is.
 func TestSteps(t *testing.T) {
 	for _, test := range []struct{ read, missed int64 }{{8976, 0}, {8975, 1025}} {
-		s := session(traces.AgentCodex, "gpt-5.5", prompt.Usage{Uncached: 10_000}, prompt.Usage{Read: test.read, Uncached: 11_000 - test.read})
+		s := session(facts.Codex, "gpt-5.5", prompt.Usage{Uncached: 10_000}, prompt.Usage{Read: test.read, Uncached: 11_000 - test.read})
 		c := &Of(s, prices(t)).Threads[0][1]
 		if c.Left != 10_000 || c.Missed != test.missed {
 			t.Errorf("read %d: left %d, missed %d, want %d", test.read, c.Left, c.Missed, test.missed)
@@ -118,7 +119,7 @@ func TestSteps(t *testing.T) {
 // A branch goes on from the call it leaves: what that left is there to be read, and its
 // entries live as long as it paid for. Its first call is compared with nothing of its thread.
 func TestBranch(t *testing.T) {
-	s := session(traces.AgentClaudeCode, "claude-opus-4-5-20251101", prompt.Usage{Write1h: 50_000}, prompt.Usage{Read: 50_000, Write5m: 9000})
+	s := session(facts.ClaudeCode, "claude-opus-4-5-20251101", prompt.Usage{Write1h: 50_000}, prompt.Usage{Read: 50_000, Write5m: 9000})
 	s.Threads = append(s.Threads, traces.Thread{ID: "b", Kind: traces.ThreadBranch, Parent: 0, ParentRound: 0, Rounds: []traces.Round{
 		{Usage: prompt.Usage{Read: 50_000}, At: start + 10*minute, Line: 9},
 	}})
@@ -147,7 +148,7 @@ models:
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := session(traces.AgentCodex, "m", prompt.Usage{Uncached: 1e6}, prompt.Usage{Uncached: 1e6})
+	s := session(facts.Codex, "m", prompt.Usage{Uncached: 1e6}, prompt.Usage{Uncached: 1e6})
 	s.Threads[0].Rounds[0].At -= 24 * 60 * minute
 	s.Start = s.Threads[0].Rounds[0].At
 	calls := Of(s, table).Threads[0]
@@ -162,7 +163,7 @@ models:
 // A record has what was billed where a simulated one has what was expected: of 100,000 tokens
 // that were left 10,000 were read, two minutes after the session began.
 func TestRecords(t *testing.T) {
-	s := session(traces.AgentClaudeCode, "claude-opus-4-5-20251101", prompt.Usage{Write5m: 100_000}, prompt.Usage{Read: 10_000, Write5m: 91_000})
+	s := session(facts.ClaudeCode, "claude-opus-4-5-20251101", prompt.Usage{Write5m: 100_000}, prompt.Usage{Read: 10_000, Write5m: 91_000})
 	s.Threads[0].Rounds[1].At = start + 2*minute
 	list := Of(s, prices(t)).Records()
 	if len(list) != 2 {

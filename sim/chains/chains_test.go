@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -39,7 +40,7 @@ func followed(t *testing.T, strategy string) ([][]studies.Compaction, []results.
 		t.Fatal(err)
 	}
 	c := sim.Config{
-		Strategy: s, Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Strategy: s, Server: func(facts.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 		Summarizer: summarizer.Default(), Prices: prices, Seed: 1,
 	}
 	plain, err := sim.NewLoop(c).RunCohort(corpus.Sessions)

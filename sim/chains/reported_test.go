@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -32,7 +33,7 @@ func TestReportedSizes(t *testing.T) {
 	}
 	for name, call := range map[string]bool{"claude-code/1": true, "auto-compact/167k": false} {
 		c := sim.Config{
-			Server:     func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
+			Server:     func(facts.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 			Summarizer: summarizer.Default(), Prices: prices, Seed: 1, Window: 120_000,
 		}
 		if c.Strategy, err = registry.Strategy(name); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // ClaudeCode assembles requests like Claude Code. The zero value is not
@@ -212,7 +213,7 @@ func endOfSecondToLast(entries []prompt.Entry, messages int) int {
 // markers. The zero value is ready to use.
 type Codex struct {
 	// Size is what it takes for the size of a context; other clients call these caches too.
-	Size traces.Size
+	Size facts.Size
 	// Windows returns the context window of a model, tokens; nil where the client has the windows of a catalogue.
 	Windows func(model string) int64
 }
@@ -237,8 +238,8 @@ func (c *Codex) Mark(dst []prompt.Marker, _ []prompt.Entry, _ Marks) []prompt.Ma
 // for four bytes (openai/codex, codex-rs/core), and the reasoning ahead of the last
 // prompt by the bytes of its encrypted form: in recordings a fifth more than its tokens.
 func (c *Codex) Counting() Counting {
-	if c.Size != traces.SizeWithNew {
-		return Counting{Unpadded: true, NoOutput: c.Size == traces.SizeInput}
+	if c.Size != facts.SizeWithNew {
+		return Counting{Unpadded: true, NoOutput: c.Size == facts.SizeInput}
 	}
 	return Counting{Trailing: true, Unpadded: true, Reasoning: 1.2}
 }
@@ -246,10 +247,10 @@ func (c *Codex) Counting() Counting {
 // Marking returns a client other than Claude Code that marks so many messages
 // of a request, or nothing at all below zero, and counts like Claude Code's newest version,
 // or takes less for the size of a context.
-func Marking(messages int, size traces.Size) *ClaudeCode {
+func Marking(messages int, size facts.Size) *ClaudeCode {
 	c := ForVersion("")
-	c.MessageMarkers, c.Count.Trailing, c.Large, c.Count.PadsLarge, c.Listed = messages, size == traces.SizeWithNew, false, false, true
-	c.Count.NoOutput = size == traces.SizeInput
+	c.MessageMarkers, c.Count.Trailing, c.Large, c.Count.PadsLarge, c.Listed = messages, size == facts.SizeWithNew, false, false, true
+	c.Count.NoOutput = size == facts.SizeInput
 	return c
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // A version is one to three numbers; a future one is fine.
@@ -78,7 +78,7 @@ func TestModelsByVersion(t *testing.T) {
 	if !SmallAlone("claude-opus-4-5") || SmallAlone("claude-sonnet-4-5") || SmallAlone("claude-opus-4-6") {
 		t.Error("Opus 4.5 alone of the three has no larger window")
 	}
-	if c := Marking(1, traces.SizeWithNew); c.Window("claude-opus-5") != 0 || c.Count.Pad(300, "claude-opus-5") != 300 {
+	if c := Marking(1, facts.SizeWithNew); c.Window("claude-opus-5") != 0 || c.Count.Pad(300, "claude-opus-5") != 300 {
 		t.Error("other clients have Claude Code's windows")
 	}
 }

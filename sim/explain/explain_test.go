@@ -19,6 +19,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -56,7 +57,7 @@ func explainedUnder(
 		t.Fatal(err)
 	}
 	c := sim.Config{
-		Strategy: s, Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Strategy: s, Server: func(facts.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 		Summarizer: summarizer.Default(), Prices: prices, Seed: 1, Watch: sim.Watch{Breaks: true}, Events: events, Profile: p,
 	}
 	all := map[*studies.Explanation]results.Row{}

@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Head is how far the heads of sessions, their tools and system prompts, equal the head of the session before to the same model.
@@ -138,7 +139,7 @@ func headOf(body map[string]any) map[string]any {
 func openings(corpus *traces.Corpus, prices calls.Prices) (list []opening, err error) {
 	wanted := map[string]map[int][]opening{}
 	for _, s := range corpus.Sessions {
-		if s.Agent != traces.AgentRequests {
+		if s.Agent != facts.Requests {
 			continue
 		}
 		if s, err = s.Load(); err != nil {

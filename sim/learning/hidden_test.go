@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
@@ -20,7 +21,7 @@ func TestHidden(t *testing.T) {
 	}
 	hidden := func(signs ...signs.Set) profile.Habit {
 		s := &traces.Session{
-			ID: "s", Agent: traces.AgentClaudeCode, Versions: []string{"2.1.100"}, Models: []string{"claude-opus-4-6"},
+			ID: "s", Agent: facts.ClaudeCode, Versions: []string{"2.1.100"}, Models: []string{"claude-opus-4-6"},
 			Blocks: []prompt.Block{{Kind: prompt.KindText}, {Kind: prompt.KindToolUse}},
 		}
 		th := traces.Thread{ID: "main", Kind: traces.ThreadMain, Parent: -1, ParentRound: -1}

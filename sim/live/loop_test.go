@@ -24,6 +24,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/synthetic"
 	"github.com/compactsim/compactsim/traces/texts"
 )
@@ -52,7 +53,7 @@ func simulate(
 	}
 	c := sim.Config{
 		Strategy: s, Summarizer: l, Prices: prices, Seed: 1, Watch: sim.Watch{Verify: true},
-		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Server: func(facts.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 	}
 	for _, f := range change {
 		f(&c)

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // What the recording's own context held decides what a simulated agent does otherwise: both lack a thing, and the
@@ -28,7 +29,7 @@ func Stayed(s *traces.Session, e *traces.Event, first int32) traces.Span {
 		}
 		return traces.Span{From: block, To: first}
 	}
-	if agents.Of(s.Agent).Keeps != traces.KeepsNewest {
+	if agents.Of(s.Agent).Keeps != facts.KeepsNewest {
 		return traces.Span{From: first, To: first}
 	}
 	block, left := first, e.Kept
@@ -124,7 +125,7 @@ func (b *builder) happen(t *traces.Thread, e *traces.Event) int32 {
 		}
 	case traces.EventCompact:
 		b.enter(traces.Span{From: in.From, To: first})
-		prompts := agents.Of(b.s.Agent).Keeps == traces.KeepsPrompts
+		prompts := agents.Of(b.s.Agent).Keeps == facts.KeepsPrompts
 		stayed := Stayed(b.s, e, first).From
 		b.holds = slices.DeleteFunc(b.holds, func(k int32) bool { // as many as the context had, not as the session has
 			b.held[k] = b.held[k] && (k >= stayed || prompts && b.s.Blocks[k].Kind == prompt.KindPrompt)

@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
@@ -68,7 +69,7 @@ func (o *Openings) Add(s *traces.Session) {
 	switch {
 	case agents.ClaudeCode(s):
 		o.Claude = append(o.Claude, f)
-	case s.Agent == traces.AgentCodex:
+	case s.Agent == facts.Codex:
 		o.Codex = append(o.Codex, f)
 	}
 }
@@ -87,13 +88,13 @@ func ShownBy(s *traces.Session) []Shown {
 			at[by] = len(parts)
 			parts = append(parts, Shown{
 				Agent: s.Agent, Provider: by.provider, Gateway: gateway, Model: Name(model), Series: Series(s.Version()),
-				Session: Key(prompt.DigestString(s.ID)), Marked: agents.Of(s.Agent).Cache(model) != traces.CacheAutomatic,
+				Session: Key(prompt.DigestString(s.ID)), Marked: agents.Of(s.Agent).Cache(model) != facts.CacheAutomatic,
 			})
 		}
 		return at[by]
 	}
 	partOf(&s.Threads[0].Rounds[0])
-	if t := &s.Threads[0]; s.Agent != traces.AgentCodex && t.Kind == traces.ThreadMain && !t.MidContext && t.Rounds[0].Counted() {
+	if t := &s.Threads[0]; s.Agent != facts.Codex && t.Kind == traces.ThreadMain && !t.MidContext && t.Rounds[0].Counted() {
 		parts[0].Opened, parts[0].Found = t.Rounds[0].Usage.Input(), t.Rounds[0].Usage.Read
 	}
 	for i := range s.Threads {

@@ -15,7 +15,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 //go:embed files/*.yaml
@@ -101,11 +101,11 @@ func (s *Server) Serves(model string) bool {
 }
 
 // Cache returns the kind of the server's cache.
-func (s *Server) Cache() traces.Cache {
+func (s *Server) Cache() facts.Cache {
 	if s.Markers {
-		return traces.CacheMarked
+		return facts.CacheMarked
 	}
-	return traces.CacheAutomatic
+	return facts.CacheAutomatic
 }
 
 // Marked returns the settings of a cache with markers that has c's otherwise.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Every file says what it describes, since when and how sure that is, and which known providers' models it has.
@@ -30,7 +30,7 @@ func TestFiles(t *testing.T) {
 				t.Errorf("%s sells models of %s, which is no provider", s.Name, p)
 			}
 		}
-		if s.Cache() == traces.CacheAutomatic && s.Step < 1 {
+		if s.Cache() == facts.CacheAutomatic && s.Step < 1 {
 			t.Errorf("%s: reads of a cache without markers end at steps", s.Name)
 		}
 		if err := s.Automatic(promptcache.OpenAIConfig{}).Validate(); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Bands compares the input cost of sessions, without the first calls of threads, with
@@ -45,7 +46,7 @@ func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Se
 		if err != nil {
 			return fmt.Errorf("validate: %w", err)
 		}
-		if agents.ClaudeCode(s) || s.Agent == traces.AgentCodex || o.configFor(s).Profile == nil {
+		if agents.ClaudeCode(s) || s.Agent == facts.Codex || o.configFor(s).Profile == nil {
 			samples[i], err = o.drawn(s)
 		} else {
 			samples[i], err = o.spread(s)

@@ -12,12 +12,13 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // priced returns a session's call that is not its first, with its input costs.
 func priced(session string, predicted, actual, naive float64) Call {
 	return Call{
-		Session: session, Agent: traces.AgentClaudeCode, Version: "2.1.20", Model: "claude-opus-4-5", Class: ClassToolResult,
+		Session: session, Agent: facts.ClaudeCode, Version: "2.1.20", Model: "claude-opus-4-5", Class: ClassToolResult,
 		Context: 100, Priced: true, PredictedUSD: predicted, ActualUSD: actual, NaiveUSD: naive,
 	}
 }
@@ -138,7 +139,7 @@ func TestResidualByEvidence(t *testing.T) {
 		}
 	}
 	for want, s := range map[float64]*traces.Session{
-		1: session(traces.AgentClaudeCode, "2.1.20"), 2: session(traces.AgentClaudeCode, "2.1.100"), 3: session(traces.AgentCodex, "0.118"),
+		1: session(facts.ClaudeCode, "2.1.20"), 2: session(facts.ClaudeCode, "2.1.100"), 3: session(facts.Codex, "0.118"),
 	} {
 		if got := residualFor(p, s, 0.5); got != want {
 			t.Errorf("%s %s: residual %g, want %g", s.Agent, s.Versions[0], got, want)

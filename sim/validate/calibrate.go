@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 const (
@@ -33,7 +34,7 @@ func Calibrate(
 ) (*profile.Profile, error) {
 	var others []*traces.Session
 	sessions = slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool {
-		other := !agents.ClaudeCode(s) && s.Agent != traces.AgentCodex
+		other := !agents.ClaudeCode(s) && s.Agent != facts.Codex
 		if other {
 			others = append(others, s)
 		}
@@ -152,7 +153,7 @@ func setResiduals(p *profile.Profile, calls []Call) {
 	if list := residuals(claudeCode(calls)); list != nil {
 		p.Residual = list
 	}
-	codex := slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Agent != traces.AgentCodex })
+	codex := slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Agent != facts.Codex })
 	if list := residuals(codex); list != nil {
 		p.Codex.Residual = list
 	}
@@ -162,7 +163,7 @@ func setResiduals(p *profile.Profile, calls []Call) {
 // with or without evidence for its epoch.
 func residualFor(p *profile.Profile, s *traces.Session, share float64) float64 {
 	switch {
-	case s.Agent == traces.AgentCodex:
+	case s.Agent == facts.Codex:
 		return profile.At(p.Codex.Residual, share)
 	case len(p.NewResidual) > 0 && !slices.Contains(p.Fitted, epochOfSession(p, s)):
 		return profile.At(p.NewResidual, share)

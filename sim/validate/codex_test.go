@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // rollouts returns the recorded sessions of Codex in a folder beside the module, or
@@ -98,7 +99,7 @@ func TestRolloutsArePredicted(t *testing.T) {
 // rollout returns a session of Codex whose calls answer tools: totals of input, what the calls
 // read, and seconds of waiting.
 func rollout(model, version string, calls ...[3]int64) *traces.Session {
-	s := &traces.Session{ID: version, Agent: traces.AgentCodex, Models: []string{model}, Versions: []string{version}, Project: "/home/a/p"}
+	s := &traces.Session{ID: version, Agent: facts.Codex, Models: []string{model}, Versions: []string{version}, Project: "/home/a/p"}
 	t := traces.Thread{ID: "main", Kind: traces.ThreadMain, Parent: -1, ParentRound: -1}
 	for _, c := range calls {
 		t.Rounds = append(t.Rounds, traces.Round{
@@ -125,8 +126,8 @@ func TestServedIsFitted(t *testing.T) {
 		rollout("gpt-5.4", "0.142.0", steps...), rollout("gpt-5.4", "0.118.0", replies...), rollout("gpt-5.4", "0.119.0", replies...),
 	})
 	want := []profile.Served{
-		{Agent: traces.AgentCodex, Model: "gpt-5.4", Version: "0.118.0", Step: 128, Lag: 51, Replies: true},
-		{Agent: traces.AgentCodex, Model: "gpt-5.4", Version: "0.142.0", Step: 512, Offset: 384},
+		{Agent: facts.Codex, Model: "gpt-5.4", Version: "0.118.0", Step: 128, Lag: 51, Replies: true},
+		{Agent: facts.Codex, Model: "gpt-5.4", Version: "0.142.0", Step: 512, Offset: 384},
 	}
 	if len(rows) != len(want) {
 		t.Fatalf("rows %+v, want %d", rows, len(want))
@@ -172,7 +173,7 @@ func TestLossesGiveWhatWasLost(t *testing.T) {
 	var calls []Call
 	for session := range 4 {
 		for i := range 50 {
-			c := Call{Session: fmt.Sprint(session), Agent: traces.AgentCodex, Round: 5, Class: ClassToolResult}
+			c := Call{Session: fmt.Sprint(session), Agent: facts.Codex, Round: 5, Class: ClassToolResult}
 			c.Predicted.Read, c.Actual.Read = 10000, 10000
 			if i < 3 {
 				c.Actual.Read = 6000

@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // A preset that is driven by the recording leaves, in the place of every recorded
@@ -28,7 +29,7 @@ func TestRemainderBehindRecordedCompactions(t *testing.T) {
 	p.Compact = profile.Compaction{N: 10, Remainder: []float64{1234}}
 	n := 0
 	for _, s := range samples(t) {
-		if s.Agent != traces.AgentClaudeCode {
+		if s.Agent != facts.ClaudeCode {
 			continue
 		}
 		_, measured, err := drive(cell(t).WithProfile(p), preset, s, true)

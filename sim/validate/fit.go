@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Fit returns a profile fitted on the sessions of Claude Code, and its Codex part on the sessions
@@ -66,7 +67,7 @@ func fit(
 	if p.Compact, err = fitCompactions(config, &p, own); err != nil {
 		return nil, nil, err
 	}
-	codex := slices.DeleteFunc(f.run(), func(c Call) bool { return c.Agent != traces.AgentCodex })
+	codex := slices.DeleteFunc(f.run(), func(c Call) bool { return c.Agent != facts.Codex })
 	if len(codex) > 0 {
 		p.Losses.Automatic = fitLosses(codex, &automaticLosses)
 	}

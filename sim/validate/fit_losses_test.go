@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // lossCalls returns n calls of a session and a class at a gap, of which the first
@@ -114,9 +114,9 @@ func TestLateCallsLoseLess(t *testing.T) {
 // only 19,968 read.
 func TestOtherAgentsShowLosses(t *testing.T) {
 	s := rollout("gpt-5.4", "1", [][3]int64{{30_000, 0, 0}, {31_000, 29_952, 1}, {32_000, 19_968, 1}, {33_000, 0, 700}}...)
-	s.Agent = traces.AgentOpenCode
+	s.Agent = facts.OpenCode
 	o := profile.ShownBy(s)[0]
-	if o.Agent != traces.AgentOpenCode || o.Provider != "openai" || o.Marked {
+	if o.Agent != facts.OpenCode || o.Provider != "openai" || o.Marked {
 		t.Errorf("%+v", o)
 	}
 	if o.Early != 2 || o.EarlyTokens != 61_000 || o.Missing != 11_032 || o.Later != 0 {

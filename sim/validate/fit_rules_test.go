@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
@@ -21,7 +22,7 @@ import (
 // stood ahead of the hooked call.
 func hookedSession(id, version string, turns int, falls bool) *traces.Session {
 	s := &traces.Session{
-		ID: id, Agent: traces.AgentClaudeCode, Versions: []string{version}, Files: []string{id + ".jsonl"},
+		ID: id, Agent: facts.ClaudeCode, Versions: []string{version}, Files: []string{id + ".jsonl"},
 		Start: time.Date(2026, 7, 1, 9, 0, 0, 0, time.UTC).UnixNano(), Tools: []string{"", "Read"},
 		Models:  []string{"claude-opus-4-6"},
 		Threads: []traces.Thread{{ID: "main", Kind: traces.ThreadMain, Parent: -1, ParentRound: -1}},

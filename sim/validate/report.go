@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Report is the outcome of a validation. Its top level covers the calls that
@@ -137,7 +138,7 @@ func (r *Report) add(own []Call) {
 		r.classes[c.Class].add(c)
 		if c.Collapsed() {
 			r.Collapses++
-			r.automatic += index(agents.Of(c.Agent).Cache(c.Model) == traces.CacheAutomatic)
+			r.automatic += index(agents.Of(c.Agent).Cache(c.Model) == facts.CacheAutomatic)
 		}
 		if !later(c) {
 			continue

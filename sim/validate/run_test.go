@@ -21,6 +21,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -40,7 +41,7 @@ func cell(t testing.TB) sim.Config {
 	}
 	return sim.Config{
 		Strategy: recorded, Summarizer: summarizer.Default(), Prices: prices, Watch: sim.Watch{Verify: true},
-		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Server: func(facts.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 	}
 }
 

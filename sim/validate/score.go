@@ -17,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Score says how well predictions match the recording over a set of calls.
@@ -278,7 +279,7 @@ const leastOff = 3
 func offGrid(calls []Call) bool {
 	off, n := 0, 0
 	for i := range calls {
-		if c := &calls[i]; later(c) && !c.Spread && c.Actual.Read > 0 && agents.Of(c.Agent).Cache(c.Model) == traces.CacheAutomatic {
+		if c := &calls[i]; later(c) && !c.Spread && c.Actual.Read > 0 && agents.Of(c.Agent).Cache(c.Model) == facts.CacheAutomatic {
 			n++
 			off += index(!servers.OnGrid(c.Model, c.Actual.Read))
 		}

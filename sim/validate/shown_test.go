@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Of 14 calls of a rollout behind tools, ten are early; one that waited an hour, one
@@ -30,7 +31,7 @@ func TestShortReadsAreShown(t *testing.T) {
 	s.Tools = append(s.Tools, "", traces.NameGateway.Of("github-copilot"))
 	rounds[7].Gateway, rounds[7].Usage = uint16(len(s.Tools)-1), nothing
 	want := profile.Shown{
-		Agent: traces.AgentCodex, Provider: "openai", Model: "gpt-5.4", Series: "0.118", Session: profile.Key(prompt.DigestString(s.ID)),
+		Agent: facts.Codex, Provider: "openai", Model: "gpt-5.4", Series: "0.118", Session: profile.Key(prompt.DigestString(s.ID)),
 		Early: 6, EarlyTokens: 180_000, Later: 2, LaterTokens: 60_000, Missing: 48_000,
 	}
 	// One call each by the gateway and by the other model to the same provider says nothing: the gateway's part is empty.
@@ -50,7 +51,7 @@ func TestEachProviderShowsItsOwnLosses(t *testing.T) {
 	}
 	calls = append(calls, [3]int64{40_000, 0, 1}, [3]int64{40_000, 39_936, 1}, [3]int64{40_000, 0, 1}, [3]int64{40_000, 39_936, 1})
 	s := rollout("gpt-5.4", "1", calls...)
-	s.Agent, s.Models = traces.AgentOpenCode, append(s.Models, "deepseek-chat")
+	s.Agent, s.Models = facts.OpenCode, append(s.Models, "deepseek-chat")
 	for r := 5; r < len(calls); r++ {
 		s.Threads[0].Rounds[r].Model = 1
 	}
@@ -72,7 +73,7 @@ func TestEachProviderShowsItsOwnLosses(t *testing.T) {
 	}
 	p := *base
 	other := func(model, provider string) float64 {
-		return p.TimesLost(&profile.Shown{Agent: traces.AgentOpenCode, Provider: provider, Model: model, Session: "another"}).Times
+		return p.TimesLost(&profile.Shown{Agent: facts.OpenCode, Provider: provider, Model: model, Session: "another"}).Times
 	}
 	openai, deepseek := other("gpt-5.4", "openai"), other("deepseek-chat", "deepseek")
 	before := len(p.Losses.Sessions)

@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // survey counts calls by the lines of the log between them, kept or not by the readers.
@@ -38,7 +39,7 @@ var keptAs = []struct{ name, kept string }{
 // session counts the calls of a session whose log has a line for each event.
 func (v *survey) session(c *traces.Corpus, t *calls.Table) error {
 	agent := t.Session.Agent
-	if agent != traces.AgentClaudeCode && agent != traces.AgentCodex {
+	if agent != facts.ClaudeCode && agent != facts.Codex {
 		return nil
 	}
 	files := map[string][][]byte{}

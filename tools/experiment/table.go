@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // eachPair returns a Markdown table with a line for each pair.
@@ -95,7 +95,7 @@ func writeTried(name string, lines []*line) error {
 	var list []scenarios.Tried
 	for _, l := range lines {
 		client, kind, _ := strings.Cut(l.group, ", ")
-		agent := map[string]string{"Claude Code": traces.AgentClaudeCode, "Codex": traces.AgentCodex, "OpenCode": traces.AgentOpenCode, "pi": traces.AgentPi}[client]
+		agent := map[string]string{"Claude Code": facts.ClaudeCode, "Codex": facts.Codex, "OpenCode": facts.OpenCode, "pi": facts.Pi}[client]
 		if kind != "B from A" || agent == "" {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/atif"
 	"github.com/compactsim/compactsim/traces/internal/claudecode"
 	"github.com/compactsim/compactsim/traces/internal/cline"
@@ -28,7 +29,7 @@ import (
 
 // list are the built-in agents. The first stands for unknown agents, and its reader
 // says what is wrong with a file that no agent claims.
-var list = [...]*traces.Agent{
+var list = [...]*facts.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
 	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(), kimi.Describe(), qwen.Describe(),
 	otel.Describe(), reqlog.Describe(), atif.Describe(),
@@ -36,7 +37,7 @@ var list = [...]*traces.Agent{
 
 // Of returns the agent with a name, as in Session.Agent. An unknown agent is
 // taken to behave like Claude Code.
-func Of(name string) *traces.Agent {
+func Of(name string) *facts.Agent {
 	for _, a := range list {
 		if a.Name == name {
 			return a
@@ -46,11 +47,11 @@ func Of(name string) *traces.Agent {
 }
 
 // Readable reports whether recordings at a place can be read.
-func Readable(p traces.Place) bool { return Of(p.Agent).Read != nil && !p.Unread }
+func Readable(p facts.Place) bool { return Of(p.Agent).Read != nil && !p.Unread }
 
 // CacheOf returns the kind of cache that the calls of a session go to: the cache of the model of
 // its first call.
-func CacheOf(s *traces.Session) traces.Cache {
+func CacheOf(s *traces.Session) facts.Cache {
 	model := ""
 	for i := range s.Threads {
 		if rounds := s.Threads[i].Rounds; len(rounds) > 0 && int(rounds[0].Model) < len(s.Models) {
@@ -63,7 +64,7 @@ func CacheOf(s *traces.Session) traces.Cache {
 
 // Automatic reports whether the calls of a session go to a cache that needs no
 // markers and bills no writes.
-func Automatic(s *traces.Session) bool { return CacheOf(s) == traces.CacheAutomatic }
+func Automatic(s *traces.Session) bool { return CacheOf(s) == facts.CacheAutomatic }
 
 // leastPlain is the least uncached input of a call, tokens, that a client which marks it would
 // have had written: the largest minimum of a cache that needs markers.
@@ -105,8 +106,8 @@ func ClaudeCode(s *traces.Session) bool { return Of(s.Agent).ClaudeCode }
 // the place of its usual folders; XDG_CONFIG_HOME and XDG_DATA_HOME move what
 // lies under ~/.config and ~/.local/share. Without a home only places from
 // variables are known.
-func Places(home string, getenv func(string) string) []traces.Place {
-	h := &traces.Home{Dir: home, Getenv: getenv}
+func Places(home string, getenv func(string) string) []facts.Place {
+	h := &facts.Home{Dir: home, Getenv: getenv}
 	for _, a := range list {
 		a.Places(h)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 const (
@@ -34,41 +35,41 @@ func TestFormatOf(t *testing.T) {
 		name, head string
 		want       string
 	}{
-		{"Claude Code", claudeLine + "\n", traces.AgentClaudeCode},
-		{"Claude Code summary first", `{"type":"summary","summary":"s","leafUuid":"x"}` + "\n" + claudeLine, traces.AgentClaudeCode},
-		{"Codex", codexMeta + "\n", traces.AgentCodex},
-		{"Codex, line cut off inside the payload", codexMeta[:90], traces.AgentCodex},
-		{"Codex behind a damaged line", "{\"times\n" + codexTurn, traces.AgentCodex},
-		{"byte order mark", "\xef\xbb\xbf" + codexMeta, traces.AgentCodex},
-		{"pi", piLine + "\n", traces.AgentPi},
-		{"Copilot", copilotLine, traces.AgentCopilot},
-		{"Gemini", "{\n  \"sessionId\": \"x\",\n  \"projectHash\": \"y\"\n}", traces.AgentGemini},
-		{"Gemini, messages first", `{"messages":[{"type":"user"}],"projectHash":"y","sessionId":"x"}`, traces.AgentGemini},
-		{"Gemini behind a damaged line", "{\"sess\n" + `{"$set":{"lastUpdated":"x"}}`, traces.AgentGemini},
-		{"spans", `{"resourceSpans":[{"resource":{}`, traces.AgentOTel},
-		{"spans behind a damaged line", "{\"resour\n" + `{"type":"span","traceId":"x","spanId":"y"}`, traces.AgentOTel},
-		{"a list of spans", `[{"trace_id":"x","span_id":"y","start_time":1}]`, traces.AgentOTel},
-		{"Jaeger", `{"data":[{"traceID":"x","spans":[{"traceID":"x","spanID":"y","startTime":1}]}]}`, traces.AgentOTel},
-		{"claude-trace", `{"request":{"timestamp":1.5,"method":"POST","url":"https://x/v1/messages","headers":{}`, traces.AgentRequests},
-		{"bodies", `{"start":1,"request":{"model":"m","messages":[{"role":"us`, traces.AgentRequests},
-		{"bodies behind a damaged line", "{\"requ\n" + `{"request":{"body":{"model":"m","input":"hi"}},"response":null}`, traces.AgentRequests},
-		{"agentcap", "{\n \"request_id\": \"r\",\n \"captured_at\": 1.5,\n", traces.AgentRequests},
-		{"nock", `[{"scope":"https://x","method":"POST","path":"/v1/messages","status":200}]`, traces.AgentRequests},
+		{"Claude Code", claudeLine + "\n", facts.ClaudeCode},
+		{"Claude Code summary first", `{"type":"summary","summary":"s","leafUuid":"x"}` + "\n" + claudeLine, facts.ClaudeCode},
+		{"Codex", codexMeta + "\n", facts.Codex},
+		{"Codex, line cut off inside the payload", codexMeta[:90], facts.Codex},
+		{"Codex behind a damaged line", "{\"times\n" + codexTurn, facts.Codex},
+		{"byte order mark", "\xef\xbb\xbf" + codexMeta, facts.Codex},
+		{"pi", piLine + "\n", facts.Pi},
+		{"Copilot", copilotLine, facts.Copilot},
+		{"Gemini", "{\n  \"sessionId\": \"x\",\n  \"projectHash\": \"y\"\n}", facts.Gemini},
+		{"Gemini, messages first", `{"messages":[{"type":"user"}],"projectHash":"y","sessionId":"x"}`, facts.Gemini},
+		{"Gemini behind a damaged line", "{\"sess\n" + `{"$set":{"lastUpdated":"x"}}`, facts.Gemini},
+		{"spans", `{"resourceSpans":[{"resource":{}`, facts.OTel},
+		{"spans behind a damaged line", "{\"resour\n" + `{"type":"span","traceId":"x","spanId":"y"}`, facts.OTel},
+		{"a list of spans", `[{"trace_id":"x","span_id":"y","start_time":1}]`, facts.OTel},
+		{"Jaeger", `{"data":[{"traceID":"x","spans":[{"traceID":"x","spanID":"y","startTime":1}]}]}`, facts.OTel},
+		{"claude-trace", `{"request":{"timestamp":1.5,"method":"POST","url":"https://x/v1/messages","headers":{}`, facts.Requests},
+		{"bodies", `{"start":1,"request":{"model":"m","messages":[{"role":"us`, facts.Requests},
+		{"bodies behind a damaged line", "{\"requ\n" + `{"request":{"body":{"model":"m","input":"hi"}},"response":null}`, facts.Requests},
+		{"agentcap", "{\n \"request_id\": \"r\",\n \"captured_at\": 1.5,\n", facts.Requests},
+		{"nock", `[{"scope":"https://x","method":"POST","path":"/v1/messages","status":200}]`, facts.Requests},
 		{"a row with a request", `{"timestamp":1,"model":"m","prompt_tokens":7,"request":{"model":"m","messages":[]},"response":{}}`, ""},
 		{"a log of a web server", `{"request":{"path":"/","model":"T"},"response":{"status":200}}`, ""},
-		{"ATIF", "{\n \"schema_version\": \"ATIF-v1.8\",\n", traces.AgentATIF},
-		{"an older trajectory", `{"session_id":"s","agent":{"name":"a"},"steps":[{"role":"user"`, traces.AgentATIF},
+		{"ATIF", "{\n \"schema_version\": \"ATIF-v1.8\",\n", facts.ATIF},
+		{"an older trajectory", `{"session_id":"s","agent":{"name":"a"},"steps":[{"role":"user"`, facts.ATIF},
 		{"a log with the ids of spans", `{"level":"info","traceId":"x","spanId":"y","message":"m"}`, ""},
-		{"OpenCode", openCode, traces.AgentOpenCode},
+		{"OpenCode", openCode, facts.OpenCode},
 		{"Qwen Code", strings.Replace(claudeLine, `"content":"hi"`, `"parts":[{"text":"hi"}]`, 1), "qwen-code"},
 		{"Qwen Code, telemetry first", `{"uuid":"u","parentUuid":null,"sessionId":"s","type":"system","subtype":"ui_telemetry","systemPayload":{}}`, "qwen-code"},
 		{"Qwen Code, two objects on a line", `{"uuid":"u","sessionId":"s","type":"user","message":{"role":"user","parts":[]}}{"uuid":"v"}`, "qwen-code"},
 		{"iFlow", strings.Replace(claudeReply, `"c1"`, `"session-29a1265f-b13b-452f-ad4d-f00455d4081c"`, 1), "iflow"},
-		{"DeepSeek Harness", `{"type":"session","version":0,"id":"d1","createdAt":1786728845574,"cwd":"/p","delegationDepth":0}`, traces.AgentDSH},
-		{"Cline", "{\n\t\"version\": 1,\n\t\"updated_at\": \"2026-07-15T05:42:04.818Z\",\n\t\"agent\": \"lead\",\n\t\"sessionId\": \"c\",\n\t\"messages\": [\n", traces.AgentCline},
+		{"DeepSeek Harness", `{"type":"session","version":0,"id":"d1","createdAt":1786728845574,"cwd":"/p","delegationDepth":0}`, facts.DSH},
+		{"Cline", "{\n\t\"version\": 1,\n\t\"updated_at\": \"2026-07-15T05:42:04.818Z\",\n\t\"agent\": \"lead\",\n\t\"sessionId\": \"c\",\n\t\"messages\": [\n", facts.Cline},
 		{"kimi-code", kimiLine, "kimi-code"},
 		{"agent traces", `{"type":"session","harness":"mine","id":"1","name":"n"}`, "agent-traces"},
-		{"pi's form by another harness", `{"type":"session","version":3,"harness":"mine","id":"1","cwd":"/p"}`, traces.AgentPi},
+		{"pi's form by another harness", `{"type":"session","version":3,"harness":"mine","id":"1","cwd":"/p"}`, facts.Pi},
 		{"Langfuse", `{"trace":{"id":"t"},"observations":[{"type":"GENERATION"}]}`, "langfuse"},
 		{"Langfuse, a list", `[{"id":"o","traceId":"t","type":"GENERATION","usageDetails":{"input":5}}]`, "langfuse"},
 		{"LangSmith", `{"id":"r","name":"ChatOpenAI","start_time":"2026-01-01T00:00:00","run_type":"llm","extra":{}}`, "langsmith"},
@@ -190,7 +191,7 @@ func TestOneFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if len(c.Sessions) != 1 || c.NumProblems != 0 || !Readable(traces.Place{Agent: c.Sessions[0].Agent}) {
+	if len(c.Sessions) != 1 || c.NumProblems != 0 || !Readable(facts.Place{Agent: c.Sessions[0].Agent}) {
 		t.Errorf("%d sessions, problems %v", len(c.Sessions), c.Problems)
 	}
 }
@@ -264,7 +265,7 @@ func TestUnwritten(t *testing.T) {
 		"tails":      {"claude-sonnet-4.6", []prompt.Usage{{Uncached: 4, Read: 15_000}}, false},
 		"automatic":  {"gpt-5.4", []prompt.Usage{{Uncached: 15_000}, {Uncached: 500, Read: 14_900}}, false},
 	} {
-		s := &traces.Session{Agent: traces.AgentOpenCode, Models: []string{tc.model}, Threads: []traces.Thread{{}}}
+		s := &traces.Session{Agent: facts.OpenCode, Models: []string{tc.model}, Threads: []traces.Thread{{}}}
 		for _, u := range tc.usages {
 			s.Threads[0].Rounds = append(s.Threads[0].Rounds, traces.Round{Usage: u})
 		}
@@ -277,18 +278,18 @@ func TestUnwritten(t *testing.T) {
 // OpenCode compacts at the window less an answer of 32,000 at most, and since 1.1.27 at the input limit of a model that has one,
 // from 1.1.65 on less 20,000 (bundles; 901,990 of 922,000 did not and 902,005 did, 1.18.33, 2026-11-27).
 func TestOpenCodeCompactsAt(t *testing.T) {
-	whole := traces.Limits{Window: 200_000, MaxOutput: 64_000}
-	split := traces.Limits{Window: 1_050_000, MaxInput: 922_000, MaxOutput: 128_000}
+	whole := facts.Limits{Window: 200_000, MaxOutput: 64_000}
+	split := facts.Limits{Window: 1_050_000, MaxInput: 922_000, MaxOutput: 128_000}
 	for _, c := range []struct {
 		version string
-		limits  traces.Limits
+		limits  facts.Limits
 		want    int64
 	}{
 		{"1.18.33", whole, 168_000}, {"1.0.1", whole, 168_000},
 		{"1.18.33", split, 902_000}, {"1.1.65", split, 902_000}, {"", split, 902_000},
 		{"1.1.64", split, 922_000}, {"1.1.27", split, 922_000}, {"1.1.26", split, 1_018_000},
 	} {
-		if got := Of(traces.AgentOpenCode).CompactsAt(c.version, c.limits); got != c.want {
+		if got := Of(facts.OpenCode).CompactsAt(c.version, c.limits); got != c.want {
 			t.Errorf("%q compacts at %d of %+v, want %d", c.version, got, c.limits, c.want)
 		}
 	}
@@ -297,7 +298,7 @@ func TestOpenCodeCompactsAt(t *testing.T) {
 // Summaries of Claude Code 1.0.128 are Sonnet 4's, of 2.0.77 the conversation's own model's (2026-11-27).
 func TestModelsOfSummaries(t *testing.T) {
 	for version, want := range map[string]string{"": "", "1.0.17": "", "1.0.128": "claude-sonnet-4-20250514", "2.0.0": "", "2.1.332": ""} {
-		if got := Of(traces.AgentClaudeCode).SummaryModel(version); got != want {
+		if got := Of(facts.ClaudeCode).SummaryModel(version); got != want {
 			t.Errorf("%q: %q, want %q", version, got, want)
 		}
 	}
@@ -305,9 +306,9 @@ func TestModelsOfSummaries(t *testing.T) {
 
 // Pi and Oh-My-Pi have settings of different names.
 func TestSettingsByVariant(t *testing.T) {
-	for variant, want := range map[string]string{"": "compaction.reserveTokens", traces.VariantOhMyPi: "compaction.thresholdPercent"} {
+	for variant, want := range map[string]string{"": "compaction.reserveTokens", facts.VariantOhMyPi: "compaction.thresholdPercent"} {
 		var names []string
-		for _, s := range Of(traces.AgentPi).Settings {
+		for _, s := range Of(facts.Pi).Settings {
 			if s.For(&traces.Session{Variant: variant}) {
 				names = append(names, s.Name)
 			}

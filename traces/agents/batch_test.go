@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // related writes recordings that have much to do with each other, far apart in the order of names:
@@ -31,12 +32,12 @@ func related(t *testing.T) string {
 			switch lines := strings.SplitAfter(text, "\n"); {
 			case k == 0:
 				keep("z-copy-"+agent+".jsonl", text)
-			case agent == traces.AgentClaudeCode && k == 1: // in two files, the later half first
+			case agent == facts.ClaudeCode && k == 1: // in two files, the later half first
 				keep("a-"+agent+id+".jsonl", strings.Join(lines[len(lines)/2:], ""))
 				keep("z-"+agent+id+".jsonl", strings.Join(lines[:len(lines)/2], ""))
-			case agent == traces.AgentClaudeCode: // resumed: the history again, under another id
+			case agent == facts.ClaudeCode: // resumed: the history again, under another id
 				keep("m-resumed.jsonl", strings.ReplaceAll(strings.Join(lines[:len(lines)/2], ""), `"z"`, `"resumed"`))
-			case agent == traces.AgentOpenCode:
+			case agent == facts.OpenCode:
 				child := agenttest.Sample(agent, "child"+id, uint64(99+k))
 				name := `"ses_child` + id + `"`
 				keep("z-child"+id+".jsonl", strings.Replace(child, name, name+`,"parentID":"ses_`+id+`"`, 1))
@@ -111,7 +112,7 @@ func TestRotatedLogs(t *testing.T) {
 			continue
 		}
 		name := "app.jsonl"
-		if agent == traces.AgentKimi {
+		if agent == facts.Kimi {
 			name = "sessions/repo/rotated/agents/main/wire.jsonl"
 		}
 		calls, usage, _ := sum(fstest.MapFS{name: {Data: []byte(text)}})

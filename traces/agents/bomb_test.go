@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // A file of some kilobytes that unpacks to 65 MiB of lines or more is one unread file: the sessions beside it count, and nothing that the file holds.
@@ -20,7 +21,7 @@ func TestBombIsOneUnreadFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sample := agenttest.Sample(traces.AgentClaudeCode, "bomb", 2)
+	sample := agenttest.Sample(facts.ClaudeCode, "bomb", 2)
 	lines := []byte(sample + strings.Repeat(`{"type":"mode","sessionId":"bomb","x":"`+strings.Repeat("x", 1000)+"\"}\n", 1000))
 	for n := 0; n < 66<<20; n += len(lines) {
 		if _, err := z.Write(lines); err != nil {
@@ -30,7 +31,7 @@ func TestBombIsOneUnreadFile(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	whole := agenttest.Sample(traces.AgentClaudeCode, "whole", 1)
+	whole := agenttest.Sample(facts.ClaudeCode, "whole", 1)
 	fsys := fstest.MapFS{"whole.jsonl": {Data: []byte(whole)}, "bomb.jsonl.zst": {Data: b.Bytes()}}
 	c, err := agents.ReadFS(t.Context(), traces.Options{}, fsys)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
@@ -66,7 +67,7 @@ func FromCalls(opts traces.Options, list ...Conversation) (*traces.Corpus, error
 		if len(requests) == 0 {
 			return nil, fmt.Errorf("conversation %s has no calls", c.ID)
 		}
-		s := assembly.Draft(&opts, traces.AgentRequests, c.ID, requests)
+		s := assembly.Draft(&opts, facts.Requests, c.ID, requests)
 		s.Project = c.Project
 		drafts = append(drafts, s)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 var stamps = regexp.MustCompile(`"2026-[-0-9T:.]+Z"|\b17803\d{5}(\d{3}){0,3}\b`)
@@ -75,7 +76,7 @@ func TestClockSetBack(t *testing.T) {
 		}
 		for at := 4; at < len(text)-2; at += 3 {
 			switch {
-			case agent == traces.AgentOTel && at > 10 && at < 13, agent == traces.AgentRequests && at == 6:
+			case agent == facts.OTel && at > 10 && at < 13, agent == facts.Requests && at == 6:
 				continue // the calls behind a compaction go on from none before it: the order by time is as likely
 			}
 			c, said := read(strings.Join(text[:at], "") + back(strings.Join(text[at:], ""), time.Hour))

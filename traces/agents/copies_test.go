@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // A copy that was made while a session was under way, at whatever line, adds nothing to what the whole log is billed, or it is told.
@@ -33,7 +34,7 @@ func TestCopyMadeMeanwhile(t *testing.T) {
 	}
 	for _, agent := range agenttest.Agents() {
 		name := func(folder string) string {
-			if agent == traces.AgentKimi { // whose sessions are named by their folders
+			if agent == facts.Kimi { // whose sessions are named by their folders
 				return folder + "/sessions/repo/session/agents/main/wire.jsonl"
 			}
 			return folder + "/" + agent + ".jsonl"

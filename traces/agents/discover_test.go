@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 func environment(vars map[string]string) func(string) string {
@@ -83,14 +83,14 @@ func TestSurvey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found, err := traces.Survey(t.Context(), Places(home, environment(nil)))
+	found, err := facts.Survey(t.Context(), Places(home, environment(nil)))
 	if err != nil || len(found) != 3 {
 		t.Fatalf("%+v, %v; want three places", found, err)
 	}
-	for i, want := range []traces.Stock{
-		{Place: traces.Place{Agent: "claude-code"}, Files: 3, Bytes: 111, Newest: newest},
-		{Place: traces.Place{Agent: "codex"}, Files: 1, Bytes: 20, Newest: newest.Add(-time.Hour)},
-		{Place: traces.Place{Agent: "opencode"}, Files: 1, Bytes: 30, Newest: newest.Add(-time.Hour)},
+	for i, want := range []facts.Stock{
+		{Place: facts.Place{Agent: "claude-code"}, Files: 3, Bytes: 111, Newest: newest},
+		{Place: facts.Place{Agent: "codex"}, Files: 1, Bytes: 20, Newest: newest.Add(-time.Hour)},
+		{Place: facts.Place{Agent: "opencode"}, Files: 1, Bytes: 30, Newest: newest.Add(-time.Hour)},
 	} {
 		got := found[i]
 		if got.Agent != want.Agent || got.Files != want.Files || got.Bytes != want.Bytes || !got.Newest.Equal(want.Newest) {
@@ -99,10 +99,10 @@ func TestSurvey(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := traces.Survey(ctx, Places(home, environment(nil))); !errors.Is(err, context.Canceled) {
+	if _, err := facts.Survey(ctx, Places(home, environment(nil))); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if found, err := traces.Survey(t.Context(), Places(filepath.Join(home, "nobody"), environment(nil))); len(found) != 0 || err != nil {
+	if found, err := facts.Survey(t.Context(), Places(filepath.Join(home, "nobody"), environment(nil))); len(found) != 0 || err != nil {
 		t.Errorf("nobody's home: %+v, %v", found, err)
 	}
 }
@@ -117,7 +117,7 @@ func TestSurveyLinked(t *testing.T) {
 	if err := os.Symlink(filepath.Join(home, ".claude"), filepath.Join(home, ".config", "claude")); err != nil {
 		t.Skip("no symbolic links here: ", err)
 	}
-	found, err := traces.Survey(t.Context(), Places(home, environment(nil)))
+	found, err := facts.Survey(t.Context(), Places(home, environment(nil)))
 	if err != nil || len(found) != 1 || found[0].Files != 1 {
 		t.Errorf("%+v, %v; want one file in one place", found, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // doubtful is a recording in which something is unclear. It is told in one line, nothing is counted twice, and nothing is
@@ -24,7 +25,7 @@ type doubtful struct {
 
 // byAgent are the new readers, whose samples have twelve calls and a compaction.
 var byAgent = []string{
-	traces.AgentGemini, traces.AgentCopilot, traces.AgentDSH, traces.AgentCline, traces.AgentOTel, traces.AgentRequests, traces.AgentATIF,
+	facts.Gemini, facts.Copilot, facts.DSH, facts.Cline, facts.OTel, facts.Requests, facts.ATIF,
 }
 
 // span writes a span of OTLP with four counts, from a second to another one.
@@ -131,8 +132,8 @@ func TestDoubtfulFiles(t *testing.T) {
 // A version of a format that nobody has seen is told in one line, and read as the one that is known.
 func TestUnknownVersions(t *testing.T) {
 	for name, versions := range map[string][2]string{
-		traces.AgentCopilot: {`"producer":"copilot-agent"`, `"version":9`}, traces.AgentDSH: {`"version":0`, `"version":9`},
-		traces.AgentCline: {`"version":1`, `"version":9`}, traces.AgentATIF: {"ATIF-v1.7", "ATIF-v1.9"},
+		facts.Copilot: {`"producer":"copilot-agent"`, `"version":9`}, facts.DSH: {`"version":0`, `"version":9`},
+		facts.Cline: {`"version":1`, `"version":9`}, facts.ATIF: {"ATIF-v1.7", "ATIF-v1.9"},
 	} {
 		known := agenttest.Sample(name, "s", 1)
 		text := strings.Replace(known, versions[0], versions[1], 1)
@@ -174,7 +175,7 @@ func TestNoUsage(t *testing.T) {
 			continue
 		}
 		least, rounds := 12, 0
-		if name == traces.AgentCline { // a compaction took half the calls out
+		if name == facts.Cline { // a compaction took half the calls out
 			least = 6
 		}
 		for i := range c.Sessions[0].Threads {

@@ -8,17 +8,18 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // A client logs beside a call whom it asked for the model; one that has a single gateway need not.
 func TestGateways(t *testing.T) {
 	for agent, tt := range map[string]struct{ from, to, want string }{
-		traces.AgentOpenCode:   {`"modelID":`, `"providerID":"zen","modelID":`, "zen"},
-		traces.AgentPi:         {`"role":"assistant"`, `"role":"assistant","provider":"openai-codex"`, "openai-codex"},
-		traces.AgentCodex:      {`"cli_version":`, `"model_provider":"azure","cli_version":`, "azure"},
-		traces.AgentCline:      {"", "", "cline"},
-		traces.AgentCopilot:    {"", "", "github-copilot"},
-		traces.AgentClaudeCode: {"", "", ""},
+		facts.OpenCode:   {`"modelID":`, `"providerID":"zen","modelID":`, "zen"},
+		facts.Pi:         {`"role":"assistant"`, `"role":"assistant","provider":"openai-codex"`, "openai-codex"},
+		facts.Codex:      {`"cli_version":`, `"model_provider":"azure","cli_version":`, "azure"},
+		facts.Cline:      {"", "", "cline"},
+		facts.Copilot:    {"", "", "github-copilot"},
+		facts.ClaudeCode: {"", "", ""},
 	} {
 		text := agenttest.Sample(agent, "s", 1)
 		if tt.from != "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
@@ -47,13 +48,13 @@ func ReadFS(ctx context.Context, opts traces.Options, fsys fs.FS) (*traces.Corpu
 
 func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
 	m := merger{
-		limit: opts.WithDefaults().MaxProblems, files: map[*traces.Agent][]traces.Input{},
+		limit: opts.WithDefaults().MaxProblems, files: map[*facts.Agent][]traces.Input{},
 		corpus: &traces.Corpus{
 			Inputs: inputs, Unknown: map[string]int{}, Unsupported: map[string]int{}, MaxLine: opts.WithDefaults().MaxLine,
 		},
 	}
 	m.keep(inputs.Problems)
-	of := make(map[string]*traces.Agent, len(inputs.Files))
+	of := make(map[string]*facts.Agent, len(inputs.Files))
 	found := make([]claim, len(inputs.Files))
 	parallel.Each(opts.Workers, len(found), func(i int) {
 		if ctx.Err() == nil {
@@ -94,7 +95,7 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 // merger adds up what several readers read.
 type merger struct {
 	limit     int
-	files     map[*traces.Agent][]traces.Input
+	files     map[*facts.Agent][]traces.Input
 	corpus    *traces.Corpus
 	unclaimed *unclaimed
 }
@@ -106,7 +107,7 @@ func (m *merger) only() bool {
 
 // superseded drops converted recordings where the agent's own log lies in a folder beside
 // them, with a problem for each. Files are ordered by name.
-func (m *merger) superseded(files []traces.Input, of map[string]*traces.Agent) []traces.Input {
+func (m *merger) superseded(files []traces.Input, of map[string]*facts.Agent) []traces.Input {
 	own := map[string]string{}
 	for _, in := range files {
 		if a := of[in.Name]; a == nil || !a.Converted {
@@ -134,7 +135,7 @@ func (m *merger) superseded(files []traces.Input, of map[string]*traces.Agent) [
 
 // divide gives a file to the reader of its agent, if it has one. It returns true for a file
 // that may be a recording by its name and is none. all are the files that were found.
-func (m *merger) divide(in traces.Input, a *traces.Agent, all []traces.Input) bool {
+func (m *merger) divide(in traces.Input, a *facts.Agent, all []traces.Input) bool {
 	switch {
 	case in.Maybe && (a == nil || a.Document == nil):
 		read := a != nil && linesIn(in)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 )
 
 // claim is whose a file is: nil when nobody claims it, or it cannot be read. rival is another one who claims it.
-type claim struct{ agent, rival *traces.Agent }
+type claim struct{ agent, rival *facts.Agent }
 
 // sniff returns the agent that wrote a file, by its first lines.
 func sniff(in traces.Input) claim {
@@ -36,7 +37,7 @@ func sniff(in traces.Input) claim {
 // claimOf returns the agent that wrote a file that begins with head.
 func claimOf(head []byte) claim {
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	if c := claimBy(func(a *traces.Agent) bool { return a.Document != nil && a.Document(head) }); c.agent != nil {
+	if c := claimBy(func(a *facts.Agent) bool { return a.Document != nil && a.Document(head) }); c.agent != nil {
 		return c
 	}
 	tried := 0
@@ -55,7 +56,7 @@ func claimOf(head []byte) claim {
 }
 
 // agentOfLine returns the agent that wrote a line, which may be cut off.
-func agentOfLine(line []byte) *traces.Agent {
+func agentOfLine(line []byte) *facts.Agent {
 	d := jsontext.NewDecoder(bytes.NewReader(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return nil
@@ -67,7 +68,7 @@ func agentOfLine(line []byte) *traces.Agent {
 			return nil
 		}
 		name := t.String()
-		if c := claimBy(func(a *traces.Agent) bool { return a.Member != nil && a.Member(typ, name) }); c.agent != nil {
+		if c := claimBy(func(a *facts.Agent) bool { return a.Member != nil && a.Member(typ, name) }); c.agent != nil {
 			return c.agent
 		}
 		if name != "type" {
@@ -87,7 +88,7 @@ func agentOfLine(line []byte) *traces.Agent {
 var known = slices.Concat(list[:], unread[:])
 
 // claimBy returns the first agent that claims something.
-func claimBy(claims func(*traces.Agent) bool) (c claim) {
+func claimBy(claims func(*facts.Agent) bool) (c claim) {
 	for _, a := range known {
 		switch {
 		case !claims(a):
@@ -103,7 +104,7 @@ func claimBy(claims func(*traces.Agent) bool) (c claim) {
 
 // unread are agents and tools whose recordings are known by sight and have no
 // reader. They are looked for first, since some resemble what others write.
-var unread = [...]*traces.Agent{
+var unread = [...]*facts.Agent{
 	{Name: "iflow", Title: "the iFlow CLI", Document: looks(func(l *look) bool {
 		return l.UUID != "" && strings.HasPrefix(l.SessionID, "session-")
 	})},

@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/store"
 )
 
@@ -94,7 +95,7 @@ func TestStoreTakesBatches(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 5 {
 		id := string(rune('a' + i))
-		text := agenttest.Sample(traces.AgentClaudeCode, id, uint64(i))
+		text := agenttest.Sample(facts.ClaudeCode, id, uint64(i))
 		if err := os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

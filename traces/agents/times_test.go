@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Without times nothing expires and costs fall, so that every time that cannot be
@@ -53,7 +54,7 @@ func TestTimesThatCannotBe(t *testing.T) {
 
 // Files that could not be read are counted beyond the problems that are kept.
 func TestUnreadFilesAreCounted(t *testing.T) {
-	fsys := fstest.MapFS{"whole.jsonl": {Data: []byte(agenttest.Sample(traces.AgentClaudeCode, "whole", 1))}}
+	fsys := fstest.MapFS{"whole.jsonl": {Data: []byte(agenttest.Sample(facts.ClaudeCode, "whole", 1))}}
 	for i := range 250 {
 		fsys[fmt.Sprintf("torn%d.jsonl.gz", i)] = &fstest.MapFile{Data: []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03torn")}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
@@ -43,7 +44,7 @@ func linesIn(in traces.Input) bool {
 
 // unclaimed decides about files that no reader knows.
 type unclaimed struct {
-	of      map[string]*traces.Agent // of each file, by name
+	of      map[string]*facts.Agent // of each file, by name
 	folders map[string]neighbours
 	files   map[string]bool // files that the first reader gets, and of which no session was made
 }
@@ -55,7 +56,7 @@ type neighbours struct {
 }
 
 // newUnclaimed returns what is known of files once each was looked at.
-func newUnclaimed(of map[string]*traces.Agent) *unclaimed {
+func newUnclaimed(of map[string]*facts.Agent) *unclaimed {
 	return &unclaimed{of: of, folders: map[string]neighbours{}, files: map[string]bool{}}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/recorder"
 )
 
@@ -167,7 +168,7 @@ func TestStreamPassesAndIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if len(c.Sessions) != 1 || c.Sessions[0].Agent != traces.AgentRequests {
+	if len(c.Sessions) != 1 || c.Sessions[0].Agent != facts.Requests {
 		t.Fatalf("read as %d sessions", len(c.Sessions))
 	}
 	u := c.Sessions[0].Threads[0].Rounds[0].Usage

@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/compactsim/compactsim/traces/internal/claudecode"
 )
@@ -139,7 +140,7 @@ func (g *Generator) compile(tools []WorkTool) toolMix {
 // prefix returns the tools and the system prompt of a thread.
 func (g *Generator) prefix(kind traces.ThreadKind, tokens int) [2]prompt.Block {
 	p := assembly.StaticPrefix{
-		Agent: traces.AgentClaudeCode, Version: g.w.Version, Project: g.w.Project, Kind: kind, Tokens: int64(tokens),
+		Agent: facts.ClaudeCode, Version: g.w.Version, Project: g.w.Project, Kind: kind, Tokens: int64(tokens),
 	}
 	if kind == traces.ThreadAgent {
 		p.AgentType = g.w.Agents.Type

@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
@@ -23,7 +24,7 @@ type layer struct {
 // lay returns the planned session. It shares nothing with the plan.
 func (p *plan) lay() *traces.Session {
 	s := &traces.Session{
-		ID: uuid(p.d.bits(forSession, 0), 0), Agent: traces.AgentClaudeCode, Versions: p.g.versions, Project: p.g.w.Project,
+		ID: uuid(p.d.bits(forSession, 0), 0), Agent: facts.ClaudeCode, Versions: p.g.versions, Project: p.g.w.Project,
 		Tools: []string{""},
 	}
 	s.Files = []string{s.ID + ".jsonl"}

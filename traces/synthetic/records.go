@@ -8,14 +8,15 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Forms in which a session can be written besides transcripts of Claude Code: one file each, in
 // which every call shows all that it sent.
 const (
-	FormClaude   = traces.AgentClaudeCode
-	FormOTel     = traces.AgentOTel     // OpenTelemetry GenAI spans, a line of OTLP JSON each
-	FormRequests = traces.AgentRequests // lines of request and response
+	FormClaude   = facts.ClaudeCode
+	FormOTel     = facts.OTel     // OpenTelemetry GenAI spans, a line of OTLP JSON each
+	FormRequests = facts.Requests // lines of request and response
 )
 
 // Forms lists the forms by name.

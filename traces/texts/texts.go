@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -52,7 +53,7 @@ type Reader struct {
 	ctx    context.Context
 	corpus *traces.Corpus
 	s      *traces.Session
-	agent  *traces.Agent
+	agent  *facts.Agent
 	files  []file // by index into s.Files
 	open   []*file
 	cache  cache

@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Book is the account of a session. It keeps its storage between sessions. Times are ns on the cohort's clock.
@@ -375,7 +376,7 @@ func (m *Models) search(s *traces.Session, thread, round int32, at int64) (usd f
 // unwritten returns by how much a call to an automatic cache costs more, USD, if it
 // writes what it does not read.
 func (m *Models) unwritten(s *traces.Session, r *traces.Round) float64 {
-	if agents.Of(s.Agent).Cache(s.Models[r.Model]) != traces.CacheAutomatic {
+	if agents.Of(s.Agent).Cache(s.Models[r.Model]) != facts.CacheAutomatic {
 		return 0
 	}
 	if rate := m.rate(int32(r.Model), r.At); rate != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Numbers are numbers of models by name, from 1, that all sessions share.
@@ -203,7 +204,7 @@ const (
 func CommandCalls(s *traces.Session) (list []traces.UnshownCall) {
 	version := s.Version()
 	within := func(last string) bool { return profile.Compare(version, last) <= 0 }
-	if s.Agent != traces.AgentClaudeCode || version == "" || s.Summed || !within(lastOutputCall) {
+	if s.Agent != facts.ClaudeCode || version == "" || s.Summed || !within(lastOutputCall) {
 		return nil
 	}
 	model := "claude-haiku-4-5"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Server serves requests from its cache. Times are ns on the cohort's clock.
@@ -19,7 +19,7 @@ type Server interface {
 
 // Set is the servers of a cohort. It keeps them between cohorts, so that a steady run allocates none.
 type Set struct {
-	New       func(traces.Cache) Server
+	New       func(facts.Cache) Server
 	Lifetimes promptcache.Lifetimes // of entries, where the server can be told
 
 	list []server
@@ -28,12 +28,12 @@ type Set struct {
 // server is the server of an agent's sessions at a provider.
 type server struct {
 	agent, provider string
-	cache           traces.Cache
+	cache           facts.Cache
 	Server
 }
 
 // Of returns the server that sessions of an agent call at a provider.
-func (s *Set) Of(agent, provider string, cache traces.Cache) Server {
+func (s *Set) Of(agent, provider string, cache facts.Cache) Server {
 	for i := range s.list {
 		if v := &s.list[i]; v.agent == agent && v.cache == cache && v.provider == provider {
 			return v.Server

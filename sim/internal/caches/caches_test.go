@@ -5,7 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // read sends a request of 5,000 tokens and returns what it read.
@@ -21,20 +21,20 @@ func read(v Server, now int64) int64 {
 // A copy has what each server of the other set holds, in whatever order both met their agents, and nothing that the other set lacks:
 // 4,992 of 5,000 tokens are whole steps of 128.
 func TestCopyInAnotherOrder(t *testing.T) {
-	kind := func(cache traces.Cache) Server {
-		if cache == traces.CacheMarked {
+	kind := func(cache facts.Cache) Server {
+		if cache == facts.CacheMarked {
 			return promptcache.New(promptcache.Config{})
 		}
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{})
 	}
 	from, to := Set{New: kind}, Set{New: kind}
-	from.Of("claude-code", "anthropic", traces.CacheMarked)
-	read(from.Of("codex", "openai", traces.CacheAutomatic), 1)
-	read(to.Of("pi", "openai", traces.CacheAutomatic), 1)
-	to.Of("codex", "openai", traces.CacheAutomatic)
+	from.Of("claude-code", "anthropic", facts.CacheMarked)
+	read(from.Of("codex", "openai", facts.CacheAutomatic), 1)
+	read(to.Of("pi", "openai", facts.CacheAutomatic), 1)
+	to.Of("codex", "openai", facts.CacheAutomatic)
 	to.CopyFrom(&from)
 	for agent, want := range map[string]int64{"codex": 4992, "pi": 0} {
-		if got := read(to.Of(agent, "openai", traces.CacheAutomatic), 2); got != want {
+		if got := read(to.Of(agent, "openai", facts.CacheAutomatic), 2); got != want {
 			t.Errorf("the copy reads %d tokens for %s, want %d", got, agent, want)
 		}
 	}

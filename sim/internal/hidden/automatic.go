@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // automatic is what a thread's earlier calls show of the automatic caches they go to. A
@@ -115,7 +116,7 @@ func grid(s prompt.Serving) prompt.Serving {
 }
 
 // codex reports whether the thread is one of Codex.
-func (t *Thread) codex() bool { return t.Session.Agent == traces.AgentCodex }
+func (t *Thread) codex() bool { return t.Session.Agent == facts.Codex }
 
 // describeServed adds to the request of a conversation the part that other sessions keep warm in
 // an automatic cache.

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // A session that loses its reads is expected to lose more of them, by its calls that have ended: not where the bill tells nothing, not on a
@@ -30,7 +31,7 @@ func TestExpectsWhatTheSessionLost(t *testing.T) {
 		{Model{Fitted: fitted, Blind: true}, []int64{0, 0, 0, 0}, 1},
 		{Model{Fitted: fitted, Named: new(servers.Server)}, []int64{0, 0, 0, 0}, 1},
 	} {
-		session := &traces.Session{Agent: traces.AgentPi, Models: []string{"gpt-5.5"}}
+		session := &traces.Session{Agent: facts.Pi, Models: []string{"gpt-5.5"}}
 		trace := &traces.Thread{}
 		for _, read := range tc.reads {
 			trace.Rounds = append(trace.Rounds, call(read))

@@ -20,10 +20,11 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Read reads files with the reader of an agent and checks every session.
-func Read(t testing.TB, a *traces.Agent, files map[string]string) *traces.Corpus {
+func Read(t testing.TB, a *facts.Agent, files map[string]string) *traces.Corpus {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	for name, text := range files {
@@ -53,7 +54,7 @@ func check(t testing.TB, c *traces.Corpus) {
 
 // Recordings reads real recordings under ../shared beside the repository, and
 // skips the test if there are none.
-func Recordings(t testing.TB, a *traces.Agent, folders ...string) *traces.Corpus {
+func Recordings(t testing.TB, a *facts.Agent, folders ...string) *traces.Corpus {
 	t.Helper()
 	var paths []string
 	for _, f := range folders {
@@ -88,7 +89,7 @@ func Kinds(s *traces.Session, p traces.Span) (list []string) {
 
 // Fuzz runs a fuzz test: for any bytes, reading ends without a crash and
 // returns sound sessions.
-func Fuzz(f *testing.F, a *traces.Agent, seeds ...string) {
+func Fuzz(f *testing.F, a *facts.Agent, seeds ...string) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
 	}
@@ -129,7 +130,7 @@ func Total(c *traces.Corpus) (sum Sum) {
 
 // Totals reads each of some recordings under ../shared and compares what its calls add
 // up to with what another program added up from the same file.
-func Totals(t *testing.T, a *traces.Agent, want map[string]Sum) {
+func Totals(t *testing.T, a *facts.Agent, want map[string]Sum) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		t.Run(path.Base(name), func(t *testing.T) {
@@ -141,7 +142,7 @@ func Totals(t *testing.T, a *traces.Agent, want map[string]Sum) {
 }
 
 // Bench reads a file that holds one session again and again, on one core.
-func Bench(b *testing.B, a *traces.Agent, text string) {
+func Bench(b *testing.B, a *facts.Agent, text string) {
 	files := fstest.MapFS{"a.jsonl": {Data: []byte(text)}}
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
@@ -166,8 +167,8 @@ var samples embed.FS
 // Agents returns the names of all agents that have samples.
 func Agents() []string {
 	return []string{
-		traces.AgentClaudeCode, traces.AgentCodex, traces.AgentOpenCode, traces.AgentPi, traces.AgentGemini, traces.AgentCopilot,
-		traces.AgentDSH, traces.AgentCline, traces.AgentKimi, traces.AgentQwen, traces.AgentOTel, traces.AgentRequests, traces.AgentATIF,
+		facts.ClaudeCode, facts.Codex, facts.OpenCode, facts.Pi, facts.Gemini, facts.Copilot,
+		facts.DSH, facts.Cline, facts.Kimi, facts.Qwen, facts.OTel, facts.Requests, facts.ATIF,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
 )
 
@@ -177,7 +178,7 @@ func at(a, b traces.Breakpoint) bool {
 func believe(list []*Request) (guessed bool) {
 	marked, cached, beyond := 0, false, false
 	for _, r := range list {
-		if CacheByModel(r.Model) == traces.CacheAutomatic {
+		if CacheByModel(r.Model) == facts.CacheAutomatic {
 			r.Breakpoints = nil
 		}
 		held := r.Usage.Read + r.Usage.Writes()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -297,11 +298,11 @@ func ModelName(name string) string { return name[strings.LastIndexByte(name, '/'
 // CacheByModel returns the kind of cache of a model's provider, for clients
 // that call several: Anthropic's cache for Anthropic's models, whoever sells
 // them, else one that needs no markers.
-func CacheByModel(model string) traces.Cache {
+func CacheByModel(model string) facts.Cache {
 	if strings.Contains(model, "claude") {
-		return traces.CacheMarked
+		return facts.CacheMarked
 	}
-	return traces.CacheAutomatic
+	return facts.CacheAutomatic
 }
 
 // FunctionCall is a tool call among the parts of a content of Google's interface, as Gemini CLI and Qwen Code log it.

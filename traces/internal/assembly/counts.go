@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Total is what a log has of several calls together, tokens. Input includes what was read and written.
@@ -207,7 +208,7 @@ func constant(s *traces.Session) (n int, read int64) {
 				return 0, 0
 			}
 			beyond := int64(beyondRead)
-			if CacheByModel(s.Models[call.Model]) == traces.CacheMarked {
+			if CacheByModel(s.Models[call.Model]) == facts.CacheMarked {
 				beyond = beyondMarked
 			}
 			if n++; before.Usage.Input() >= read+beyond {

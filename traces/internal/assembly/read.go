@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Reader reads the recordings of an agent. S is what a file is scanned into; it
@@ -161,11 +162,11 @@ func SameInput(a, b *Usage) bool {
 // Client completes the description of a client that calls models of several providers and
 // compacts at a share of the window, percent, and at the latest some tokens ahead of its end. Unless
 // it says otherwise it has no usual places, and asks for a summary in a request of its own.
-func Client(a *traces.Agent, percent, ahead int64) *traces.Agent {
+func Client(a *facts.Agent, percent, ahead int64) *facts.Agent {
 	a.Cache = CacheByModel
-	a.CompactsAt = func(_ string, l traces.Limits) int64 { return min(l.Window*percent/100, l.Window-ahead) }
+	a.CompactsAt = func(_ string, l facts.Limits) int64 { return min(l.Window*percent/100, l.Window-ahead) }
 	if a.Places == nil {
-		a.Places = func(*traces.Home) {}
+		a.Places = func(*facts.Home) {}
 	}
 	if a.SummaryShares == nil {
 		a.SummaryShares = func(_, _ string) bool { return false }
@@ -182,10 +183,10 @@ func ReadBy[S interface{ Base() *File }](
 }
 
 // ShareOfWindow is the setting of a client that compacts at a share of the window.
-func ShareOfWindow(name, where, snippet, caveat string, values ...string) []traces.Setting {
-	return []traces.Setting{{
-		Name: name, Group: traces.GroupThreshold, Where: where, Snippet: snippet, Does: "compact at %s of the window",
-		Values: values, Below: traces.NoRoom, Above: "at a larger share a request could pass the window before it is compacted",
+func ShareOfWindow(name, where, snippet, caveat string, values ...string) []facts.Setting {
+	return []facts.Setting{{
+		Name: name, Group: facts.GroupThreshold, Where: where, Snippet: snippet, Does: "compact at %s of the window",
+		Values: values, Below: facts.NoRoom, Above: "at a larger share a request could pass the window before it is compacted",
 		Assign: "full-compact.trigger.fraction=%s", Caveat: caveat,
 	}}
 }

@@ -21,18 +21,19 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentATIF
+const Agent = facts.ATIF
 
 // Describe returns what the rest of the program needs to know of agents that are only
 // known by their trajectories: nothing but that they mark the last message for models of
 // Anthropic and fill the window.
-func Describe() *traces.Agent {
-	return assembly.Client(&traces.Agent{
+func Describe() *facts.Agent {
+	return assembly.Client(&facts.Agent{
 		Name: Agent, Title: "ATIF trajectories", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 1, Converted: true,
 	}, 100, 0)
 }

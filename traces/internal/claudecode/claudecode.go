@@ -16,17 +16,18 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentClaudeCode
+const Agent = facts.ClaudeCode
 
 // Describe returns what the rest of the program needs to know about Claude Code.
-func Describe() *traces.Agent {
-	return &traces.Agent{
+func Describe() *facts.Agent {
+	return &facts.Agent{
 		Name: Agent, Title: "Claude Code", ClaudeCode: true, Member: member, Places: places, Read: ReadInputs, Texts: texts,
-		Cache:      func(string) traces.Cache { return traces.CacheMarked },
+		Cache:      func(string) facts.Cache { return facts.CacheMarked },
 		Settings:   settings(),
 		CompactsAt: compactsAt, SummaryShares: summaryShares,
 		SummaryModel: summaryModel,
@@ -45,8 +46,8 @@ func member(_, name string) bool {
 
 // places adds the folders of sessions: folders of CLAUDE_CONFIG_DIR if it is set, else the usual
 // ones.
-func places(h *traces.Home) {
-	p := traces.Place{Agent: Agent}
+func places(h *facts.Home) {
+	p := facts.Place{Agent: Agent}
 	if dir := h.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
 		h.Add(p, dir, "projects")
 		return
@@ -58,7 +59,7 @@ func places(h *traces.Home) {
 // compactsAt returns the client's threshold: the window less 13,000 for 1.x
 // (001:230), and since 2.0 also less the output limit, of which after 2.1.20 at
 // most 20,000 count, as recordings of 2.1.25 and later show.
-func compactsAt(release string, l traces.Limits) int64 {
+func compactsAt(release string, l facts.Limits) int64 {
 	const reserve, outputCap = 13_000, 20_000
 	switch {
 	case release != "" && !version.AtLeast(release, 2):
@@ -137,14 +138,14 @@ func DefaultStatic(release string) int64 {
 // the first version that has it where the provider's documentation or change
 // log states one. CLAUDE_CODE_AUTO_COMPACT_WINDOW below 200,000 switches
 // automatic compaction off in some versions, so such values are not tried.
-func settings() []traces.Setting {
+func settings() []facts.Setting {
 	const file = "~/.claude/settings.json"
-	return []traces.Setting{
+	return []facts.Setting{
 		{
-			Name: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", Group: traces.GroupThreshold, Where: file,
+			Name: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", Group: facts.GroupThreshold, Where: file,
 			Snippet: `{"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "%s"}}`, Does: "compact at %s % of the window",
 			Values: []string{"30", "35", "40", "45", "50", "55", "60", "65", "70", "75", "80", "85"},
-			Below:  traces.NoRoom, Above: "at a larger share the client's own threshold comes first",
+			Below:  facts.NoRoom, Above: "at a larger share the client's own threshold comes first",
 			Assign: "client.env.CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=%s",
 			Caveat: "some builds ignore it: see that the client compacts earlier",
 		},

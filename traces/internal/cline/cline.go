@@ -25,21 +25,22 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentCline
+const Agent = facts.Cline
 
 // Describe returns what the rest of the program needs to know about Cline. It
 // compacts at 0.9 of the window and asks for the summary in a request of its own,
 // as its source has it; two markers are an assumption.
-func Describe() *traces.Agent {
-	return assembly.Client(&traces.Agent{
-		Name: Agent, Title: "Cline", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 2, Size: traces.SizeInput, // 3.0.65
+func Describe() *facts.Agent {
+	return assembly.Client(&facts.Agent{
+		Name: Agent, Title: "Cline", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 2, Size: facts.SizeInput, // 3.0.65
 		Window: 128_000, // 3.0.65, of a model that it does not know
-		Places: func(h *traces.Home) {
-			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".messages.json", replacing}}, h.Under(".cline", "data", "sessions"))
+		Places: func(h *facts.Home) {
+			h.Add(facts.Place{Agent: Agent, Suffixes: []string{".messages.json", replacing}}, h.Under(".cline", "data", "sessions"))
 		},
 		// sdk/packages/core/src/extensions/context/compaction.ts @01873ee: of the largest input
 		Settings: assembly.ShareOfWindow("compaction.thresholdRatio", "the configuration of a session of Cline's SDK",

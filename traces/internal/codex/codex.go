@@ -19,26 +19,27 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentCodex
+const Agent = facts.Codex
 
 // Describe returns what the rest of the program needs to know about Codex. It
 // compacts at nine tenths of the model's window, of which its own is 95 %, and appends the instruction for a
 // summary to the history.
-func Describe() *traces.Agent {
-	return &traces.Agent{
+func Describe() *facts.Agent {
+	return &facts.Agent{
 		Name: Agent, Title: "Codex", Member: member, Read: ReadInputs, Texts: texts,
-		Places: func(h *traces.Home) {
-			h.Add(traces.Place{Agent: Agent}, h.From("CODEX_HOME", ".codex"), "sessions")
+		Places: func(h *facts.Home) {
+			h.Add(facts.Place{Agent: Agent}, h.From("CODEX_HOME", ".codex"), "sessions")
 		},
-		Cache:         func(string) traces.Cache { return traces.CacheAutomatic },
-		CompactsAt:    func(_ string, l traces.Limits) int64 { return l.Window * 18 / 19 },
+		Cache:         func(string) facts.Cache { return facts.CacheAutomatic },
+		CompactsAt:    func(_ string, l facts.Limits) int64 { return l.Window * 18 / 19 },
 		Settings:      settings(),
 		SummaryShares: func(_, _ string) bool { return true },
-		Keeps:         traces.KeepsPrompts,
+		Keeps:         facts.KeepsPrompts,
 	}
 }
 
@@ -147,7 +148,7 @@ func (ro *rollout) variant() string {
 		local = ro.local
 	}
 	if local {
-		return traces.VariantLocal
+		return facts.VariantLocal
 	}
 	return ""
 }
@@ -206,15 +207,15 @@ func (ro *rollout) layHead(t *assembly.Thread) (ahead []assembly.Block) {
 
 // settings are the settings of the Codex CLI that a simulation follows. The limit
 // counts up to nine tenths of the window.
-func settings() []traces.Setting {
-	return []traces.Setting{{
-		Name: "model_auto_compact_token_limit", Group: traces.GroupThreshold, Where: "~/.codex/config.toml",
+func settings() []facts.Setting {
+	return []facts.Setting{{
+		Name: "model_auto_compact_token_limit", Group: facts.GroupThreshold, Where: "~/.codex/config.toml",
 		Snippet: "model_auto_compact_token_limit = %s", Does: "compact at %s tokens",
 		Values: []string{
 			"40000", "50000", "60000", "70000", "80000", "90000",
 			"100000", "120000", "140000", "160000", "180000", "200000", "220000",
 		},
-		Below: traces.NoRoom, Above: "the client counts the limit up to nine tenths of the window",
+		Below: facts.NoRoom, Above: "the client counts the limit up to nine tenths of the window",
 		Assign: "full-compact.trigger.fixed=%s",
 	}}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // A client whose provider does not compact logs the call that writes a summary like one of the
@@ -15,8 +15,8 @@ func TestLocalCompaction(t *testing.T) {
 		message, meta, variant string
 		calls, summaries       int
 	}{
-		"local":           {"Another model wrote: SUMMARY", "", traces.VariantLocal, 2, 1},
-		"another's text":  {"Another model wrote: else", "", traces.VariantLocal, 3, 0},
+		"local":           {"Another model wrote: SUMMARY", "", facts.VariantLocal, 2, 1},
+		"another's text":  {"Another model wrote: else", "", facts.VariantLocal, 3, 0},
 		"remote":          {"", `,"model_provider":"openai"`, "", 3, 0},
 		"remote, by name": {"", `,"model_provider":"mine"`, "", 3, 0},
 	} {
@@ -40,7 +40,7 @@ func TestLocalCompaction(t *testing.T) {
 
 // Without a compaction the provider's name in the settings says who would make one.
 func TestVariantByProvider(t *testing.T) {
-	for provider, want := range map[string]string{"": "", `,"model_provider":"openai"`: "", `,"model_provider":"lab"`: traces.VariantLocal} {
+	for provider, want := range map[string]string{"": "", `,"model_provider":"openai"`: "", `,"model_provider":"lab"`: facts.VariantLocal} {
 		r := new(rollout).line("session_meta", `{"id":"s1","cli_version":"0.171.0"`+provider+`}`).line("turn_context", `{"model":"gpt-5.5"}`)
 		r.user("go").assistant("m", "done").count(8000, 0, 30, 0)
 		if s := readOne(t, r); s.Variant != want {

@@ -21,23 +21,24 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentCopilot
+const Agent = facts.Copilot
 
 // Describe returns what the rest of the program needs to know about the Copilot CLI. It marks the last message for models of
 // Anthropic (one marker is an assumption), compacts at 0.8 of the window as its documentation and recordings have it, and asks
 // for a summary in a request of its own.
-func Describe() *traces.Agent {
-	return assembly.Client(&traces.Agent{
+func Describe() *facts.Agent {
+	return assembly.Client(&facts.Agent{
 		Name: Agent, Title: "GitHub Copilot CLI", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Markers: 1,
 		Member: func(typ, name string) bool {
 			return name == "data" && (typ == "session.start" || typ == "session.resume" || typ == "assistant.turn_start" || typ == "hook.start")
 		},
-		Places: func(h *traces.Home) {
-			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".jsonl"}}, h.From("COPILOT_HOME", ".copilot"), "session-state")
+		Places: func(h *facts.Home) {
+			h.Add(facts.Place{Agent: Agent, Suffixes: []string{".jsonl"}}, h.From("COPILOT_HOME", ".copilot"), "session-state")
 		},
 		// copilot-sdk docs/features/session-persistence.md @cc0438d
 		Settings: assembly.ShareOfWindow("backgroundCompactionThreshold", "the configuration of a session of the Copilot SDK",

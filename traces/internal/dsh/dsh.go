@@ -16,23 +16,24 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentDSH
+const Agent = facts.DSH
 
 // Describe returns what the rest of the program needs to know about DeepSeek Harness. It compacts at 0.8 of the window and asks
 // for the summary on the conversation's own prefix, as its documentation has it.
-func Describe() *traces.Agent {
-	return assembly.Client(&traces.Agent{
+func Describe() *facts.Agent {
+	return assembly.Client(&facts.Agent{
 		Name: Agent, Title: "DeepSeek Harness", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Markers: 1,
 		Member: func(typ, name string) bool {
 			return typ == "session" && (name == "createdAt" || name == "delegationDepth") ||
 				name == "data" && (typ == "turn/start" || typ == "step/start" || typ == "request/header")
 		},
-		Places:        func(h *traces.Home) { h.Add(traces.Place{Agent: Agent}, h.From("DSH_HOME", ".dsh"), "sessions") },
+		Places:        func(h *facts.Home) { h.Add(facts.Place{Agent: Agent}, h.From("DSH_HOME", ".dsh"), "sessions") },
 		SummaryShares: func(_, _ string) bool { return true },
 		// by the documentation of a plug-in (zyd232/dsh-compaction-policy): presets, not patches, have the row
 		Settings: assembly.ShareOfWindow("thresholdRatio", "compaction-basic in the preset of the agent",

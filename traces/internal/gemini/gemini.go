@@ -21,22 +21,23 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentGemini
+const Agent = facts.Gemini
 
 // Describe returns what the rest of the program needs to know about the Gemini
 // CLI. It compacts at half of the window, by a request under a prompt of its own.
-func Describe() *traces.Agent {
-	return assembly.Client(&traces.Agent{
+func Describe() *facts.Agent {
+	return assembly.Client(&facts.Agent{
 		Name: Agent, Title: "Gemini CLI", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document,
 		Member: func(typ, name string) bool {
 			return typ == "" && (name == "projectHash" || name == "$set" || name == "$rewindTo")
 		},
-		Places: func(h *traces.Home) {
-			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".json", ".jsonl"}}, h.From("GEMINI_CLI_HOME"), ".gemini", "tmp")
+		Places: func(h *facts.Home) {
+			h.Add(facts.Place{Agent: Agent, Suffixes: []string{".json", ".jsonl"}}, h.From("GEMINI_CLI_HOME"), ".gemini", "tmp")
 		},
 		Settings: assembly.ShareOfWindow("model.compressionThreshold", "~/.gemini/settings.json", `{"model": {"compressionThreshold": %s}}`, "",
 			"0.05", "0.1", "0.2", "0.3", "0.7"),

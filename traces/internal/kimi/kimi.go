@@ -14,22 +14,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentKimi
+const Agent = facts.Kimi
 
 // Describe returns what the rest of the program needs to know about Kimi Code. It marks the last message for models of
 // Anthropic, compacts at 0.85 of the window or 50,000 tokens ahead of its end, and asks for the summary on the
 // conversation's own prefix, as 2.1.0 does.
-func Describe() *traces.Agent {
-	return assembly.Client(&traces.Agent{
+func Describe() *facts.Agent {
+	return assembly.Client(&facts.Agent{
 		Name: Agent, Title: "Kimi Code", Read: reader.Read, Texts: reader.Texts, Markers: 1,
 		Member: func(typ, name string) bool { return marks[typ] == name && name != "" },
-		Places: func(h *traces.Home) {
-			h.Add(traces.Place{Agent: Agent, Suffixes: []string{"wire.jsonl"}}, h.Under(".kimi-code"), "sessions")
+		Places: func(h *facts.Home) {
+			h.Add(facts.Place{Agent: Agent, Suffixes: []string{"wire.jsonl"}}, h.Under(".kimi-code"), "sessions")
 		},
 		SummaryShares: func(_, _ string) bool { return true },
 	}, 85, 50_000)

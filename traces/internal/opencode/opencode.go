@@ -24,31 +24,32 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/compactsim/compactsim/traces/internal/sqlite"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentOpenCode
+const Agent = facts.OpenCode
 
 // Describe returns what the rest of the program needs to know about OpenCode. It
 // marks the last two messages for models of Anthropic, compacts when the window
 // has no room left for an answer of at most 32,000 tokens, and asks for a
 // summary under a system prompt of its own, as its source has it.
-func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Texts: texts, Source: source, Markers: 2, Size: traces.SizeUsage,
+func Describe() *facts.Agent {
+	return &facts.Agent{
+		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Texts: texts, Source: source, Markers: 2, Size: facts.SizeUsage,
 		Cache:         assembly.CacheByModel,
 		CompactsAt:    compactsAt,
 		SummaryShares: func(_, _ string) bool { return false },
-		Keeps:         traces.KeepsNewest,
+		Keeps:         facts.KeepsNewest,
 		SummaryClip:   2000, // compaction.ts @fd78ec6
 	}
 }
 
 // compactsAt returns the client's threshold: the window less the output limit, or the input limit of a model that has one: whole
 // from 1.1.27 on, and from 1.1.65 on less 20,000 (bundles of 1.1.11 to 1.18.33; 902,000 of 922,000 seen, 2026-11-27).
-func compactsAt(release string, l traces.Limits) int64 {
+func compactsAt(release string, l facts.Limits) int64 {
 	known := release != ""
 	switch {
 	case l.MaxInput == 0, known && !version.AtLeast(release, 1, 1, 27):
@@ -77,11 +78,11 @@ func document(head []byte) bool {
 
 // places adds the database of sessions, beside the logins, and the folder of
 // files that earlier versions kept.
-func places(h *traces.Home) {
+func places(h *facts.Home) {
 	data := h.XDG("XDG_DATA_HOME", ".local", "share")
-	h.Add(traces.Place{Agent: Agent, File: "opencode.db"}, data, "opencode")
-	h.Add(traces.Place{Agent: Agent, File: "kilo.db"}, data, "kilo")
-	h.Add(traces.Place{Agent: Agent, Unread: true, Suffixes: []string{".json"}}, data, "opencode", "storage", "session")
+	h.Add(facts.Place{Agent: Agent, File: "opencode.db"}, data, "opencode")
+	h.Add(facts.Place{Agent: Agent, File: "kilo.db"}, data, "kilo")
+	h.Add(facts.Place{Agent: Agent, Unread: true, Suffixes: []string{".json"}}, data, "opencode", "storage", "session")
 }
 
 // ReadInputs reads exports that were found already; see assembly.Reader.

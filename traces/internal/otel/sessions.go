@@ -16,6 +16,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
@@ -255,18 +256,18 @@ func use(calls []*assembly.Request, t *span) {
 }
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentOTel
+const Agent = facts.OTel
 
 // Describe returns what the rest of the program needs to know of programs that are only known by their spans: nothing but
 // that they mark the last message for models of Anthropic and fill the window.
-func Describe() *traces.Agent {
-	return assembly.Client(&traces.Agent{
+func Describe() *facts.Agent {
+	return assembly.Client(&facts.Agent{
 		Name: Agent, Title: "OpenTelemetry GenAI spans", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 1,
 		Member: func(typ, name string) bool {
 			return typ == "span" && (name == "traceId" || name == "spanId") || typ == "" && (name == "resourceSpans" || name == "scopeSpans")
 		},
-		Places: func(h *traces.Home) {
-			h.Add(traces.Place{Agent: Agent, Flat: true}, h.Getenv("COPILOT_OTEL_FILE_EXPORTER_PATH"))
+		Places: func(h *facts.Home) {
+			h.Add(facts.Place{Agent: Agent, Flat: true}, h.Getenv("COPILOT_OTEL_FILE_EXPORTER_PATH"))
 		},
 	}, 100, 0)
 }

@@ -16,31 +16,31 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentPi
+const Agent = facts.Pi
 
 // Describe returns what the rest of the program needs to know about pi. It marks
 // the last message for models of Anthropic, compacts 16,384 tokens ahead of the
 // window's end, and asks for a summary in a request of its own, as its source
 // has it.
-func Describe() *traces.Agent {
-	return assembly.Client(&traces.Agent{
+func Describe() *facts.Agent {
+	return assembly.Client(&facts.Agent{
 		Name: Agent, Title: "pi", Read: reader.Read, Texts: reader.Texts, Markers: 1,
 		Member: func(typ, name string) bool {
 			return typ == "session" && (name == "cwd" || name == "modelId" || name == "thinkingLevel")
 		},
-		Places: func(h *traces.Home) {
-			h.Add(traces.Place{Agent: Agent}, h.From("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions")
-			h.Add(traces.Place{Agent: Agent}, h.Under(".omp", "agent", "sessions"))
+		Places: func(h *facts.Home) {
+			h.Add(facts.Place{Agent: Agent}, h.From("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions")
+			h.Add(facts.Place{Agent: Agent}, h.Under(".omp", "agent", "sessions"))
 		},
 		Settings:      settings(),
-		SummaryShares: func(_, variant string) bool { return variant == traces.VariantOhMyPi },
-		Keeps:         traces.KeepsNewest,
+		SummaryShares: func(_, variant string) bool { return variant == facts.VariantOhMyPi },
+		Keeps:         facts.KeepsNewest,
 		SummaryClip:   2000, // compaction/utils.ts:89 @83378aa
 	}, 100, 16_384)
 }
@@ -141,7 +141,7 @@ func (f *file) parse(ln assembly.Line) error {
 		return assembly.ErrNoType
 	}
 	if l.ofOhMyPi() {
-		f.Variant = traces.VariantOhMyPi
+		f.Variant = facts.VariantOhMyPi
 	}
 	at := f.At(f.Stamp(ln.Number, []byte(l.Timestamp)))
 	if l.Type == "session" {
@@ -375,19 +375,19 @@ func textsOf(v jsontext.Value, unknown map[string]int) (text string, image bool,
 
 // settings are the settings of pi and Oh-My-Pi that a simulation follows: compaction begins at the window less the reserve, and at a
 // share of the window that a person sets (Oh-My-Pi 18.2.3: src/config/settings-schema.ts, in percent).
-func settings() []traces.Setting {
-	return []traces.Setting{{
-		Name: "compaction.reserveTokens", Group: traces.GroupThreshold, Where: "~/.pi/agent/settings.json",
+func settings() []facts.Setting {
+	return []facts.Setting{{
+		Name: "compaction.reserveTokens", Group: facts.GroupThreshold, Where: "~/.pi/agent/settings.json",
 		Snippet: `{"compaction": {"reserveTokens": %s}}`, Does: "keep %s tokens free",
 		Values: []string{"40000", "60000", "80000", "100000", "120000"},
-		Below:  "a smaller reserve is near the client's own, 16,384", Above: traces.NoRoom,
+		Below:  "a smaller reserve is near the client's own, 16,384", Above: facts.NoRoom,
 		Assign: "full-compact.trigger.reserve=%s", Variants: []string{""},
 	}, {
-		Name: "compaction.thresholdPercent", Group: traces.GroupThreshold, Where: "~/.omp/agent/config.yml",
+		Name: "compaction.thresholdPercent", Group: facts.GroupThreshold, Where: "~/.omp/agent/config.yml",
 		Snippet: "compaction: {thresholdPercent: %s}", Does: "compact at %s % of the window",
 		Values: []string{"30", "40", "50", "60", "70"},
-		Below:  traces.NoRoom, Above: "a larger one is near the client's own, 85",
-		Assign: "full-compact.trigger.pct_override=%s", Variants: []string{traces.VariantOhMyPi},
+		Below:  facts.NoRoom, Above: "a larger one is near the client's own, 85",
+		Assign: "full-compact.trigger.pct_override=%s", Variants: []string{facts.VariantOhMyPi},
 	}}
 }
 

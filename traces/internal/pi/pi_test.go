@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // script writes a session of version 3, one second an entry.
@@ -336,7 +337,7 @@ func TestEntryTwice(t *testing.T) {
 func TestOhMyPi(t *testing.T) {
 	for fields, want := range map[string]string{
 		`"provider":"anthropic","modelId":"claude-opus-5"`: "",
-		`"model":"anthropic/claude-opus-5"`:                traces.VariantOhMyPi,
+		`"model":"anthropic/claude-opus-5"`:                facts.VariantOhMyPi,
 	} {
 		got := readOne(t, newScript().add("model_change", fields).user("go").answer(words("done"), 3, 5000, 3000, 60).text())
 		if got.Variant != want {

@@ -14,20 +14,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentQwen
+const Agent = facts.Qwen
 
 // Describe returns what the rest of the program needs to know about Qwen Code. It compacts at 0.85 of the window or 33,000
 // tokens ahead of its end and asks for the summary on the conversation's own prefix, as 0.24.4 does.
-func Describe() *traces.Agent {
-	return assembly.Client(&traces.Agent{
+func Describe() *facts.Agent {
+	return assembly.Client(&facts.Agent{
 		Name: Agent, Title: "Qwen Code", Read: reader.Read, Texts: reader.Texts, Markers: 1,
 		Document: begins, Lined: true,
-		Places:        func(h *traces.Home) { h.Add(traces.Place{Agent: Agent}, h.Under(".qwen"), "projects") },
+		Places:        func(h *facts.Home) { h.Add(facts.Place{Agent: Agent}, h.Under(".qwen"), "projects") },
 		SummaryShares: func(_, _ string) bool { return true },
 	}, 85, 33_000)
 }

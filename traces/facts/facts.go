@@ -1,4 +1,6 @@
-package traces
+// Package facts describes coding agents: their names, where their sessions lie and how these are read, and what the rest of the
+// program needs to know about their clients and the caches that they call. It has no promise to importers.
+package facts
 
 import (
 	"context"
@@ -10,25 +12,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/endings"
 )
 
 // Names of the agents whose recordings are known, as in Session.Agent.
 const (
-	AgentClaudeCode = "claude-code"
-	AgentCodex      = "codex"
-	AgentOpenCode   = "opencode"
-	AgentPi         = "pi"
-	AgentGemini     = "gemini-cli"
-	AgentCopilot    = "copilot-cli"
-	AgentDSH        = "deepseek-harness"
-	AgentCline      = "cline"
-	AgentKimi       = "kimi-code"
-	AgentQwen       = "qwen-code"
-	AgentOTel       = "otel"        // any program, by its OpenTelemetry spans
-	AgentATIF       = "atif"        // any agent, by a trajectory made of its log
-	AgentRequests   = "request-log" // any program, by the requests it sent
+	ClaudeCode = "claude-code"
+	Codex      = "codex"
+	OpenCode   = "opencode"
+	Pi         = "pi"
+	Gemini     = "gemini-cli"
+	Copilot    = "copilot-cli"
+	DSH        = "deepseek-harness"
+	Cline      = "cline"
+	Kimi       = "kimi-code"
+	Qwen       = "qwen-code"
+	OTel       = "otel"        // any program, by its OpenTelemetry spans
+	ATIF       = "atif"        // any agent, by a trajectory made of its log
+	Requests   = "request-log" // any program, by the requests it sent
 )
 
 // Agent describes a coding agent: how its recordings are found and read, and
@@ -50,14 +52,14 @@ type Agent struct {
 	Places func(h *Home)
 	// Read reads recordings that were found already. The corpus owns the inputs; on an
 	// error without a corpus they are closed. Errors name the inputs as what.
-	Read func(ctx context.Context, opts Options, inputs *Inputs, what string) (*Corpus, error)
+	Read func(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error)
 	// Texts reads a line or a document again and returns the texts of the blocks that
 	// were read from it, and maybe of others.
-	Texts func(text []byte) []Text
+	Texts func(text []byte) []traces.Text
 
 	// Source opens a file as the text that Texts is given, where that is not what the file
 	// holds; nil for Input.Open.
-	Source func(ctx context.Context, in Input) (io.ReadCloser, error)
+	Source func(ctx context.Context, in traces.Input) (io.ReadCloser, error)
 
 	// Converted says that recordings are made of the logs of other agents: where such
 	// a log lies in a folder beside one, that is read instead.
@@ -120,23 +122,6 @@ const (
 	KeepsNewest        // the newest, as many as the tokens behind the compaction allow
 	KeepsPrompts       // what people said
 )
-
-// Text is what a line says of a block.
-type Text struct {
-	Digest   prompt.Digest // of the block
-	Text     string        // bytes as recorded; of a tool call its input
-	Quoted   bool          // a tool call's input is text, not JSON
-	Withheld bool          // the line shows only an encrypted form
-}
-
-// Listener is shown the texts of blocks while recordings are read. It is safe for concurrent use.
-type Listener interface {
-	// Hear returns what to remember of the text of a block, nil for nothing. A KindPrompt may still turn out to be
-	// another kind. The text is valid only during the call.
-	Hear(k prompt.Kind, t *Text) any
-	// Index makes Session.Index from what was heard of each block of a session.
-	Index(s *Session, heard []any) any
-}
 
 // Cache is a kind of prompt cache.
 type Cache uint8
@@ -319,7 +304,7 @@ type Setting struct {
 func (s *Setting) Single() bool { return s.Also == nil && s.Entries == nil }
 
 // For reports whether the setting is for a session.
-func (s *Setting) For(x *Session) bool {
+func (s *Setting) For(x *traces.Session) bool {
 	return (s.Entries == nil || slices.Contains(s.Entries, x.Entry)) && s.Has(x.Variant)
 }
 
@@ -336,3 +321,9 @@ const NoRoom = "at a smaller threshold the head of a request and what a compacti
 
 // With returns a text of the setting with a value in it.
 func (s *Setting) With(text, value string) string { return strings.ReplaceAll(text, "%s", value) }
+
+// VariantLocal is a client that has summaries written by the model, where others of its version have the provider compact.
+const VariantLocal = "local"
+
+// VariantOhMyPi is Oh-My-Pi, which writes sessions in the form of pi and compacts them otherwise.
+const VariantOhMyPi = "oh-my-pi"
