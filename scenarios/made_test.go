@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 )
@@ -246,9 +247,9 @@ func (b *script) step(c step) *script {
 	for range c.calls {
 		i := b.block(prompt.KindToolUse, scriptUse)
 		use := &b.s.Blocks[i]
-		use.Call, use.Tool, use.Op = i, c.tool, prompt.OpExec
+		use.Call, use.Tool, use.Op = i, c.tool, op.Exec
 		if c.tool == toolRead {
-			use.Op, use.Object = prompt.OpRead, int32(len(b.s.Objects))
+			use.Op, use.Object = op.Read, int32(len(b.s.Objects))
 			b.s.Objects = append(b.s.Objects, fmt.Sprintf("file%d.go", i))
 		}
 	}

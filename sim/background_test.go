@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
@@ -88,7 +89,7 @@ func TestMemoryExtractionSwitches(t *testing.T) {
 	wrote := func() *traces.Session {
 		s := plain()
 		call := &s.Blocks[s.Threads[0].Rounds[2].Reply.To-1] // of the second turn
-		call.Op, call.Object = prompt.OpWrite, 0
+		call.Op, call.Object = op.Write, 0
 		s.Objects = []string{"/home/u/.claude/projects/-w/memory/user.md"}
 		return s
 	}

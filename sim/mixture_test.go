@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/strategies/standard"
@@ -18,7 +19,7 @@ import (
 // mixTools are tools of every kind that layers tell apart.
 var mixTools = []string{"", "Read", "Bash", "Edit", "Write", "Grep", "Task", "mcp__db__query", "WebFetch", "Skill", "TodoWrite"}
 
-var mixOps = map[string]prompt.Op{"Read": prompt.OpRead, "Edit": prompt.OpEdit, "Write": prompt.OpWrite, "Bash": prompt.OpExec, "Grep": prompt.OpSearch, "Task": prompt.OpAgent}
+var mixOps = map[string]op.Op{"Read": op.Read, "Edit": op.Edit, "Write": op.Write, "Bash": op.Exec, "Grep": op.Search, "Task": op.Agent}
 
 // exchange adds a call to the last thread that answers all open tool calls, or a
 // prompt when there are none, and that makes calls of its own to some tools.

@@ -9,7 +9,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/needs/needstest"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
@@ -153,7 +153,7 @@ func TestClosedLoop(t *testing.T) {
 	}
 	var file int64 // the recorded call and its result
 	for i := range s.Blocks {
-		if b := &s.Blocks[i]; b.Op == prompt.OpRead {
+		if b := &s.Blocks[i]; b.Op == op.Read {
 			file += int64(b.Tokens)
 		}
 	}

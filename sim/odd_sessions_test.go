@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -49,7 +50,7 @@ func TestEveryStrategyOnOddSessions(t *testing.T) {
 	for _, s := range sessions {
 		for i := range s.Blocks {
 			if b := &s.Blocks[i]; b.Kind == prompt.KindToolUse || b.Kind == prompt.KindToolResult {
-				b.Tool, b.Op = 1, prompt.OpRead
+				b.Tool, b.Op = 1, op.Read
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
@@ -69,7 +70,7 @@ func (b *sessionBuilder) round(trigger traces.Trigger, wait int64, input int32) 
 	} else {
 		i := b.block(prompt.KindToolResult, input)
 		call := &b.s.Blocks[b.lastUse(t)]
-		b.s.Blocks[i].Call, b.s.Blocks[i].Op, b.s.Blocks[i].Object = call.Call, prompt.OpRead, i
+		b.s.Blocks[i].Call, b.s.Blocks[i].Op, b.s.Blocks[i].Object = call.Call, op.Read, i
 	}
 	if b.unseen && len(t.Rounds)%2 == 1 {
 		b.block(prompt.KindUnseen, 50)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/signs"
@@ -25,7 +26,7 @@ func withAgent(works int64) *traces.Session {
 	call := func(round int) *prompt.Block { return &s.Blocks[main.Rounds[round].Reply.To-1] }
 	call(0).Tool = 2
 	call(1).Tool, s.Blocks[main.Rounds[2].Input.From].Tool = 3, 3
-	call(2).Tool, call(2).Op = 4, prompt.OpAgent
+	call(2).Tool, call(2).Op = 4, op.Agent
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -244,7 +245,7 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32, d *disk) []pro
 			a.Bytes = bytes
 		}
 		if !b.Changed || !named {
-			a.Object, a.Op, a.Tool = file.object, prompt.OpRead, file.tool
+			a.Object, a.Op, a.Tool = file.object, op.Read, file.tool
 		}
 		refs = append(refs, t.Context.Arena().Add(a))
 	}
@@ -286,18 +287,18 @@ func (b *fileBudget) accesses(t *Turn, from, to int, d *disk) []access {
 		switch k {
 		case prompt.KindToolResult:
 			switch block.Op {
-			case prompt.OpRead:
+			case op.Read:
 				a.tool = block.Tool
 				list = append(list, a)
-			case prompt.OpEdit, prompt.OpWrite:
+			case op.Edit, op.Write:
 				list = append(list, a)
-			case prompt.OpExec:
+			case op.Exec:
 				if unit(block.Digest) < b.Shown {
 					list = append(list, a)
 				}
 			}
 		case prompt.KindAttachment:
-			if block.Op == prompt.OpRead && !(b.Changed && block.Flags&prompt.FlagMeta != 0) {
+			if block.Op == op.Read && !(b.Changed && block.Flags&prompt.FlagMeta != 0) {
 				a.tool = block.Tool
 				list = append(list, a)
 			}
@@ -314,7 +315,7 @@ func unit(d prompt.Digest) float64 { return float64(d.Lo>>11) / (1 << 53) }
 // is unchanged is a read (002:159).
 func isRead(t *Turn, i int) bool {
 	b, k := t.Context.BlockAt(i), t.Context.At(i).Kind
-	return (k == prompt.KindToolResult || k == prompt.KindAttachment) && b.Op == prompt.OpRead && reached(b) && ownFile(t, b.Object)
+	return (k == prompt.KindToolResult || k == prompt.KindAttachment) && b.Op == op.Read && reached(b) && ownFile(t, b.Object)
 }
 
 // reached reports whether a block shows a file, and its call did not fail.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 )
 
 // file is a restored file by path and tokens.
@@ -274,7 +275,7 @@ func TestRestoredFilesByChange(t *testing.T) {
 	k.round("Write", "/large", 10).RangeLen = 20_000
 	k.round("Read", "/read", 300)
 	shown := k.round("Bash", "/shown", 250)
-	shown.Op, shown.Object = prompt.OpExec, k.path("/shown")
+	shown.Op, shown.Object = op.Exec, k.path("/shown")
 	b := byChange
 	if b.Shown = 0; len(restored(k, b)) != 3 {
 		t.Error("what a command showed comes back without being asked for")
@@ -291,7 +292,7 @@ var byChange = fileBudget{Count: 5, Each: 5000, Total: 50_000, OverEach: overEac
 // restoredBefore adds a file that an earlier compaction restored, of which the messages show no more.
 func (k *talk) restoredBefore(path string, tokens int32) {
 	b := k.add(prompt.KindAttachment, tokens)
-	b.Op, b.Object, b.Flags = prompt.OpRead, k.path(path), prompt.FlagMeta
+	b.Op, b.Object, b.Flags = op.Read, k.path(path), prompt.FlagMeta
 }
 
 // A file is as large as it is now, whatever messages have shown the whole of it: 1,600 bytes were restored, 40 came by an

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 )
 
 // Carried is what the client of a thread keeps beside the messages and can put
@@ -110,8 +111,8 @@ func (c *Carried) note(t *Turn, b *prompt.Block) {
 		c.todos = memoryOf(b)
 	default:
 		switch {
-		case b.Op != prompt.OpWrite && b.Op != prompt.OpEdit || !isPlan(t.object(b)):
-		case b.Op == prompt.OpWrite:
+		case b.Op != op.Write && b.Op != op.Edit || !isPlan(t.object(b)):
+		case b.Op == op.Write:
 			c.plan = memoryOf(b)
 		default:
 			c.plan.resize(c.plan.bytes + b.RangeLen)

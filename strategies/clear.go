@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -275,7 +276,7 @@ func (l *clearing) noteCalls(t *Turn) {
 	clear(l.latest)
 	for i := Body(t.Context); i < t.Context.Len(); i++ {
 		b := t.Context.BlockAt(i)
-		if file := b.Op == prompt.OpRead || b.Op == prompt.OpEdit || b.Op == prompt.OpWrite; b.Kind == prompt.KindToolUse && b.Object >= 0 && file {
+		if file := b.Op == op.Read || b.Op == op.Edit || b.Op == op.Write; b.Kind == prompt.KindToolUse && b.Object >= 0 && file {
 			l.latest[b.Object] = i
 		}
 	}
@@ -289,7 +290,7 @@ func (l *clearing) eligible(t *Turn, i int, e *prompt.Entry, b *prompt.Block) bo
 		if kind = clearOfResults; b.Flags&prompt.FlagImage != 0 && slices.Contains(l.params.What, clearOfMedia) {
 			kind = clearOfMedia
 		}
-		if l.params.Superseded && !(b.Op == prompt.OpRead && b.Object >= 0 && l.latest[b.Object] > i) {
+		if l.params.Superseded && !(b.Op == op.Read && b.Object >= 0 && l.latest[b.Object] > i) {
 			return false
 		}
 	case prompt.KindToolUse:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"gopkg.in/yaml.v3"
 )
@@ -221,8 +222,8 @@ const allTools = "all"
 
 // operations are the words for what tools do, by Block.Op.
 var operations = [...]string{
-	prompt.OpRead: "read", prompt.OpEdit: "edit", prompt.OpWrite: "write", prompt.OpExec: "exec",
-	prompt.OpSearch: "search", prompt.OpFetch: "web", prompt.OpAgent: "agent",
+	op.Read: "read", op.Edit: "edit", op.Write: "write", op.Exec: "exec",
+	op.Search: "search", op.Fetch: "web", op.Agent: "agent",
 }
 
 // toolNames are tools by name (Bash, exec_command), by operation (read, edit, write, exec, search,
@@ -254,10 +255,10 @@ func (n toolNames) required(path string) []error {
 	return nil
 }
 
-// holds reports whether a tool with a name, or one that does op, is among them.
-func (n toolNames) holds(name string, op prompt.Op) bool {
+// holds reports whether a tool with a name, or one that does this, is among them.
+func (n toolNames) holds(name string, does op.Op) bool {
 	return slices.ContainsFunc(n, func(word string) bool {
-		return word == name || word == allTools || op != prompt.OpNone && word == operations[op]
+		return word == name || word == allTools || does != op.None && word == operations[does]
 	})
 }
 
@@ -304,9 +305,9 @@ func (s *toolset) reset() { s.member = s.member[:0] }
 func (s *toolset) has(t *Turn, b *prompt.Block) bool {
 	for len(s.member) < len(t.Tools) {
 		name, in := t.Tools[len(s.member)], uint16(0)
-		for op := range operations {
-			if (len(s.named) == 0 || s.named.holds(name, prompt.Op(op))) && !s.excluded.holds(name, prompt.Op(op)) {
-				in |= 1 << op
+		for does := range operations {
+			if (len(s.named) == 0 || s.named.holds(name, op.Op(does))) && !s.excluded.holds(name, op.Op(does)) {
+				in |= 1 << does
 			}
 		}
 		s.member = append(s.member, in)

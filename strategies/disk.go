@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 )
 
 // A disk is what a thread's messages have shown of the files that it works on. It outlives the messages: a compaction
@@ -64,7 +65,7 @@ func (d *disk) look(t *Turn) {
 // ends, by its tokens a line.
 func (d *disk) access(b *prompt.Block) {
 	switch b.Op {
-	case prompt.OpRead, prompt.OpEdit, prompt.OpWrite, prompt.OpExec:
+	case op.Read, op.Edit, op.Write, op.Exec:
 	default:
 		return
 	}
@@ -78,19 +79,19 @@ func (d *disk) access(b *prompt.Block) {
 	f := &d.files[i]
 	part := b.RangeFrom > 0 || b.RangeLen > 0
 	switch {
-	case b.Op == prompt.OpWrite:
+	case b.Op == op.Write:
 		f.size.resize(b.RangeLen)
 		f.writes, f.whole, f.bare, f.changed = f.writes.Extend(b.Digest), true, true, true
-	case b.Op == prompt.OpEdit:
+	case b.Op == op.Edit:
 		f.size.resize(f.size.bytes + b.RangeLen)
 		f.writes, f.changed = f.writes.Extend(b.Digest), true
 	case part && !f.whole && b.Bytes > f.size.bytes, !part && (b.Bytes > stubBytes || b.Bytes > f.size.bytes):
-		f.size, f.whole, f.bare = memoryOf(b), !part, b.Op == prompt.OpExec
+		f.size, f.whole, f.bare = memoryOf(b), !part, b.Op == op.Exec
 	}
-	if b.Op == prompt.OpRead && b.RangeFrom > 0 && b.RangeLen > 0 {
+	if b.Op == op.Read && b.RangeFrom > 0 && b.RangeLen > 0 {
 		f.least = max(f.least, int64(b.Tokens)*int64(b.RangeFrom+b.RangeLen-1)/int64(b.RangeLen))
 	}
-	if b.Op == prompt.OpEdit || b.Op == prompt.OpWrite {
+	if b.Op == op.Edit || b.Op == op.Write {
 		last := *f
 		d.files = append(slices.Delete(d.files, i, i+1), last)
 		d.places[b.Object] = int32(len(d.files))

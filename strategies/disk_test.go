@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 )
 
 // A file is found where it is, however often others have moved to the end: the place is compared with a search of all.
@@ -28,17 +29,17 @@ func TestFilesAreFoundByObject(t *testing.T) {
 	}
 	var c, copied Carried
 	for range 500 {
-		op := []prompt.Op{prompt.OpRead, prompt.OpEdit, prompt.OpWrite}[draw.IntN(3)]
-		c.disk.access(&prompt.Block{Object: draw.Int32N(objects), Op: op, Bytes: 1000, Tokens: 250})
+		does := []op.Op{op.Read, op.Edit, op.Write}[draw.IntN(3)]
+		c.disk.access(&prompt.Block{Object: draw.Int32N(objects), Op: does, Bytes: 1000, Tokens: 250})
 		agree(&c.disk)
 		if draw.IntN(20) == 0 {
 			copied.CopyFrom(&c)
-			c.disk.access(&prompt.Block{Object: draw.Int32N(objects), Op: prompt.OpWrite})
+			c.disk.access(&prompt.Block{Object: draw.Int32N(objects), Op: op.Write})
 			agree(&copied.disk)
 		}
 	}
 	c = c.emptied()
 	agree(&c.disk)
-	c.disk.access(&prompt.Block{Object: 30, Op: prompt.OpRead})
+	c.disk.access(&prompt.Block{Object: 30, Op: op.Read})
 	agree(&c.disk)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies/standard"
 )
@@ -223,7 +224,7 @@ func (l *memoryExtraction) wrote(t *Turn) bool {
 }
 
 func (l *memoryExtraction) isMemory(t *Turn, b *prompt.Block) bool {
-	if b.Op != prompt.OpEdit && b.Op != prompt.OpWrite || b.Object < 0 || int(b.Object) >= len(t.Objects) {
+	if b.Op != op.Edit && b.Op != op.Write || b.Object < 0 || int(b.Object) >= len(t.Objects) {
 		return false
 	}
 	path := t.Objects[b.Object]

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
@@ -319,7 +320,7 @@ func TestSharesOfFailures(t *testing.T) {
 	}
 	l := layer(t, "memory-extraction: {}").(*memoryExtraction)
 	for object, want := range map[int32]bool{k.path(memoryFile): true, int32(len(k.Objects)): false, -1: false} {
-		if got := l.isMemory(&k.Turn, &prompt.Block{Op: prompt.OpWrite, Object: object}); got != want {
+		if got := l.isMemory(&k.Turn, &prompt.Block{Op: op.Write, Object: object}); got != want {
 			t.Errorf("object %d of %d: %v", object, len(k.Objects), got)
 		}
 	}
@@ -342,7 +343,7 @@ func TestLookedAtOnce(t *testing.T) {
 	if !l.wrote(&k.Turn) || l.wrote(&k.Turn) {
 		t.Error("a call with a result is not seen once")
 	}
-	*k.add(prompt.KindToolResult, 10) = prompt.Block{Kind: prompt.KindToolResult, Op: prompt.OpWrite, Object: k.path(memoryFile)}
+	*k.add(prompt.KindToolResult, 10) = prompt.Block{Kind: prompt.KindToolResult, Op: op.Write, Object: k.path(memoryFile)}
 	if l.wrote(&k.Turn) {
 		t.Error("a result alone is taken for a write")
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 )
 
 // What the client writes itself has four bytes a token and is of no file; what it cuts
@@ -61,7 +62,7 @@ func TestBudgetsAreReached(t *testing.T) {
 	if len(refs) != 2 {
 		t.Fatalf("%d files of 5,000 in 10,000, want 2", len(refs))
 	}
-	if b := k.Context.Block(refs[0]); b.Tool != 1 || b.Op != prompt.OpRead {
+	if b := k.Context.Block(refs[0]); b.Tool != 1 || b.Op != op.Read {
 		t.Errorf("what was read comes back as %+v, want a read", b)
 	}
 	files.Total = 50_000

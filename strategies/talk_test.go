@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -53,7 +54,7 @@ func (k *talk) add(kind prompt.Kind, tokens int32) *prompt.Block {
 	return k.Context.BlockAt(k.Context.Len() - 1)
 }
 
-var ops = map[string]prompt.Op{"Read": prompt.OpRead, "Write": prompt.OpWrite, "Edit": prompt.OpEdit, "Task": prompt.OpAgent}
+var ops = map[string]op.Op{"Read": op.Read, "Write": op.Write, "Edit": op.Edit, "Task": op.Agent}
 
 // use adds a response of 100 tokens that calls a tool, and returns the call.
 func (k *talk) use(tool, path string, tokens int32) *prompt.Block {

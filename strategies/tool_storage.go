@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies/standard"
 )
@@ -384,7 +385,7 @@ func (l *toolStorage) appendRead(t *Turn, b *prompt.Block) {
 	l.reads.calls++
 	before := int64(c.Tokens())
 	call := prompt.Block{
-		Kind: prompt.KindToolUse, Op: prompt.OpRead, Tool: uint16(max(0, slices.Index(t.Tools, "Read"))), Object: -1,
+		Kind: prompt.KindToolUse, Op: op.Read, Tool: uint16(max(0, slices.Index(t.Tools, "Read"))), Object: -1,
 		Call: -l.reads.calls, Tokens: p.Output, Bytes: p.Output * bytesPerToken,
 		Digest: b.Digest.ExtendInt(uint64(l.reads.calls)),
 	}

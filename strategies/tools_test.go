@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -40,7 +41,7 @@ func TestStarIsNoTool(t *testing.T) {
 
 // A layer is not run in a session whose calls are all of other tools.
 func TestUnfitLayers(t *testing.T) {
-	s := &traces.Session{Tools: []string{"", "exec_command"}, Blocks: []prompt.Block{{Kind: prompt.KindToolUse, Tool: 1, Op: prompt.OpExec}}}
+	s := &traces.Session{Tools: []string{"", "exec_command"}, Blocks: []prompt.Block{{Kind: prompt.KindToolUse, Tool: 1, Op: op.Exec}}}
 	for text, want := range map[string]bool{
 		"microcompact: {trigger: {fixed: 1}}":              true,
 		"time-microcompact: {}":                            true,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -157,7 +158,7 @@ func TestThingsWeighWhereTheyStand(t *testing.T) {
 	k := newScene("weight")
 	k.call(0, prompt.Usage{Write5m: 50_000})
 	k.call(minute, prompt.Usage{Read: 50_000, Write5m: 2000})
-	k.result(1, prompt.OpRead, 2000)
+	k.result(1, op.Read, 2000)
 	k.call(minute, prompt.Usage{Read: 52_000})
 	k.event(traces.Event{Kind: traces.EventCompact})
 	k.call(minute, prompt.Usage{Write5m: 20_000})

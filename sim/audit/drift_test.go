@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 )
@@ -42,7 +43,7 @@ func TestChanges(t *testing.T) {
 		}
 		for range 10 {
 			k.call(minute, u)
-			k.result(1, prompt.OpRead, size)
+			k.result(1, op.Read, size)
 		}
 	}), Options{Prices: auditPrices(t)})
 	var got []string
@@ -77,7 +78,7 @@ func TestNoChanges(t *testing.T) {
 	vary := func(k *scene, day int) {
 		for i := range 10 {
 			k.call(minute, prompt.Usage{Read: 20_000, Write1h: int64(100 + 37*(day*7+i)%50)})
-			k.result(1, prompt.OpRead, int32(200+(day*7919+i*104729)%300))
+			k.result(1, op.Read, int32(200+(day*7919+i*104729)%300))
 		}
 	}
 	changed := func(k *scene, day int) {

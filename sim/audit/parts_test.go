@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -72,14 +73,14 @@ func TestBranchReads(t *testing.T) {
 // The same file with the same length, not edited in between, is a duplicate; 2,000
 // tokens sent as new at $6.25 a million and carried by one more call at $0.50.
 func TestDuplicateReads(t *testing.T) {
-	read := func(k *scene) { k.result(1, prompt.OpRead, 2000) }
+	read := func(k *scene) { k.result(1, op.Read, 2000) }
 	for _, test := range []struct {
 		name    string
 		between func(*scene)
 		want    int
 	}{
 		{"again", func(*scene) {}, 1},
-		{"edited", func(k *scene) { k.result(1, prompt.OpEdit, 50) }, 0},
+		{"edited", func(k *scene) { k.result(1, op.Edit, 50) }, 0},
 		{"compacted", func(k *scene) { k.event(traces.Event{Kind: traces.EventCompact}) }, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -113,7 +114,7 @@ func TestDuplicateReads(t *testing.T) {
 func TestLargeOutput(t *testing.T) {
 	k := newScene("large")
 	k.call(0, prompt.Usage{Write5m: 100_000})
-	k.result(2, prompt.OpExec, 12_000)
+	k.result(2, op.Exec, 12_000)
 	f := k.audit(t).finding("large_command_results")
 	if f == nil {
 		t.Fatal("no finding")
@@ -137,7 +138,7 @@ func TestResultsWithinBill(t *testing.T) {
 	} {
 		k := newScene("within")
 		k.call(0, prompt.Usage{Write5m: 40_000})
-		k.result(2, prompt.OpExec, 40_000)
+		k.result(2, op.Exec, 40_000)
 		k.event(test.event)
 		k.call(minute, test.next)
 		wantUSD(t, test.name, k.audit(t).finding("large_command_results").USD, test.want)
@@ -145,13 +146,13 @@ func TestResultsWithinBill(t *testing.T) {
 	// The first call was billed for reading alone: what its text says is new was not.
 	k := newScene("read")
 	k.call(0, prompt.Usage{Read: 10_000})
-	k.result(2, prompt.OpExec, 12_000)
+	k.result(2, op.Exec, 12_000)
 	wantUSD(t, "read alone", k.audit(t).finding("large_command_results").USD, 0.010*0.50)
 	k = newScene("absorbed")
 	k.call(0, prompt.Usage{Write5m: 40_000})
 	k.event(traces.Event{Kind: traces.EventCompact, Absorbed: 1, Kept: 5000})
 	k.call(minute, prompt.Usage{Write5m: 5000})
-	k.result(2, prompt.OpExec, 40_000)
+	k.result(2, op.Exec, 40_000)
 	if f := k.audit(t).finding("large_command_results"); f != nil {
 		t.Errorf("a result that no call sent: %+v", f)
 	}

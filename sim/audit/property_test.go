@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 )
@@ -42,7 +43,7 @@ func drawScene(t *rapid.T) *scene {
 			r.At, r.Flags = 0, traces.RoundNoTime
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "results") {
-			k.result(1, prompt.Op(rapid.IntRange(0, 3).Draw(t, "op")), rapid.Int32Range(0, 30_000).Draw(t, "tokens"))
+			k.result(1, op.Op(rapid.IntRange(0, 3).Draw(t, "op")), rapid.Int32Range(0, 30_000).Draw(t, "tokens"))
 		}
 	}
 	return k

@@ -11,6 +11,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/facts"
@@ -102,18 +103,18 @@ func (k *scene) call(pause int64, u prompt.Usage) *traces.Round {
 }
 
 // result adds a tool result to the input of the last call.
-func (k *scene) result(tool uint16, op prompt.Op, tokens int32) {
+func (k *scene) result(tool uint16, does op.Op, tokens int32) {
 	t := &k.s.Threads[0]
 	r := &t.Rounds[len(t.Rounds)-1]
 	if r.Input.Len() == 0 {
 		r.Input.From = int32(len(k.s.Blocks))
 	}
 	object := int32(-1)
-	if op == prompt.OpRead || op == prompt.OpEdit {
+	if does == op.Read || does == op.Edit {
 		object = 0
 	}
 	k.s.Blocks = append(k.s.Blocks, prompt.Block{
-		Kind: prompt.KindToolResult, Tool: tool, Op: op, Object: object, Tokens: tokens, Bytes: 3 * tokens, Line: int32(len(k.s.Blocks) + 1),
+		Kind: prompt.KindToolResult, Tool: tool, Op: does, Object: object, Tokens: tokens, Bytes: 3 * tokens, Line: int32(len(k.s.Blocks) + 1),
 	})
 	r.Input.To = int32(len(k.s.Blocks))
 }

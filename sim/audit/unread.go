@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -173,10 +174,10 @@ func (k *reads) repeats(b *prompt.Block) (first int32, ok bool) {
 		k.seen, k.edits = map[readKey]readValue{}, map[int32]int{}
 	}
 	switch {
-	case b.Op == prompt.OpEdit, b.Op == prompt.OpWrite:
+	case b.Op == op.Edit, b.Op == op.Write:
 		k.edits[b.Object]++
 		return 0, false
-	case b.Op != prompt.OpRead || b.Tokens < minDuplicate:
+	case b.Op != op.Read || b.Tokens < minDuplicate:
 		return 0, false
 	}
 	key := readKey{b.Object, b.RangeFrom, b.RangeLen}

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/signs"
 )
@@ -160,7 +161,7 @@ func (c *Call) remembers() bool {
 			return false
 		}
 		for _, b := range c.Session.Blocks[r.Reply.From:r.Reply.To] {
-			if b.Object >= 0 && (b.Op == prompt.OpEdit || b.Op == prompt.OpWrite) && isMemory(c.Session.Objects[b.Object]) {
+			if b.Object >= 0 && (b.Op == op.Edit || b.Op == op.Write) && isMemory(c.Session.Objects[b.Object]) {
 				return true
 			}
 		}

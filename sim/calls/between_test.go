@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
@@ -34,7 +35,7 @@ func blocks(s *traces.Session, b prompt.Block, n int) traces.Span {
 
 // What stands between two calls is found in the lines and blocks between them, and for a prompt in the turn before it.
 func TestBetween(t *testing.T) {
-	use := func(tool uint16, op prompt.Op, object int32) prompt.Block {
+	use := func(tool uint16, op op.Op, object int32) prompt.Block {
 		return prompt.Block{Kind: prompt.KindToolUse, Tool: tool, Op: op, Object: object}
 	}
 	asked := func(r []traces.Round) { r[2].Trigger = traces.TriggerPrompt }
@@ -72,12 +73,12 @@ func TestBetween(t *testing.T) {
 		{"the web", func(s *traces.Session, r []traces.Round) { r[1].Reply = blocks(s, use(3, 0, -1), 1) }, 1 << profile.KindSearch},
 		{"a hook in the turn before", func(_ *traces.Session, r []traces.Round) { asked(r); r[1].Signs = signs.Hook }, 1 << profile.KindHook},
 		{"a hook in this turn", func(_ *traces.Session, r []traces.Round) { r[1].Signs = signs.Hook }, 0},
-		{"instructions edited", func(s *traces.Session, r []traces.Round) { r[1].Reply = blocks(s, use(2, prompt.OpEdit, 0), 1) }, 1 << profile.KindMemory},
-		{"code edited", func(s *traces.Session, r []traces.Round) { r[1].Reply = blocks(s, use(2, prompt.OpEdit, 1), 1) }, 0},
-		{"instructions edited earlier in this turn", func(s *traces.Session, r []traces.Round) { r[0].Reply = blocks(s, use(2, prompt.OpEdit, 0), 1) }, 0},
+		{"instructions edited", func(s *traces.Session, r []traces.Round) { r[1].Reply = blocks(s, use(2, op.Edit, 0), 1) }, 1 << profile.KindMemory},
+		{"code edited", func(s *traces.Session, r []traces.Round) { r[1].Reply = blocks(s, use(2, op.Edit, 1), 1) }, 0},
+		{"instructions edited earlier in this turn", func(s *traces.Session, r []traces.Round) { r[0].Reply = blocks(s, use(2, op.Edit, 0), 1) }, 0},
 		{"instructions edited in the turn before", func(s *traces.Session, r []traces.Round) {
 			asked(r)
-			r[0].Reply = blocks(s, use(2, prompt.OpEdit, 0), 1)
+			r[0].Reply = blocks(s, use(2, op.Edit, 0), 1)
 		}, 1 << profile.KindMemory},
 		{"a person interrupts", func(s *traces.Session, r []traces.Round) {
 			r[2].Input = blocks(s, prompt.Block{Kind: prompt.KindPrompt}, 1)

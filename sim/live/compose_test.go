@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces/texts"
 )
@@ -169,17 +170,17 @@ func TestComposeRestored(t *testing.T) {
 	s := newScript("restored")
 	file := "package b\n" + strings.Repeat("var x int\n", 100)
 	n := s.use(1, `{"file_path":"/src/b.go"}`)
-	s.block(prompt.Block{Kind: prompt.KindToolResult, Call: n, Tool: 1, Op: prompt.OpRead, Object: 1}, texts.Content{Text: file})
+	s.block(prompt.Block{Kind: prompt.KindToolResult, Call: n, Tool: 1, Op: op.Read, Object: 1}, texts.Content{Text: file})
 	todo := s.use(2, `{"todos":["ship it"]}`)
 	s.result(todo, "noted")
-	s.block(prompt.Block{Kind: prompt.KindToolResult, Call: 9, Tool: 1, Op: prompt.OpRead, Object: 1}, texts.Content{Text: strings.Repeat("a read of the future", 500)})
+	s.block(prompt.Block{Kind: prompt.KindToolResult, Call: 9, Tool: 1, Op: op.Read, Object: 1}, texts.Content{Text: strings.Repeat("a read of the future", 500)})
 	s.session.Threads = append(s.session.Threads, thread(6))
 	s.context.Reset(s.session.Blocks, &s.arena)
 	s.context.Append(0)
 	s.context.Append(1)
 	read, list := s.session.Blocks[3], s.session.Blocks[4]
 	attach := func(d prompt.Digest, tokens, object int32) {
-		s.context.Add(prompt.Block{Kind: prompt.KindAttachment, Digest: d, Tokens: tokens, Object: object, Flags: prompt.FlagMeta, Op: prompt.OpRead})
+		s.context.Add(prompt.Block{Kind: prompt.KindAttachment, Digest: d, Tokens: tokens, Object: object, Flags: prompt.FlagMeta, Op: op.Read})
 	}
 	attach(read.Digest.ExtendInt(100).Extend(prompt.Digest{}), 100, 1)
 	attach(prompt.DigestString("written to since"), 50, 1)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/texts"
@@ -40,7 +41,7 @@ func newScript(id string) *script {
 // block adds a block of the recording; a text weighs a token for each four
 // bytes unless the block says otherwise.
 func (s *script) block(b prompt.Block, c texts.Content) {
-	if b.Object == 0 && b.Op == prompt.OpNone {
+	if b.Object == 0 && b.Op == op.None {
 		b.Object = -1
 	}
 	b.Bytes = int32(len(c.Text) + len(c.Input))
@@ -105,7 +106,7 @@ func conversation(id string) *script {
 	s.say(prompt.KindThinking, "I should look at the file.")
 	s.say(prompt.KindText, "I look at the file.")
 	n := s.use(1, `{"file_path":"/src/a.go"}`)
-	s.block(prompt.Block{Kind: prompt.KindToolResult, Call: n, Tool: 1, Op: prompt.OpRead}, texts.Content{Text: "package a\n\nfunc Login() {}\n"})
+	s.block(prompt.Block{Kind: prompt.KindToolResult, Call: n, Tool: 1, Op: op.Read}, texts.Content{Text: "package a\n\nfunc Login() {}\n"})
 	n = s.use(2, `{"command":"go test ./..."}`)
 	s.result(n, strings.Repeat("ok  example.org/a\n", 40))
 	s.say(prompt.KindText, "All tests pass.")

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 )
 
 // Texts in a request for what is not sent in full. The texts are this package's own;
@@ -142,7 +143,7 @@ func (p *composer) origin(b *prompt.Block) int {
 		if o.Tokens >= b.Tokens && madeFrom(b.Digest, o.Digest, b.Tokens) {
 			return i
 		}
-		if b.Object >= 0 && o.Object == b.Object && o.Kind == prompt.KindToolResult && o.Op == prompt.OpRead && o.Tokens > size {
+		if b.Object >= 0 && o.Object == b.Object && o.Kind == prompt.KindToolResult && o.Op == op.Read && o.Tokens > size {
 			at, size = i, o.Tokens
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -126,19 +127,19 @@ func (b *builder) touch(k int32) {
 	switch {
 	case bl.Kind == prompt.KindAttachment:
 		b.brought = append(b.brought, k)
-	case bl.Kind == prompt.KindToolUse && (bl.Op == prompt.OpEdit || bl.Op == prompt.OpWrite):
+	case bl.Kind == prompt.KindToolUse && (bl.Op == op.Edit || bl.Op == op.Write):
 		b.edit(k)
 	}
 	if bl.Object < 0 || int(bl.Object) >= len(b.changed) {
 		return
 	}
 	switch {
-	case bl.Kind == prompt.KindToolUse && (bl.Op == prompt.OpEdit || bl.Op == prompt.OpWrite) && !b.failed[bl.Call]:
+	case bl.Kind == prompt.KindToolUse && (bl.Op == op.Edit || bl.Op == op.Write) && !b.failed[bl.Call]:
 		b.changed[bl.Object] = k + 1
-		if bl.Op == prompt.OpWrite {
+		if bl.Op == op.Write {
 			b.shown[bl.Object] = k + 1
 		}
-	case bl.Kind == prompt.KindToolResult && bl.Op == prompt.OpRead && bl.Flags&prompt.FlagError == 0:
+	case bl.Kind == prompt.KindToolResult && bl.Op == op.Read && bl.Flags&prompt.FlagError == 0:
 		b.shown[bl.Object] = k + 1
 	}
 }
@@ -212,7 +213,7 @@ func (b *builder) uses(k int32) {
 	if bl.Kind != prompt.KindToolUse || h == nil {
 		return
 	}
-	if bl.Op == prompt.OpRead && bl.Object >= 0 {
+	if bl.Op == op.Read && bl.Object >= 0 {
 		b.again(k, bl)
 	}
 	for i := range h.values {
@@ -243,7 +244,7 @@ func (b *builder) need(kind recall.NeedKind, k int32, term uint64) Need {
 
 // value adds what a string of an argument used.
 func (b *builder) value(k int32, bl *prompt.Block, v *argument) {
-	writes := bl.Op == prompt.OpEdit || bl.Op == prompt.OpWrite
+	writes := bl.Op == op.Edit || bl.Op == op.Write
 	switch {
 	case v.role == roleOld || v.role == rolePatch:
 		b.addReplaced(k, v)
@@ -253,7 +254,7 @@ func (b *builder) value(k int32, bl *prompt.Block, v *argument) {
 			b.add(recall.NeedTask, k, f.key, func(p *prompt.Block) bool { return p.Kind == prompt.KindToolUse })
 		}
 		return
-	case v.role == rolePath && (writes || bl.Op == prompt.OpRead && b.wasShown(bl.Object)):
+	case v.role == rolePath && (writes || bl.Op == op.Read && b.wasShown(bl.Object)):
 		for _, f := range slices.Backward(v.terms()) { // the longest first
 			if f.kind == recall.NeedPath && b.add(recall.NeedPath, k, f.key, anything) {
 				return
@@ -354,8 +355,8 @@ func (b *builder) add(kind recall.NeedKind, k int32, key uint64, origin func(*pr
 // source records whether a block can be fetched again, and whether a search finds it.
 func (b *builder) source(n *Need, k int32) {
 	bl := &b.s.Blocks[k]
-	reads := bl.Kind == prompt.KindToolResult && bl.Op == prompt.OpRead
-	writes := bl.Kind == prompt.KindToolUse && bl.Op == prompt.OpWrite
+	reads := bl.Kind == prompt.KindToolResult && bl.Op == op.Read
+	writes := bl.Kind == prompt.KindToolUse && bl.Op == op.Write
 	if n.Fetch < 0 && (reads || writes) && bl.Object >= 0 && b.changed[bl.Object]-1 <= k {
 		n.Fetch = k
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -65,7 +66,7 @@ func (b *builder) chance() {
 
 // changes reports whether a block is a call that changes a file.
 func changes(b *prompt.Block) bool {
-	return b.Kind == prompt.KindToolUse && (b.Op == prompt.OpEdit || b.Op == prompt.OpWrite)
+	return b.Kind == prompt.KindToolUse && (b.Op == op.Edit || b.Op == op.Write)
 }
 
 // known reports whether an object is one of the session's; −1 is none.
@@ -85,7 +86,7 @@ func (b *builder) shownFirst(key uint64, k int32) int32 {
 		p := b.table.posts[at].block
 		switch bl := &b.s.Blocks[p]; {
 		case !b.inMain(p), bl.Kind == prompt.KindToolUse:
-		case bl.Kind == prompt.KindToolResult && bl.Op == prompt.OpRead && b.known(bl.Object) && !b.elsewhere[bl.Object] && !b.wrote(x, bl.Object):
+		case bl.Kind == prompt.KindToolResult && bl.Op == op.Read && b.known(bl.Object) && !b.elsewhere[bl.Object] && !b.wrote(x, bl.Object):
 			shown = p // the oldest comes last
 		default:
 			before = before || p < k
@@ -106,7 +107,7 @@ func (b *builder) usesFirst(x *term, k int32) bool {
 		if n++; n > maxWalk {
 			return false
 		}
-		if bl := &b.s.Blocks[p]; bl.Kind == prompt.KindToolUse && b.inMain(p) && (p < k || bl.Op == prompt.OpExec) {
+		if bl := &b.s.Blocks[p]; bl.Kind == prompt.KindToolUse && b.inMain(p) && (p < k || bl.Op == op.Exec) {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package needs
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -71,14 +72,14 @@ func (x *Index) After(s *traces.Session, thread, from, to, before int32, lost bo
 			if !known || strength[n.Kind] > strength[t.kind] || !t.used {
 				t.kind = n.Kind
 			}
-			t.used, t.output = true, s.Blocks[block].Op == prompt.OpExec
+			t.used, t.output = true, s.Blocks[block].Op == op.Exec
 			things[thing] = t
 		}
 		for _, p := range x.Repeats(thread, r) {
 			if thing := name(p.Source); thing >= 0 && (p.Lost || !lost) {
 				t, known := things[thing]
 				if !known {
-					t.kind, t.output = recall.NeedName, s.Blocks[p.Source].Op == prompt.OpExec
+					t.kind, t.output = recall.NeedName, s.Blocks[p.Source].Op == op.Exec
 				}
 				t.read = true
 				things[thing] = t

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
@@ -268,7 +269,7 @@ func (j *Judge) see(c *prompt.Context, i int) {
 func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
 	b := c.BlockAt(i)
 	switch {
-	case b.Object >= 0 && (e.Kind == prompt.KindAttachment || e.Kind == prompt.KindToolResult && b.Op == prompt.OpRead):
+	case b.Object >= 0 && (e.Kind == prompt.KindAttachment || e.Kind == prompt.KindToolResult && b.Op == op.Read):
 		j.restored = append(j.restored, b.Object)
 	case e.Kind == prompt.KindSummary:
 		said := j.x.recorded(b.Digest)

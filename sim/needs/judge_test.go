@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/needs/needstest"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -53,7 +54,7 @@ func (d *desk) call(round int32) *recall.Needs {
 }
 
 // at returns the position of the first entry of a kind and an operation.
-func (d *desk) at(t *testing.T, kind prompt.Kind, op prompt.Op) int {
+func (d *desk) at(t *testing.T, kind prompt.Kind, op op.Op) int {
 	t.Helper()
 	for i := range d.c.Len() {
 		if b := d.c.BlockAt(i); b.Kind == kind && b.Op == op {
@@ -105,11 +106,11 @@ func TestClearedResults(t *testing.T) {
 	other(&talk, 8)
 	talk.Call("Bash", `{"command":"grep frobnicateAll"}`, "ok")
 	d := ahead(t, &talk, 9)
-	d.c.SetForm(d.at(t, prompt.KindToolResult, prompt.OpExec), prompt.FormCleared, 5, prompt.CauseEdit)
+	d.c.SetForm(d.at(t, prompt.KindToolResult, op.Exec), prompt.FormCleared, 5, prompt.CauseEdit)
 	if n := d.call(9).Kind(recall.NeedName); n[recall.Count] != 1 || n[recall.Verbatim]+n[recall.Recoverable]+n[recall.Summarized] != 0 {
 		t.Errorf("output of a command: %+v, want it gone", n)
 	}
-	d.c.SetForm(d.at(t, prompt.KindToolResult, prompt.OpExec), prompt.FormPointer, 5, prompt.CauseEdit)
+	d.c.SetForm(d.at(t, prompt.KindToolResult, op.Exec), prompt.FormPointer, 5, prompt.CauseEdit)
 	if n := d.call(9).Kind(recall.NeedName); n[recall.Recoverable] != n[recall.Weight] {
 		t.Errorf("a pointer: %+v, want it recoverable", n)
 	}
@@ -256,7 +257,7 @@ func TestDirectivesInSummaries(t *testing.T) {
 // A restored file stands for what was read from it, and keeps its path.
 func TestRestoredFile(t *testing.T) {
 	d := ahead(t, editing(false), 14)
-	object := d.c.BlockAt(d.at(t, prompt.KindToolResult, prompt.OpRead)).Object
+	object := d.c.BlockAt(d.at(t, prompt.KindToolResult, op.Read)).Object
 	d.compact(prompt.Block{Kind: prompt.KindSummary, Tokens: 10, Bytes: 40, Digest: prompt.DigestString("s")})
 	d.c.Add(prompt.Block{
 		Kind: prompt.KindAttachment, Object: object, Tokens: 50, Bytes: 200, Digest: prompt.DigestString("f"),
@@ -269,7 +270,7 @@ func TestRestoredFile(t *testing.T) {
 // Of three artifacts behind a compaction that keeps one result: the file that was read is there, the commands are not.
 func TestArtifacts(t *testing.T) {
 	d := ahead(t, editing(false), 14)
-	read := *d.c.At(d.at(t, prompt.KindToolResult, prompt.OpRead))
+	read := *d.c.At(d.at(t, prompt.KindToolResult, op.Read))
 	d.compact(prompt.Block{Kind: prompt.KindSummary, Tokens: 10, Bytes: 40, Digest: prompt.DigestString("s")})
 	d.c.AppendEntry(read)
 	d.row = recall.Needs{}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -21,7 +22,7 @@ type ofFile struct{ blocks, edits int32 }
 func artifact(b *prompt.Block) (command, failure bool) {
 	switch {
 	case b.Object >= 0:
-	case b.Kind == prompt.KindToolUse && b.Op == prompt.OpExec:
+	case b.Kind == prompt.KindToolUse && b.Op == op.Exec:
 		return true, false
 	case b.Kind == prompt.KindToolResult && b.Flags&prompt.FlagError != 0:
 		return false, true
@@ -65,7 +66,7 @@ func (p *past) count(f *ofFile, by int) {
 	}
 }
 
-func edits(b *prompt.Block) bool { return b.Op == prompt.OpEdit || b.Op == prompt.OpWrite }
+func edits(b *prompt.Block) bool { return b.Op == op.Edit || b.Op == op.Write }
 
 // of returns what left of an object.
 func (p *past) of(object int32) ofFile {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
@@ -41,7 +42,7 @@ func (b *builder) repeats(k int32) {
 		return
 	}
 	source := b.same[h.key] - 1
-	if bl.Op == prompt.OpRead && bl.Object >= 0 && b.shown[bl.Object] > 0 {
+	if bl.Op == op.Read && bl.Object >= 0 && b.shown[bl.Object] > 0 {
 		source = b.shown[bl.Object] - 1
 	}
 	if source >= 0 && b.covers(source, result) {

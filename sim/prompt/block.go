@@ -1,5 +1,7 @@
 package prompt
 
+import "github.com/compactsim/compactsim/sim/prompt/op"
+
 // Kind says what a block is. The order carries no meaning.
 type Kind uint8
 
@@ -62,31 +64,6 @@ func (k Kind) Assistant() bool {
 	return k == KindText || k == KindThinking || k == KindToolUse
 }
 
-// Op is what a tool call does to its object.
-type Op uint8
-
-// The operations of tools.
-const (
-	OpNone   Op = iota
-	OpRead      // reads the object
-	OpEdit      // changes part of the object
-	OpWrite     // replaces the object
-	OpExec      // runs a command
-	OpSearch    // searches files
-	OpFetch     // reads from the network
-	OpAgent     // starts a sub-agent
-)
-
-var opNames = [...]string{"none", "read", "edit", "write", "exec", "search", "fetch", "agent"}
-
-// String returns the lower-case name used in reports.
-func (o Op) String() string {
-	if int(o) < len(opNames) {
-		return opNames[o]
-	}
-	return "none"
-}
-
 // Flags mark properties of a block that layers ask for.
 type Flags uint16
 
@@ -142,5 +119,5 @@ type Block struct {
 	Flags     Flags
 	File      uint16 // index into the session's files
 	Kind      Kind
-	Op        Op
+	Op        op.Op
 }

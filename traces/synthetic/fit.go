@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -333,12 +334,12 @@ func (o *observer) files(s *traces.Session) {
 		b := &s.Blocks[i]
 		switch {
 		case b.Kind != prompt.KindToolUse || b.Object < 0:
-		case b.Op == prompt.OpRead:
+		case b.Op == op.Read:
 			if reads++; known[b.Object] {
 				again++
 			}
 			known[b.Object] = true
-		case b.Op == prompt.OpEdit || b.Op == prompt.OpWrite:
+		case b.Op == op.Edit || b.Op == op.Write:
 			if _, ok := known[b.Object]; !ok {
 				known[b.Object] = false
 			}

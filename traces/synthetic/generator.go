@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
@@ -55,7 +56,7 @@ type toolMix struct {
 // genTool is a tool ready to be drawn.
 type genTool struct {
 	WorkTool
-	op         prompt.Op
+	op         op.Op
 	flags      prompt.Flags
 	overhead   int // bytes of the input's JSON without path and free text
 	read, task bool

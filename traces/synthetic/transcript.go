@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -88,7 +89,7 @@ func agentsByTask(s *traces.Session) map[int32]*traces.Thread {
 	for i := range s.Threads[0].Rounds {
 		reply := s.Threads[0].Rounds[i].Reply
 		for k := reply.From; k < reply.To; k++ {
-			if s.Blocks[k].Op != prompt.OpAgent {
+			if s.Blocks[k].Op != op.Agent {
 				continue
 			}
 			for next < len(s.Threads) && s.Threads[next].Kind != traces.ThreadAgent {

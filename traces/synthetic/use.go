@@ -2,6 +2,7 @@ package synthetic
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -38,7 +39,7 @@ func (w *pen) fill(b *prompt.Block, tool *genTool, at spot) {
 	switch {
 	case tool.files:
 		b.Object = w.pickFile(tool.Name, at)
-	case tool.op == prompt.OpSearch && tool.Name != toolGlob:
+	case tool.op == op.Search && tool.Name != toolGlob:
 		b.Object = int32(len(g.paths) - 1)
 	}
 	if b.Object >= 0 {
@@ -51,9 +52,9 @@ func (w *pen) fill(b *prompt.Block, tool *genTool, at spot) {
 	free := int32(max(minFree, at.draw(&tool.Input, forToolInput)/g.rates.PerByte[prompt.KindToolUse]+0.5))
 	b.Bytes += free
 	switch tool.op {
-	case prompt.OpEdit:
+	case op.Edit:
 		b.RangeLen = free - 2*replaced(free)
-	case prompt.OpWrite:
+	case op.Write:
 		b.RangeLen = free
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
@@ -196,7 +197,7 @@ func (t *Thread) fetch() Extra {
 		if block < 0 || t.judge.Holds(block) || slices.Contains(t.fetched, block) {
 			continue
 		}
-		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(t.of.Profile, n.Kind.String(), t.of.session.Blocks[block].Op == prompt.OpExec, t.of.learns, t.of.lean) {
+		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(t.of.Profile, n.Kind.String(), t.of.session.Blocks[block].Op == op.Exec, t.of.learns, t.of.lean) {
 			continue
 		}
 		t.fetched = append(t.fetched, block)
@@ -282,7 +283,7 @@ func (s *Session) addCall(t *Thread, block int32) prompt.Ref {
 		return prompt.Ref(k)
 	}
 	call := s.inventBlock(t, prompt.KindToolUse, fetchOutput)
-	call.Op, call.Object = prompt.OpRead, s.session.Blocks[block].Object
+	call.Op, call.Object = op.Read, s.session.Blocks[block].Object
 	call.Call -= block
 	call.Digest = call.Digest.ExtendInt(uint64(block))
 	return s.arena.Add(call)
@@ -295,7 +296,7 @@ func (s *Session) addResult(t *Thread, block int32) prompt.Ref {
 	}
 	b := &s.session.Blocks[block]
 	result := s.inventBlock(t, prompt.KindToolResult, b.Tokens)
-	result.Op, result.Object, result.Bytes = prompt.OpRead, b.Object, b.Bytes
+	result.Op, result.Object, result.Bytes = op.Read, b.Object, b.Bytes
 	result.Call -= block
 	result.Digest = result.Digest.ExtendInt(uint64(block))
 	return s.arena.Add(result)
@@ -304,7 +305,7 @@ func (s *Session) addResult(t *Thread, block int32) prompt.Ref {
 // inventBlock returns a block of a round that no recording has.
 func (s *Session) inventBlock(t *Thread, k prompt.Kind, tokens int32) prompt.Block {
 	b := prompt.Block{
-		Kind: k, Op: prompt.OpNone, Object: -1, Call: -(1<<24 + s.extras), Tokens: tokens,
+		Kind: k, Op: op.None, Object: -1, Call: -(1<<24 + s.extras), Tokens: tokens,
 		Digest: prompt.DigestString("extra").ExtendInt(uint64(t.Index)<<32 | uint64(s.extras)).ExtendInt(uint64(k)<<32 | uint64(tokens)),
 	}
 	if k == prompt.KindUnseen {

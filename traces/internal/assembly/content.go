@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
@@ -69,7 +70,7 @@ func (m Maker) Use(id prompt.Digest, name string, input jsontext.Value) Block {
 	}
 	if Decode(input, &args) == nil {
 		b.Object = args.Path + args.FilePath + args.Snake
-		if b.Op == prompt.OpAgent {
+		if b.Op == op.Agent {
 			b.Task = &Task{AgentType: args.Agent, Prompt: Maker{}.Text(prompt.KindPrompt, args.Prompt).Digest}
 		}
 	}
@@ -132,24 +133,24 @@ func CallID(id string) (d prompt.Digest) {
 }
 
 // opOf returns what a tool does to its object, by the names that most agents use.
-func opOf(name string) prompt.Op {
+func opOf(name string) op.Op {
 	switch strings.ToLower(name) {
 	case "read", "read_file", "view":
-		return prompt.OpRead
+		return op.Read
 	case "edit", "multiedit", "patch", "apply_patch", "replace", "editor":
-		return prompt.OpEdit
+		return op.Edit
 	case "write", "write_file", "create":
-		return prompt.OpWrite
+		return op.Write
 	case "bash", "shell", "run_shell_command", "run_commands":
-		return prompt.OpExec
+		return op.Exec
 	case "grep", "glob", "find", "ls", "list", "search", "grep_search", "list_directory":
-		return prompt.OpSearch
+		return op.Search
 	case "webfetch", "websearch", "web_search", "fetch", "web_fetch", "google_web_search":
-		return prompt.OpFetch
+		return op.Fetch
 	case "task", "subagent", "subagent_fork":
-		return prompt.OpAgent
+		return op.Agent
 	}
-	return prompt.OpNone
+	return op.None
 }
 
 // PartsOf returns the parts of a content: a list, one part, or a text, which goes to where text says. One that

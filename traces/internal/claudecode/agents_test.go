@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -170,22 +171,22 @@ func TestToolsObjectsAndOperations(t *testing.T) {
 		name, tool string
 		input      fields
 		object     string
-		op         prompt.Op
+		op         op.Op
 		from, n    int32
 		flags      prompt.Flags
 	}{
-		{"t1", "Read", fields{"file_path": "/a.go", "offset": 10, "limit": 50}, "/a.go", prompt.OpRead, 10, 50, 0},
-		{"t2", "Edit", fields{"file_path": "/a.go", "old_string": "x", "new_string": "1\n234"}, "/a.go", prompt.OpEdit, 0, 4, 0},
+		{"t1", "Read", fields{"file_path": "/a.go", "offset": 10, "limit": 50}, "/a.go", op.Read, 10, 50, 0},
+		{"t2", "Edit", fields{"file_path": "/a.go", "old_string": "x", "new_string": "1\n234"}, "/a.go", op.Edit, 0, 4, 0},
 		{"t11", "MultiEdit", fields{"file_path": "/a.go", "edits": []fields{
-			{"old_string": "abc", "new_string": "a"}, {"old_string": "", "new_string": "dé"}}}, "/a.go", prompt.OpEdit, 0, 1, 0},
-		{"t3", "NotebookEdit", fields{"notebook_path": "/n.ipynb"}, "/n.ipynb", prompt.OpEdit, 0, 0, 0},
-		{"t4", "Write", fields{"file_path": "/b.go", "content": "yes\n"}, "/b.go", prompt.OpWrite, 0, 4, 0},
-		{"t5", "Bash", fields{"command": "ls"}, "", prompt.OpExec, 0, 0, 0},
-		{"t6", "Grep", fields{"pattern": "x/y", "path": "/src"}, "/src", prompt.OpSearch, 0, 0, 0},
-		{"t7", "Glob", fields{"pattern": "**/*.go"}, "", prompt.OpSearch, 0, 0, 0},
-		{"t8", "Glob", fields{"pattern": "cmd/main.go"}, "cmd/main.go", prompt.OpSearch, 0, 0, 0},
-		{"t9", "WebFetch", fields{"url": "https://x"}, "", prompt.OpFetch, 0, 0, 0},
-		{"t10", "mcp__db__query", fields{"sql": "s"}, "", prompt.OpNone, 0, 0, prompt.FlagMCP},
+			{"old_string": "abc", "new_string": "a"}, {"old_string": "", "new_string": "dé"}}}, "/a.go", op.Edit, 0, 1, 0},
+		{"t3", "NotebookEdit", fields{"notebook_path": "/n.ipynb"}, "/n.ipynb", op.Edit, 0, 0, 0},
+		{"t4", "Write", fields{"file_path": "/b.go", "content": "yes\n"}, "/b.go", op.Write, 0, 4, 0},
+		{"t5", "Bash", fields{"command": "ls"}, "", op.Exec, 0, 0, 0},
+		{"t6", "Grep", fields{"pattern": "x/y", "path": "/src"}, "/src", op.Search, 0, 0, 0},
+		{"t7", "Glob", fields{"pattern": "**/*.go"}, "", op.Search, 0, 0, 0},
+		{"t8", "Glob", fields{"pattern": "cmd/main.go"}, "cmd/main.go", op.Search, 0, 0, 0},
+		{"t9", "WebFetch", fields{"url": "https://x"}, "", op.Fetch, 0, 0, 0},
+		{"t10", "mcp__db__query", fields{"sql": "s"}, "", op.None, 0, 0, prompt.FlagMCP},
 	}
 	for _, tt := range tests {
 		s.call("m1", 20_000, use(tt.name, tt.tool, tt.input))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
@@ -100,12 +101,12 @@ func (p *parser) describe(pc *piece, b *rawBlock) {
 	}
 	pc.object = p.src.names.add(in.path)
 	switch pc.Op {
-	case prompt.OpRead:
+	case op.Read:
 		pc.RangeFrom, pc.RangeLen = in.from, in.len
-	case prompt.OpEdit, prompt.OpWrite:
+	case op.Edit, op.Write:
 		pc.RangeLen = in.grows
 	}
-	if pc.Op == prompt.OpAgent {
+	if pc.Op == op.Agent {
 		p.src.tasks = append(p.src.tasks, assembly.Task{AgentType: string(in.agentType), Prompt: in.prompt})
 		pc.task = int32(len(p.src.tasks))
 	}
@@ -136,24 +137,24 @@ func (s *source) whole(path []byte) []byte {
 }
 
 // OpOf returns what a tool of Claude Code does to its object.
-func OpOf(name string) prompt.Op {
+func OpOf(name string) op.Op {
 	switch name {
 	case "Read", "NotebookRead":
-		return prompt.OpRead
+		return op.Read
 	case "Edit", "MultiEdit", "NotebookEdit":
-		return prompt.OpEdit
+		return op.Edit
 	case "Write":
-		return prompt.OpWrite
+		return op.Write
 	case "Bash":
-		return prompt.OpExec
+		return op.Exec
 	case "Grep", "Glob", "LS":
-		return prompt.OpSearch
+		return op.Search
 	case "WebFetch", "WebSearch", "web_search", "web_fetch":
-		return prompt.OpFetch
+		return op.Fetch
 	case "Task", "Agent":
-		return prompt.OpAgent
+		return op.Agent
 	}
-	return prompt.OpNone
+	return op.None
 }
 
 // attachment is text that the client adds to the conversation by itself: memory

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
@@ -78,7 +79,7 @@ func TestTurn(t *testing.T) {
 		}
 	}
 	result := got.Blocks[b.Input.From]
-	if result.Op != prompt.OpRead || got.Objects[result.Object] != "/a.go" || result.Line != 9 || b.Trigger != traces.TriggerToolResult {
+	if result.Op != op.Read || got.Objects[result.Object] != "/a.go" || result.Line != 9 || b.Trigger != traces.TriggerToolResult {
 		t.Errorf("result %+v", result)
 	}
 	if got.LoggedUSD != 0.75 || a.Stream != int64(time.Second) {

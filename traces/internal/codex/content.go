@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
@@ -206,7 +207,7 @@ func (r *responseItem) use() assembly.Block {
 		b.Flags |= prompt.FlagMCP
 	}
 	b.Op = opOf(name)
-	if b.Op == prompt.OpEdit {
+	if b.Op == op.Edit {
 		b.Object = patched(content)
 	}
 	return r.withText(b, kind(args) == '"', content)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
@@ -406,23 +407,23 @@ func texts(line []byte) []traces.Text {
 }
 
 // opOf returns what a tool of Codex does to its object.
-func opOf(name string) prompt.Op {
+func opOf(name string) op.Op {
 	switch name {
 	case "read_file", "view_image":
-		return prompt.OpRead
+		return op.Read
 	case "apply_patch":
-		return prompt.OpEdit
+		return op.Edit
 	case "exec_command", "exec", "write_stdin", "shell", "shell_command", "local_shell", "container.exec",
 		"unified_exec", "wait":
-		return prompt.OpExec
+		return op.Exec
 	case "grep_files", "list_dir", "tool_search":
-		return prompt.OpSearch
+		return op.Search
 	case "web_search":
-		return prompt.OpFetch
+		return op.Fetch
 	case "spawn_agent":
-		return prompt.OpAgent
+		return op.Agent
 	}
-	return prompt.OpNone
+	return op.None
 }
 
 // patched returns the first file a patch touches, or "".

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/signs"
 )
@@ -58,7 +59,7 @@ func TestTurn(t *testing.T) {
 		t.Errorf("reasoning of %d and a call of %d tokens, the usage says 60 and 40", th, use)
 	}
 	result := s.Blocks[b.Input.From]
-	if result.Call != s.Blocks[a.Reply.From+1].Call || result.Call == 0 || result.Op != prompt.OpExec || result.Flags&prompt.FlagError == 0 {
+	if result.Call != s.Blocks[a.Reply.From+1].Call || result.Call == 0 || result.Op != op.Exec || result.Flags&prompt.FlagError == 0 {
 		t.Errorf("result %+v does not belong to its call or did not fail", result)
 	}
 	if a.Trigger != traces.TriggerPrompt || b.Trigger != traces.TriggerToolResult {

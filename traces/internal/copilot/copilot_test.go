@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
@@ -92,7 +93,7 @@ func TestTurn(t *testing.T) {
 		t.Errorf("reply %v", kinds)
 	}
 	result := got.Blocks[b.Input.From]
-	if result.Op != prompt.OpRead || got.Objects[result.Object] != "/a.go" || b.Trigger != traces.TriggerToolResult {
+	if result.Op != op.Read || got.Objects[result.Object] != "/a.go" || b.Trigger != traces.TriggerToolResult {
 		t.Errorf("result %+v", result)
 	}
 	if got.LoggedUSD != 0.015 { // 1.5 units of a cent

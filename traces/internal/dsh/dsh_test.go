@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
@@ -100,7 +101,7 @@ func TestTurn(t *testing.T) {
 		t.Errorf("reply %v", kinds)
 	}
 	result := got.Blocks[b.Input.From]
-	if result.Op != prompt.OpRead || got.Objects[result.Object] != "/a.go" || b.Trigger != traces.TriggerToolResult {
+	if result.Op != op.Read || got.Objects[result.Object] != "/a.go" || b.Trigger != traces.TriggerToolResult {
 		t.Errorf("result %+v", result)
 	}
 	// The step, its first chunk a second later, its end two more.

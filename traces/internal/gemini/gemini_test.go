@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
@@ -75,7 +76,7 @@ func TestTurn(t *testing.T) {
 		}
 	}
 	result := got.Blocks[b.Input.From]
-	if result.Op != prompt.OpRead || got.Objects[result.Object] != "/a.go" || result.Call == 0 {
+	if result.Op != op.Read || got.Objects[result.Object] != "/a.go" || result.Call == 0 {
 		t.Errorf("result %+v does not belong to its call", result)
 	}
 	if a.First != int64(500*time.Millisecond) || b.Trigger != traces.TriggerToolResult { // the first thought

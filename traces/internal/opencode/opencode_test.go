@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
@@ -80,7 +81,7 @@ func TestTurn(t *testing.T) {
 	if kinds := agenttest.Kinds(got, b.Input); !slices.Equal(kinds, []string{"tool_result", "unseen"}) {
 		t.Errorf("input %v", kinds)
 	}
-	if r := got.Blocks[b.Input.From]; r.Op != prompt.OpRead || got.Objects[r.Object] != "/a.go" || r.Line != 5 {
+	if r := got.Blocks[b.Input.From]; r.Op != op.Read || got.Objects[r.Object] != "/a.go" || r.Line != 5 {
 		t.Errorf("result %+v", r)
 	}
 	// Half a second to the first thought, a second and a half to the tool.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
 	"github.com/compactsim/compactsim/traces/facts"
@@ -87,7 +88,7 @@ func TestTurn(t *testing.T) {
 		}
 	}
 	result := got.Blocks[b.Input.From]
-	if result.Op != prompt.OpRead || got.Objects[result.Object] != "/a.go" || result.Flags&prompt.FlagError == 0 || result.Call == 0 {
+	if result.Op != op.Read || got.Objects[result.Object] != "/a.go" || result.Flags&prompt.FlagError == 0 || result.Call == 0 {
 		t.Errorf("result %+v does not belong to its call", result)
 	}
 	// The prompt at :01, the request of the answer at :01, its end at :02.
