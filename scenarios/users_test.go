@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/users"
@@ -233,8 +233,8 @@ func TestResumedSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	late, soon := &run.Cells[0].Total, &simulateUsers(t, text("5m")).Cells[0].Total
-	if late.MissesOf(prompt.MissExpiry) != 1 || soon.N(measures.Misses) > 1 {
-		t.Errorf("resumed after six hours: %d misses by expiry; after five minutes: %d", late.MissesOf(prompt.MissExpiry), soon.N(measures.Misses))
+	if late.MissesOf(exchange.MissExpiry) != 1 || soon.N(measures.Misses) > 1 {
+		t.Errorf("resumed after six hours: %d misses by expiry; after five minutes: %d", late.MissesOf(exchange.MissExpiry), soon.N(measures.Misses))
 	}
 	left := 0
 	for b := range rounds[1].Reply.From {

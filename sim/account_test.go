@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -28,7 +29,7 @@ func TestRowCountsTheConversation(t *testing.T) {
 		want.Figures[measures.PeakContext] = float64(max(int64(want.N(measures.PeakContext)), c.Context))
 		switch {
 		case c.First:
-		case c.Miss == prompt.MissNone:
+		case c.Miss == exchange.MissNone:
 			want.Figures[measures.HitCalls]++
 			want.Figures[measures.LaterCalls]++
 		default:
@@ -44,8 +45,8 @@ func TestRowCountsTheConversation(t *testing.T) {
 			row.N(measures.PeakContext), want.N(measures.HitCalls), want.N(measures.LaterCalls),
 			want.Figures[measures.MissesByClass:measures.Waits], want.N(measures.PeakContext))
 	}
-	if row.N(measures.Compactions) == 0 || row.MissesOf(prompt.MissExpiry) != 1 {
-		t.Errorf("%d compactions, %d calls behind a pause miss", row.N(measures.Compactions), row.MissesOf(prompt.MissExpiry))
+	if row.N(measures.Compactions) == 0 || row.MissesOf(exchange.MissExpiry) != 1 {
+		t.Errorf("%d compactions, %d calls behind a pause miss", row.N(measures.Compactions), row.MissesOf(exchange.MissExpiry))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -26,7 +27,7 @@ func forgetting(agent string) *traces.Session {
 }
 
 // contexts runs a session and returns the input tokens and misses of its calls.
-func contexts(t *testing.T, c Config, s *traces.Session) (tokens []int64, misses []prompt.MissClass) {
+func contexts(t *testing.T, c Config, s *traces.Session) (tokens []int64, misses []exchange.MissClass) {
 	t.Helper()
 	c.Record = func(r *results.CallRecord) {
 		tokens = append(tokens, r.Context)
@@ -47,7 +48,7 @@ func TestForgetUnderEveryStrategy(t *testing.T) {
 		if len(tokens) != 3 || tokens[2] != 18000+300+200+5000+200+300-80 {
 			t.Errorf("%s: contexts %v, want 23,920 tokens at the third call", strategy, tokens)
 		}
-		if len(misses) != 3 || misses[1] != prompt.MissNone || misses[2] != prompt.MissEdit {
+		if len(misses) != 3 || misses[1] != exchange.MissNone || misses[2] != exchange.MissEdit {
 			t.Errorf("%s: misses %v, want an edit at the third call", strategy, misses)
 		}
 	}

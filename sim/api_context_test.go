@@ -3,7 +3,7 @@ package sim
 import (
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -17,7 +17,7 @@ func TestAPIContextClearsAtAMillion(t *testing.T) {
 	c.Window = 1_000_000
 	row, calls := run(t, c, s)
 	const left = 201900 - 15*9988
-	if calls[17].Context != 191700 || calls[18].Context != left || calls[18].Miss != prompt.MissEdit || calls[18].Usage.Read != 16000 {
+	if calls[17].Context != 191700 || calls[18].Context != left || calls[18].Miss != exchange.MissEdit || calls[18].Usage.Read != 16000 {
 		t.Errorf("contexts %v, read %d with miss %v", mainContexts(calls), calls[18].Usage.Read, calls[18].Miss)
 	}
 	if calls[19].Usage.Read != left || row.N(measures.Misses) != 1 || row.N(measures.Microcompactions) != 0 || row.Firings["api-context"] != 1 {
@@ -53,7 +53,7 @@ func TestAPIContextThinkingAfterAGap(t *testing.T) {
 		_, calls := run(t, written(t, "  - api-context: {clear_thinking: {every_turn: "+every+"}}\n"), s)
 		misses := 0
 		for _, c := range calls[6:] {
-			if c.Miss == prompt.MissEdit {
+			if c.Miss == exchange.MissEdit {
 				misses++
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -16,7 +17,7 @@ import (
 // codexSession is a session of Codex with n calls of a model that each bring a
 // tool result of 1,000 tokens and answer with 200: the first has 18,300 tokens and
 // read some of these, every later call what a way of serving gives it.
-func codexSession(model, version string, n int, first int64, way prompt.Serving) *traces.Session {
+func codexSession(model, version string, n int, first int64, way exchange.Serving) *traces.Session {
 	s := newSession("s").turns(n, 0, 1000).session()
 	s.Agent, s.Models, s.Versions = facts.Codex, []string{model}, []string{version}
 	rounds := s.Threads[0].Rounds
@@ -64,7 +65,7 @@ func codexProfile() *profile.Profile {
 // says otherwise; here it reads responses too: 18,300 + 200 − 51 is 18,432 cut to
 // a step, and 18,300 is 17,792 in steps of 512.
 func TestThreadTellsHowItIsServed(t *testing.T) {
-	replies := prompt.Serving{Step: 128, Lag: 51, Replies: true}
+	replies := exchange.Serving{Step: 128, Lag: 51, Replies: true}
 	s := codexSession("gpt-5.4", "0.118.0", 6, 2432, replies)
 	got := codexReads(t, s, codexProfile())
 	if got[1] != 17792 {
@@ -199,7 +200,7 @@ func TestExpectedLossOfCodex(t *testing.T) {
 
 // As many reads of its own as the prior counts for do not outweigh what is known of a model.
 func TestAsManyReadsAsThePriorCountsFor(t *testing.T) {
-	s := codexSession("gpt-5.2", "0.118.0", 6, 2432, prompt.Serving{Step: 512, Offset: 384})
+	s := codexSession("gpt-5.2", "0.118.0", 6, 2432, exchange.Serving{Step: 512, Offset: 384})
 	got := codexReads(t, s, codexProfile())
 	known := servers.ServingOf(servers.Caller{Agent: "codex"}, "gpt-5.2")
 	if want := known.Floor(18300+2*1200, 0); got[3] != want {

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/servers"
@@ -23,7 +24,7 @@ type lasting struct {
 	last map[uint32][]bool
 }
 
-func (s lasting) Begin(t int64, r *prompt.Request) prompt.Outcome {
+func (s lasting) Begin(t int64, r *exchange.Request) exchange.Outcome {
 	if r.Thread>>31 != 0 {
 		s.last[r.Thread] = append(s.last[r.Thread], r.Last)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -44,7 +45,7 @@ type declared struct {
 	deletions []int
 }
 
-func (d *declared) Served(_ Point, layer string, r *prompt.Request, _ *prompt.Outcome) {
+func (d *declared) Served(_ Point, layer string, r *exchange.Request, _ *exchange.Outcome) {
 	if layer == "" {
 		d.deletions = append(d.deletions, len(r.Deletions))
 	}

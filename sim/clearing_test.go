@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -121,10 +122,10 @@ func TestTimeClearingWarmAndCold(t *testing.T) {
 	const cleared = 34400 - 8*988
 	for gap, want := range map[int64]struct {
 		clearing, none prompt.Usage
-		miss           prompt.MissClass
+		miss           exchange.MissClass
 	}{
-		4 * minute: {prompt.Usage{Read: 16000, Write5m: cleared - 16000, Output: 200}, prompt.Usage{Read: 33900, Write5m: 500, Output: 200}, prompt.MissEdit},
-		6 * minute: {prompt.Usage{Write5m: cleared, Output: 200}, prompt.Usage{Write5m: 34400, Output: 200}, prompt.MissExpiry},
+		4 * minute: {prompt.Usage{Read: 16000, Write5m: cleared - 16000, Output: 200}, prompt.Usage{Read: 33900, Write5m: 500, Output: 200}, exchange.MissEdit},
+		6 * minute: {prompt.Usage{Write5m: cleared, Output: 200}, prompt.Usage{Write5m: 34400, Output: 200}, exchange.MissExpiry},
 	} {
 		_, calls := run(t, written(t, "  - time-microcompact: {gap_minutes: 3}\n"), session(gap))
 		_, plain := run(t, testConfig(t, "none"), session(gap))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -30,7 +31,7 @@ type composed struct {
 	source, model string
 	tokens        int
 	last          prompt.Kind
-	markers       []prompt.Marker
+	markers       []exchange.Marker
 	chain         prompt.Digest
 	session       string
 	windowSize    int64

@@ -23,6 +23,7 @@ import (
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/servers"
@@ -35,7 +36,7 @@ import (
 // Server is a modelled prompt cache. Times are ns on the cohort's clock and never run back, except
 // that the time of a first token may lie ahead: it is told as soon as the request has been served.
 type Server interface {
-	Begin(t int64, r *prompt.Request) prompt.Outcome
+	Begin(t int64, r *exchange.Request) exchange.Outcome
 	FirstToken(t int64, ticket int32)
 	End(t int64, ticket int32, output int64)
 	Reset()
@@ -130,7 +131,7 @@ type Watch struct {
 // response. The request and the outcome are only valid during the call.
 type Meter interface {
 	Reset() // a cohort begins
-	Began(row *results.Row, r *prompt.Request, out *prompt.Outcome)
+	Began(row *results.Row, r *exchange.Request, out *exchange.Outcome)
 	Ended()
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -139,10 +140,10 @@ func TestClientCountByVersion(t *testing.T) {
 // checks is an observer that keeps what triggers measured.
 type checks struct{ measured []int64 }
 
-func (o *checks) Checked(_ Point, c strategies.Check)                  { o.measured = append(o.measured, c.Measured) }
-func (*checks) Answered(Point, string, string, strategies.Outcome)     {}
-func (*checks) Changed(Point, string, strategies.Boundary)             {}
-func (*checks) Served(Point, string, *prompt.Request, *prompt.Outcome) {}
+func (o *checks) Checked(_ Point, c strategies.Check)                      { o.measured = append(o.measured, c.Measured) }
+func (*checks) Answered(Point, string, string, strategies.Outcome)         {}
+func (*checks) Changed(Point, string, strategies.Boundary)                 {}
+func (*checks) Served(Point, string, *exchange.Request, *exchange.Outcome) {}
 
 // Codex counts the reasoning before the last prompt once more, a fifth above its tokens, and no reasoning behind a compaction.
 func TestCodexCountsOldReasoning(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -24,7 +25,7 @@ func contextOf(kind prompt.Kind, tokens ...int32) *prompt.Context {
 }
 
 // inForce returns positions and tokens of a list.
-func inForce(list []prompt.Deletion) (at [][2]int32) {
+func inForce(list []exchange.Deletion) (at [][2]int32) {
 	for _, d := range list {
 		at = append(at, [2]int32{d.Position, d.Tokens})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
@@ -21,7 +22,7 @@ type told struct {
 	state     breaks.State
 	same      uint64 // number of the state
 	edits     uint32 // 1 + edits of the context that the state was taken at, 0 for never
-	ttl       prompt.TTL
+	ttl       exchange.TTL
 	overage   bool
 	compacted bool // messages were replaced by a summary since the last call
 	cleared   bool // content was cleared in place since then
@@ -241,7 +242,7 @@ func (v *verdict) under(strategy string) error {
 }
 
 // verify checks a request and what the server answered.
-func (l *Loop) verify(t *thread, c *call, out *prompt.Outcome) {
+func (l *Loop) verify(t *thread, c *call, out *exchange.Outcome) {
 	report := l.reporter(t)
 	l.written.Request(&t.Course, t.replay.server, t.served(out), report)
 	pairs, opening := t.parts()
@@ -262,6 +263,6 @@ func (t *thread) parts() (pairs, opening bool) {
 }
 
 // served returns the request at hand for a check.
-func (t *thread) served(out *prompt.Outcome) *verify.Served {
+func (t *thread) served(out *exchange.Outcome) *verify.Served {
 	return &verify.Served{Request: &t.replay.loop.request, Outcome: out, Automatic: t.replay.hidden.Automatic, Held: t.hidden.KnowsHeld()}
 }

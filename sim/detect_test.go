@@ -6,7 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
@@ -35,7 +35,7 @@ func onlyBreak(t *testing.T, b *confusion.Matrix) (said, changed, missed string)
 	for r := confusion.Model; int(r) < confusion.NumReasons; r++ {
 		for m, n := range b.Calls(r) {
 			if n > 0 {
-				said, missed = r.String(), prompt.MissClass(m).String()
+				said, missed = r.String(), exchange.MissClass(m).String()
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func TestDeletedBaseline(t *testing.T) {
 		if from, to := calls[11].Usage.Read, calls[12].Usage.Read; from != 30_300 || to != 24_500 {
 			t.Fatalf("%d tokens read, then %d; want 30,300 and 24,500", from, to)
 		}
-		if b.Calls(tc.said)[prompt.MissNone] != 1 || b.Said(tc.said) != 1 || b.Said(confusion.None) != 12 {
+		if b.Calls(tc.said)[exchange.MissNone] != 1 || b.Said(tc.said) != 1 || b.Said(confusion.None) != 12 {
 			t.Errorf("%+v: said %v", tc.rules, b[:confusion.Changed])
 		}
 	}
@@ -154,14 +154,14 @@ func TestCompactionIsExpected(t *testing.T) {
 		b, calls := detected(t, testConfig(t, strategy), newSession("s").turns(60, 0, 4000).session())
 		var compacted, summaries int
 		for i := range calls {
-			if calls[i].Miss == prompt.MissCompaction {
+			if calls[i].Miss == exchange.MissCompaction {
 				compacted++
 			}
 			if calls[i].Source == measures.SourceCompact {
 				summaries++
 			}
 		}
-		if compacted == 0 || b.Calls(confusion.Compacted)[prompt.MissCompaction] != uint32(compacted) || b.Broke() != 0 {
+		if compacted == 0 || b.Calls(confusion.Compacted)[exchange.MissCompaction] != uint32(compacted) || b.Broke() != 0 {
 			t.Errorf("%s: %d compactions, said %v", strategy, compacted, b[:confusion.Changed])
 		}
 		if tc.memory != (summaries == 0) || b[confusion.Beside+int(tc.beside)] == 0 || !tc.memory &&
@@ -180,7 +180,7 @@ func TestSmallModelsAreNotWatched(t *testing.T) {
 		s := newSession("s").turns(3, 0, 4000).turns(1, 10*minute, 0).session()
 		s.Models[0] = model
 		b, _ := detected(t, testConfig(t, "none"), s)
-		if b.Calls(want)[prompt.MissExpiry] != 1 || b.Watched() != 4 {
+		if b.Calls(want)[exchange.MissExpiry] != 1 || b.Watched() != 4 {
 			t.Errorf("%s: said %v", model, b[:confusion.Changed])
 		}
 	}
@@ -208,11 +208,11 @@ func TestDetectorChangesNothing(t *testing.T) {
 // saying is an Observer that notes what is said of breaks.
 type saying struct{ texts *[]string }
 
-func (saying) Checked(Point, strategies.Check)                        {}
-func (saying) Answered(Point, string, string, strategies.Outcome)     {}
-func (saying) Changed(Point, string, strategies.Boundary)             {}
-func (saying) Served(Point, string, *prompt.Request, *prompt.Outcome) {}
-func (s saying) Broke(_ Point, text string)                           { *s.texts = append(*s.texts, text) }
+func (saying) Checked(Point, strategies.Check)                            {}
+func (saying) Answered(Point, string, string, strategies.Outcome)         {}
+func (saying) Changed(Point, string, strategies.Boundary)                 {}
+func (saying) Served(Point, string, *exchange.Request, *exchange.Outcome) {}
+func (s saying) Broke(_ Point, text string)                               { *s.texts = append(*s.texts, text) }
 
 // 000:614-621: a verdict names what changed from what to what: values of parameters, tools
 // that came and went by name, the lifetime.

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -20,7 +21,7 @@ type call struct {
 	beside    *side.Call // of a layer; nil for the conversation's own
 	place     int32      // of beside
 	entries   []prompt.Entry
-	deletions []prompt.Deletion
+	deletions []exchange.Deletion
 	marks     client.Marks
 	tail      int32
 	change    prompt.Change
@@ -77,12 +78,12 @@ type flight struct {
 // wire has what is on its way to servers.
 type wire struct {
 	flights flights
-	request prompt.Request
-	markers []prompt.Marker
+	request exchange.Request
+	markers []exchange.Marker
 }
 
 // mark completes what is asked of the markers in a request of entries to a model, and returns the markers that the session's client sets.
-func (w *wire) mark(t *thread, entries []prompt.Entry, m *client.Marks, model string) []prompt.Marker {
+func (w *wire) mark(t *thread, entries []prompt.Entry, m *client.Marks, model string) []exchange.Marker {
 	t.head.Place(m, entries)
 	w.markers = t.replay.client.Mark(w.markers[:0], entries, *m)
 	if t.replay.heads.Assembly.Variables.Uncached(model) {
@@ -110,7 +111,7 @@ func (l *Loop) fly(t *thread, c *call) {
 	s := t.replay
 	m := s.book.Models.Of(c.model)
 	q := &l.request
-	*q = prompt.Request{}
+	*q = exchange.Request{}
 	q.Thread, q.Owner, q.Model, q.MinTokens = uint32(t.id), s.heads.Owner, m.ID, m.MinCache
 	q.Entries, q.Markers, q.Deletions = c.entries, l.mark(t, c.entries, &c.marks, m.Name), c.deletions
 	if q.Change, q.Tail = c.change, c.tail; s.hidden.Automatic {
@@ -175,7 +176,7 @@ func (l *Loop) fly(t *thread, c *call) {
 }
 
 // meter tells the meter, if there is one, of the request that was served.
-func (s *replay) meter(q *prompt.Request, out *prompt.Outcome) {
+func (s *replay) meter(q *exchange.Request, out *exchange.Outcome) {
 	if s.loop.config.Meter != nil {
 		s.loop.config.Meter.Began(&s.book.Row, q, out)
 	}
@@ -286,7 +287,7 @@ func (l *Loop) hide(t *thread, f *flight) {
 		return
 	}
 	m := t.replay.book.Models.Of(f.Model)
-	l.request = prompt.Request{
+	l.request = exchange.Request{
 		Thread: uint32(t.id) | hidden.Layer<<24, Owner: t.replay.heads.Owner, Model: m.ID, MinTokens: m.MinCache,
 		Entries: entries, Markers: l.mark(t, entries, &client.Marks{TTL: t.TTL}, m.Name), Deletions: t.Deleted.Resolve(&t.Context), Change: prompt.NoChange,
 		Draw: t.replay.draws.Uint64(draws.Eviction, draws.Event(t.Index, t.Round, hidden.Layer, 0)),

@@ -3,7 +3,7 @@ package sim
 import (
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -31,7 +31,7 @@ func TestDroppedBlocks(t *testing.T) {
 			t.Errorf("call %d of source %s has %d tokens, want %d", i, calls[i].Source, calls[i].Context, want)
 		}
 	}
-	if calls[at].Miss != prompt.MissEdit || row.N(measures.Microcompactions) != 1 || len(calls) != len(before) {
+	if calls[at].Miss != exchange.MissEdit || row.N(measures.Microcompactions) != 1 || len(calls) != len(before) {
 		t.Errorf("miss %v, %d cleared, %d calls, want an edit, 1 and %d", calls[at].Miss, row.N(measures.Microcompactions), len(calls), len(before))
 	}
 	th.Events = []traces.Event{{Kind: traces.EventCompact, Round: at, Uncalled: true, Kept: 1000, Absorbed: int32(th.Rounds[at].Input.Len())}}

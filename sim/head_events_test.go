@@ -7,7 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/changes"
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -91,8 +91,8 @@ func TestServerInThePrefix(t *testing.T) {
 	if u := calls[2].Usage; u.Read != 15_100 {
 		t.Errorf("disconnected: %+v, want 15,100 read: the uncached section tells of servers and is another", u)
 	}
-	scopes := []prompt.Scope{o.markers[0][1].Scope, o.markers[1][1].Scope, o.markers[2][1].Scope}
-	if want := []prompt.Scope{prompt.ScopeGlobal, prompt.ScopeOrg, prompt.ScopeGlobal}; !slices.Equal(scopes, want) {
+	scopes := []exchange.Scope{o.markers[0][1].Scope, o.markers[1][1].Scope, o.markers[2][1].Scope}
+	if want := []exchange.Scope{exchange.ScopeGlobal, exchange.ScopeOrg, exchange.ScopeGlobal}; !slices.Equal(scopes, want) {
 		t.Errorf("the static section is marked %v, want %v", scopes, want)
 	}
 	if row.N(measures.HeadChanges) != 2 {

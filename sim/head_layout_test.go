@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -115,10 +116,10 @@ func TestLifetimeOfARecordedCall(t *testing.T) {
 	th := &l.threads[0]
 	for i, tc := range []struct {
 		usage prompt.Usage
-		want  prompt.TTL
+		want  exchange.TTL
 	}{
-		{prompt.Usage{Write1h: 10}, prompt.TTL1h}, {prompt.Usage{Read: 10}, prompt.TTL1h},
-		{prompt.Usage{Write5m: 10}, prompt.TTL5m}, {prompt.Usage{Read: 10}, prompt.TTL5m}, {prompt.Usage{Write1h: 1, Write5m: 9}, prompt.TTL1h},
+		{prompt.Usage{Write1h: 10}, exchange.TTL1h}, {prompt.Usage{Read: 10}, exchange.TTL1h},
+		{prompt.Usage{Write5m: 10}, exchange.TTL5m}, {prompt.Usage{Read: 10}, exchange.TTL5m}, {prompt.Usage{Write1h: 1, Write5m: 9}, exchange.TTL1h},
 	} {
 		if got := th.head.Renew(&traces.Round{Usage: tc.usage}); got != tc.want {
 			t.Errorf("call %d, %+v: %v, want %v", i, tc.usage, got, tc.want)

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -44,12 +45,12 @@ func atRound(n int32, do, value string) client.Event {
 func threeCalls() *traces.Session { return newSession("head").turns(3, 0, 1000).session() }
 
 // served keeps the markers of every request of the conversation.
-type served struct{ markers [][]prompt.Marker }
+type served struct{ markers [][]exchange.Marker }
 
 func (*served) Checked(Point, strategies.Check)                    {}
 func (*served) Answered(Point, string, string, strategies.Outcome) {}
 func (*served) Changed(Point, string, strategies.Boundary)         {}
-func (s *served) Served(_ Point, layer string, r *prompt.Request, _ *prompt.Outcome) {
+func (s *served) Served(_ Point, layer string, r *exchange.Request, _ *exchange.Outcome) {
 	if layer == "" {
 		s.markers = append(s.markers, slices.Clone(r.Markers))
 	}
@@ -59,10 +60,10 @@ func (s *served) Served(_ Point, layer string, r *prompt.Request, _ *prompt.Outc
 // identity 15, static 3,045, memoised 800, uncached 100: in all the recorded
 // 16,000. Markers stand behind identity and static.
 func TestSectionMarkers(t *testing.T) {
-	const org, global = prompt.ScopeOrg, prompt.ScopeGlobal
+	const org, global = exchange.ScopeOrg, exchange.ScopeGlobal
 	type mark struct {
 		At    int32
-		Scope prompt.Scope
+		Scope exchange.Scope
 	}
 	for name, tc := range map[string]struct {
 		change func(*client.Assembly)
@@ -229,7 +230,7 @@ func TestMemoisedSection(t *testing.T) {
 // owned is a server that takes every thread for another organisation's.
 type owned struct{ Server }
 
-func (o owned) Begin(t int64, r *prompt.Request) prompt.Outcome {
+func (o owned) Begin(t int64, r *exchange.Request) exchange.Outcome {
 	r.Owner = 1 + r.Thread
 	return o.Server.Begin(t, r)
 }

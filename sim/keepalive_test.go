@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -69,7 +70,7 @@ func TestKeepaliveOfAnHour(t *testing.T) {
 		if n := int64(row.N(measures.Keepalives)); n != want {
 			t.Errorf("gap of %d min: %d keep-alives, want %d", gap/minute, n, want)
 		}
-		if last := calls[len(calls)-1]; last.Miss != prompt.MissNone || last.Usage.Read != 19_500 {
+		if last := calls[len(calls)-1]; last.Miss != exchange.MissNone || last.Usage.Read != 19_500 {
 			t.Errorf("gap of %d min: the prompt reads %d: %v", gap/minute, last.Usage.Read, last.Miss)
 		}
 		if row.Figures[measures.AddedLatency] != 0 {
@@ -87,7 +88,7 @@ func TestKeepaliveWhileAToolRuns(t *testing.T) {
 	if row.N(measures.Keepalives) != 1 || calls[2].Source != measures.SourceKeepalive {
 		t.Fatalf("%d keep-alives", row.N(measures.Keepalives))
 	}
-	if calls[3].Miss != prompt.MissNone {
+	if calls[3].Miss != exchange.MissNone {
 		t.Errorf("the results' request misses: %v", calls[3].Miss)
 	}
 }

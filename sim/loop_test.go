@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -48,14 +49,14 @@ func TestPrefixExtension(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	for _, tc := range []struct {
 		pause int64
-		miss  prompt.MissClass
-	}{{4 * minute, prompt.MissNone}, {6 * minute, prompt.MissExpiry}} {
+		miss  exchange.MissClass
+	}{{4 * minute, exchange.MissNone}, {6 * minute, exchange.MissExpiry}} {
 		s := newSession("s").turns(2, 0, 1000).turns(1, tc.pause, 0).session()
 		row, calls := run(t, testConfig(t, "none"), s)
 		if got := calls[2].Miss; got != tc.miss {
 			t.Errorf("pause of %d ns: miss %v, want %v", tc.pause, got, tc.miss)
 		}
-		if want := map[bool]int{true: 1, false: 0}[tc.miss != prompt.MissNone]; row.N(measures.Misses) != want {
+		if want := map[bool]int{true: 1, false: 0}[tc.miss != exchange.MissNone]; row.N(measures.Misses) != want {
 			t.Errorf("pause of %d ns: %d misses, want %d", tc.pause, row.N(measures.Misses), want)
 		}
 	}
@@ -139,7 +140,7 @@ func TestReadAfterCompactionIsTheStaticPrefix(t *testing.T) {
 		if got := calls[i].Usage.Read; got != 16000 {
 			t.Errorf("read %d after a compaction, want 16000", got)
 		}
-		if calls[i].Miss != prompt.MissCompaction {
+		if calls[i].Miss != exchange.MissCompaction {
 			t.Errorf("miss %v after a compaction", calls[i].Miss)
 		}
 	}
@@ -320,7 +321,7 @@ func TestRecordedMicrocompaction(t *testing.T) {
 	if got, want := calls[9].Context, plain[9].Context-19000; got != want {
 		t.Errorf("context %d, want %d", got, want)
 	}
-	if row.N(measures.Microcompactions) != 1 || calls[9].Miss != prompt.MissEdit || calls[9].Usage.Read != 16000 {
+	if row.N(measures.Microcompactions) != 1 || calls[9].Miss != exchange.MissEdit || calls[9].Usage.Read != 16000 {
 		t.Errorf("microcompactions %d, miss %v, read %d; want 1, edit, 16000", row.N(measures.Microcompactions), calls[9].Miss, calls[9].Usage.Read)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -71,7 +71,7 @@ func TestDrawnLossesHaveTheirExpectation(t *testing.T) {
 		drawn, calls := run(t, c, lossSession())
 		sum, squares = sum+drawn.CostUSD(), squares+drawn.CostUSD()*drawn.CostUSD()
 		for i, call := range calls[1:] {
-			if lost := call.Miss == prompt.MissEviction; lost != (call.Usage.Read == 16000) {
+			if lost := call.Miss == exchange.MissEviction; lost != (call.Usage.Read == 16000) {
 				t.Fatalf("seed %d: call %d reads %d tokens, miss %v", c.Seed, i+2, call.Usage.Read, call.Miss)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -32,7 +32,7 @@ type firstServed struct {
 	read map[string]int64
 }
 
-func (s *firstServed) Served(p Point, _ string, _ *prompt.Request, out *prompt.Outcome) {
+func (s *firstServed) Served(p Point, _ string, _ *exchange.Request, out *exchange.Outcome) {
 	if s.read == nil {
 		s.read = map[string]int64{}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -19,7 +20,7 @@ func partlyCompacted(t *testing.T, changes string) (summary, after prompt.Usage)
 	b.s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, Round: 30, Manual: true}}
 	c := written(t, "  - full-compact: {trigger: {fixed: 190000}, manual: true, attachments: {files: {count: 0}}, "+changes+"}\n")
 	row, calls := run(t, c, b.session())
-	if row.N(measures.Compactions) != 1 || calls[30].Source != measures.SourceCompact || calls[31].Miss != prompt.MissCompaction {
+	if row.N(measures.Compactions) != 1 || calls[30].Source != measures.SourceCompact || calls[31].Miss != exchange.MissCompaction {
 		t.Fatalf("%s: %d compactions, call 30 is of %v, the next one misses by %v", changes, row.N(measures.Compactions),
 			calls[30].Source, calls[31].Miss)
 	}

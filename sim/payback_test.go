@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -16,11 +17,11 @@ import (
 // ledger is an observer that keeps what compactions paid back.
 type ledger struct{ paid []studies.Payback }
 
-func (*ledger) Checked(Point, strategies.Check)                        {}
-func (*ledger) Answered(Point, string, string, strategies.Outcome)     {}
-func (*ledger) Changed(Point, string, strategies.Boundary)             {}
-func (*ledger) Served(Point, string, *prompt.Request, *prompt.Outcome) {}
-func (l *ledger) Paid(_, _ int, p *studies.Payback)                    { l.paid = append(l.paid, *p) }
+func (*ledger) Checked(Point, strategies.Check)                            {}
+func (*ledger) Answered(Point, string, string, strategies.Outcome)         {}
+func (*ledger) Changed(Point, string, strategies.Boundary)                 {}
+func (*ledger) Served(Point, string, *exchange.Request, *exchange.Outcome) {}
+func (l *ledger) Paid(_, _ int, p *studies.Payback)                        { l.paid = append(l.paid, *p) }
 
 // paid returns what the compactions of a run paid back, and its row.
 func paid(t *testing.T, c Config, s *traces.Session) ([]studies.Payback, results.Row) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -21,9 +22,9 @@ func TestMarkersInOrder(t *testing.T) {
 		l.request.Entries = th.Context.Seal()
 		l.request.Markers = nil
 		for _, p := range at {
-			l.request.Markers = append(l.request.Markers, prompt.Marker{Position: p})
+			l.request.Markers = append(l.request.Markers, exchange.Marker{Position: p})
 		}
-		l.verify(th, &call{}, &prompt.Outcome{Usage: prompt.Usage{Uncached: 8800}, Effective: 8800})
+		l.verify(th, &call{}, &exchange.Outcome{Usage: prompt.Usage{Uncached: 8800}, Effective: 8800})
 		switch {
 		case want == "" && l.err != nil:
 			t.Errorf("%v: %v", at, l.err)

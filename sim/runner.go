@@ -11,7 +11,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/parallel"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
@@ -339,7 +339,7 @@ type Observer interface {
 	Changed(Point, string, strategies.Boundary)
 	// Served is told every request and how the server served it; layer is
 	// empty for the conversation's own.
-	Served(p Point, layer string, r *prompt.Request, out *prompt.Outcome)
+	Served(p Point, layer string, r *exchange.Request, out *exchange.Outcome)
 }
 
 // PaybackObserver is an Observer that is also told at the end of a session what became of
@@ -369,7 +369,7 @@ func (t *thread) tellAnswer(now int64, layer int, hook string, out strategies.Ou
 }
 
 // tellServed tells the observer of a request; layer is −1 for the conversation's.
-func (t *thread) tellServed(now int64, layer int, q *prompt.Request, out *prompt.Outcome) {
+func (t *thread) tellServed(now int64, layer int, q *exchange.Request, out *exchange.Outcome) {
 	o := t.replay.loop.config.Observer
 	if o == nil {
 		return

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
@@ -25,7 +26,7 @@ func TestGooglesRatioIsThatOfTheLastRead(t *testing.T) {
 // A lifetime is the model's, whoever calls and whatever grid its reads show: pi reads gpt-5.4 in steps of 128, responses too, and
 // still after half an hour.
 func TestLifetimeIsTheModels(t *testing.T) {
-	s := codexSession("gpt-5.4", "", 6, 0, prompt.Serving{Step: 128, Lag: 51, Replies: true})
+	s := codexSession("gpt-5.4", "", 6, 0, exchange.Serving{Step: 128, Lag: 51, Replies: true})
 	s.Agent = facts.Pi
 	s.Threads[0].Rounds[5].Wait = 1800 * second
 	got := codexReads(t, s, codexProfile())
@@ -38,7 +39,7 @@ func TestLifetimeIsTheModels(t *testing.T) {
 // gpt-5.6-sol, which counts from the end, still reads. 18,300 less 64 is 17,920 in 512 modulo 1,024.
 func TestLifetimeFromTheStart(t *testing.T) {
 	for model, want := range map[string]int64{"gpt-5.6-luna": 0, "gpt-5.6-sol": 17_920} {
-		s := codexSession(model, "", 2, 0, prompt.Serving{Step: 128})
+		s := codexSession(model, "", 2, 0, exchange.Serving{Step: 128})
 		s.Agent = facts.OpenCode
 		s.Threads[0].Rounds[0].Stream = 100 * second
 		s.Threads[0].Rounds[1].Wait = 100 * second
@@ -53,7 +54,7 @@ func TestLifetimeFromTheStart(t *testing.T) {
 // 19,584. Amid the turn it reads the response too: of 18,500 tokens 18,304.
 func TestReasoningEndsThePrefixAtAPrompt(t *testing.T) {
 	session := func() *traces.Session {
-		s := codexSession("gpt-5.4", "", 3, 0, prompt.Serving{Step: 128})
+		s := codexSession("gpt-5.4", "", 3, 0, exchange.Serving{Step: 128})
 		s.Agent = facts.Pi
 		rounds := s.Threads[0].Rounds
 		s.Blocks[rounds[0].Reply.From].Kind = prompt.KindThinking
@@ -78,7 +79,7 @@ func TestReasoningEndsThePrefixAtAPrompt(t *testing.T) {
 // What a thread's calls of one model show says nothing about another's: a session that goes to Google and back to OpenAI is
 // predicted by the grids of both.
 func TestGridsAreThoseOfEachModel(t *testing.T) {
-	openai := prompt.Serving{Step: 512, Offset: 384}
+	openai := exchange.Serving{Step: 512, Offset: 384}
 	s := codexSession("gpt-5.2", "", 10, 0, openai)
 	s.Models = append(s.Models, "gemini-3-flash")
 	s.Agent = facts.Pi
@@ -98,7 +99,7 @@ func TestGridsAreThoseOfEachModel(t *testing.T) {
 
 // Reads of a provider that nobody knows end at steps of their own: multiples of 400 are found from four different reads.
 func TestStepsOfAnUnknownProvider(t *testing.T) {
-	own := prompt.Serving{Step: 400}
+	own := exchange.Serving{Step: 400}
 	s := codexSession("unheard-of-1", "", 9, 0, own)
 	s.Agent = facts.Pi
 	got := codexReads(t, s, codexProfile())
@@ -115,7 +116,7 @@ func TestServerReadsTheRestOfACutHead(t *testing.T) {
 		wait int64
 		want int64
 	}{{true, 0, 14_976}, {false, 0, 17_920}, {true, 25 * 3600 * second, 0}} {
-		s := codexSession("deepseek-v4-flash", "", 3, 0, prompt.Serving{Step: 128})
+		s := codexSession("deepseek-v4-flash", "", 3, 0, exchange.Serving{Step: 128})
 		s.Agent = facts.Pi
 		th := &s.Threads[0]
 		th.Rounds[2].Usage.Uncached -= 1000

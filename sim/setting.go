@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -279,7 +280,7 @@ func (s *replay) limit(at, window int64) (tokens int64) {
 type Client interface {
 	// Mark appends the cache markers of a request over entries to dst, in order
 	// of position.
-	Mark(dst []prompt.Marker, entries []prompt.Entry, m client.Marks) []prompt.Marker
+	Mark(dst []exchange.Marker, entries []prompt.Entry, m client.Marks) []exchange.Marker
 	// Counting is how the client estimates what follows the last response:
 	// data, so that the hot loop calls no method through an interface.
 	Counting() client.Counting

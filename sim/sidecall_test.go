@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -79,7 +80,7 @@ type placed struct {
 	points []Point
 }
 
-func (p *placed) Served(at Point, _ string, _ *prompt.Request, _ *prompt.Outcome) {
+func (p *placed) Served(at Point, _ string, _ *exchange.Request, _ *exchange.Outcome) {
 	p.points = append(p.points, at)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -214,21 +215,21 @@ func TestFirstCallMissesItsHistory(t *testing.T) {
 		since int64
 		signs signs.Set
 		lost  float64
-		why   prompt.MissClass
+		why   exchange.MissClass
 	}{
-		{"a session of its own", 0, false, 0, 0, 0, prompt.MissNone},
-		{"continued after 4 minutes", 18_000, true, 4 * minute, signs.TurnEnd, 0, prompt.MissNone},
-		{"with more left than is sent", 40_000, true, 4 * minute, signs.TurnEnd, 0, prompt.MissNone},
-		{"amid a turn, as another process", 18_000, true, 4 * minute, 0, 18_000, prompt.MissHead},
-		{"after 6", 18_000, true, 6 * minute, signs.TurnEnd, 18_000, prompt.MissExpiry},
-		{"after 6 by another model", 17_000, false, 6 * minute, signs.TurnEnd, 17_000, prompt.MissModel},
+		{"a session of its own", 0, false, 0, 0, 0, exchange.MissNone},
+		{"continued after 4 minutes", 18_000, true, 4 * minute, signs.TurnEnd, 0, exchange.MissNone},
+		{"with more left than is sent", 40_000, true, 4 * minute, signs.TurnEnd, 0, exchange.MissNone},
+		{"amid a turn, as another process", 18_000, true, 4 * minute, 0, 18_000, exchange.MissHead},
+		{"after 6", 18_000, true, 6 * minute, signs.TurnEnd, 18_000, exchange.MissExpiry},
+		{"after 6 by another model", 17_000, false, 6 * minute, signs.TurnEnd, 17_000, exchange.MissModel},
 	} {
 		b := signed().turn(1, tc.signs)
 		th := &b.s.Threads[0]
 		th.Since, th.Left = tc.since, traces.LeftBehind{Usage: prompt.Usage{Read: tc.left}, Gap: tc.since, Model: tc.model}
 		row, calls := run(t, c, b.session())
 		var want results.Row
-		want.CountMiss(prompt.MissNone, 0) // the second call reads what the first wrote
+		want.CountMiss(exchange.MissNone, 0) // the second call reads what the first wrote
 		if tc.left > 0 {
 			want.CountMiss(tc.why, int64(tc.lost))
 		}
@@ -247,7 +248,7 @@ func TestFirstCallMissesItsHistory(t *testing.T) {
 	th.Left = traces.LeftBehind{Usage: prompt.Usage{Read: 160_000}, Gap: minute, Model: true}
 	th.Events = []traces.Event{{Kind: traces.EventCompact, Summary: traces.Span{From: summary, To: summary + 1}, Kept: 9000, Wait: minute}}
 	_, calls := run(t, c, b.turn(1, 0).session())
-	if first := calls[1]; first.Miss != prompt.MissCompaction || first.Expected-first.Usage.Read != 9300 { // behind the summary call
+	if first := calls[1]; first.Miss != exchange.MissCompaction || first.Expected-first.Usage.Read != 9300 { // behind the summary call
 		t.Errorf("behind a compaction the first call misses %d by %v, want 9,300", first.Expected-first.Usage.Read, first.Miss)
 	}
 }
@@ -264,9 +265,9 @@ func TestCallsNoteRules(t *testing.T) {
 				t.Errorf("rule on %v: call %d notes %b, want %b", on, i+1, got, w)
 			}
 		}
-		miss := prompt.MissNone
+		miss := exchange.MissNone
 		if on {
-			miss = prompt.MissEdit
+			miss = exchange.MissEdit
 		}
 		if calls[2].Miss != miss {
 			t.Errorf("rule on %v: the prompt behind a hook misses by %v, want %v", on, calls[2].Miss, miss)

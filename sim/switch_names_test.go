@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
@@ -13,9 +14,9 @@ import (
 // boundaries keeps what layers did to the context.
 type boundaries struct{ list []strategies.Boundary }
 
-func (*boundaries) Checked(Point, strategies.Check)                        {}
-func (*boundaries) Answered(Point, string, string, strategies.Outcome)     {}
-func (*boundaries) Served(Point, string, *prompt.Request, *prompt.Outcome) {}
+func (*boundaries) Checked(Point, strategies.Check)                            {}
+func (*boundaries) Answered(Point, string, string, strategies.Outcome)         {}
+func (*boundaries) Served(Point, string, *exchange.Request, *exchange.Outcome) {}
 func (b *boundaries) Changed(_ Point, _ string, changed strategies.Boundary) {
 	b.list = append(b.list, changed)
 }

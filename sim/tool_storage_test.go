@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -85,7 +86,7 @@ func TestToolStorageFreezeKeepsTheCache(t *testing.T) {
 	} {
 		row, calls := run(t, written(t, "  - tool-storage: {retune: {request: 4, scale: 3}, freeze: "+freeze+"}\n"), s)
 		if got := mainContexts(calls); [5]int64(got) != want.contexts || row.N(measures.Misses) != want.misses ||
-			row.MissesOf(prompt.MissEdit) != want.misses {
+			row.MissesOf(exchange.MissEdit) != want.misses {
 			t.Errorf("freeze %s: contexts %v, %d misses; want %v, %d", freeze, got, row.N(measures.Misses), want.contexts, want.misses)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -167,7 +168,7 @@ func TestForkWithALimit(t *testing.T) {
 func TestIdleTimer(t *testing.T) {
 	const hour, minutes = int64(3600e9), int64(60e9)
 	ready := func(k *talk) {
-		k.Now, k.Idle, k.Life, k.TTL = 10*minutes, minutes, hour, prompt.TTL1h
+		k.Now, k.Idle, k.Life, k.TTL = 10*minutes, minutes, hour, exchange.TTL1h
 		k.Usage.Read, k.Gap = 1, true
 		k.Reading.Values[MeasureClientTokens] = 200_000
 		k.add(prompt.KindText, 10)
@@ -181,7 +182,7 @@ func TestIdleTimer(t *testing.T) {
 		"54 minutes after the response": {"enabled: true", func(*talk) {}, 9*minutes + 54*minutes},
 		"off":                           {"enabled: false", func(*talk) {}, 0},
 		"too small":                     {"enabled: true", func(k *talk) { k.Reading.Values[MeasureClientTokens]-- }, 0},
-		"five minutes":                  {"enabled: true", func(k *talk) { k.TTL = prompt.TTL5m }, 0},
+		"five minutes":                  {"enabled: true", func(k *talk) { k.TTL = exchange.TTL5m }, 0},
 		"a sub-agent":                   {"enabled: true", func(k *talk) { k.Kind = traces.ThreadAgent }, 0},
 		"no response so far":            {"enabled: true", func(k *talk) { k.Usage = prompt.Usage{} }, 0},
 		"it has rung":                   {"enabled: true", func(k *talk) { k.Now, k.Idle = 60*minutes, 54*minutes }, 0},

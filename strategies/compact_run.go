@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
@@ -277,7 +278,7 @@ type idleParams struct {
 // session's clock; 0 for never.
 func (p *idleParams) due(t *Turn) int64 {
 	small := t.Reading.Values[MeasureClientTokens] < max(p.MinTokens, p.Floor)
-	if !p.Enabled || small || isAgent(t.Kind) || t.TTL != prompt.TTL1h || t.Usage.Input() == 0 {
+	if !p.Enabled || small || isAgent(t.Kind) || t.TTL != exchange.TTL1h || t.Usage.Input() == 0 {
 		return 0
 	}
 	return t.Now - t.Idle + int64(p.Share*float64(t.Life))

@@ -2,6 +2,7 @@ package strategies
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -69,7 +70,7 @@ func (l *keepalive) AfterCompaction(*Turn) { l.cold = true }
 // Wake returns when the prefix has been unused for the interval of its lifetime.
 func (l *keepalive) Wake(t *Turn) int64 {
 	every := l.params.Every5m
-	if t.TTL == prompt.TTL1h {
+	if t.TTL == exchange.TTL1h {
 		every = l.params.Every1h
 	}
 	if l.busy || l.cold || every == 0 || l.sent > l.params.AtMost || t.Usage.Input() == 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // All problems at once: an interval that the lifetime does not outlast keeps
@@ -33,7 +34,7 @@ func TestKeepaliveWake(t *testing.T) {
 	if at := l.Wake(&k.Turn); at != 100*minute+minute*9/2 {
 		t.Errorf("behind a response: %d", at)
 	}
-	k.TTL = prompt.TTL1h
+	k.TTL = exchange.TTL1h
 	if at := l.Wake(&k.Turn); at != 155*minute {
 		t.Errorf("with a lifetime of an hour: %d", at)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 )
@@ -116,17 +117,17 @@ func TestRecordedClearing(t *testing.T) {
 func TestRentAndPrice(t *testing.T) {
 	for _, tc := range []struct {
 		what string
-		ttl  prompt.TTL
+		ttl  exchange.TTL
 		warm bool
 		way  Way
 		want float64
 	}{
-		{"fork", prompt.TTL5m, true, wayFork, 24_500 + 1_600 + 15_000},
-		{"streaming", prompt.TTL5m, true, wayStreaming, 100_000 + 24_500 + 1_600 + 15_000 - 10_000},
-		{"small model", prompt.TTL5m, true, waySmallModel, 100_000 + 24_500 + 1_600 + 15_000 - 10_000},
-		{"cold fork", prompt.TTL5m, false, wayFork, 24_500 + 20_000 + 15_000},
-		{"fork of an hour", prompt.TTL1h, true, wayFork, 24_500 + 1_600 + 24_000},
-		{"cold fork of an hour", prompt.TTL1h, false, wayFork, 24_500 + 32_000 + 24_000},
+		{"fork", exchange.TTL5m, true, wayFork, 24_500 + 1_600 + 15_000},
+		{"streaming", exchange.TTL5m, true, wayStreaming, 100_000 + 24_500 + 1_600 + 15_000 - 10_000},
+		{"small model", exchange.TTL5m, true, waySmallModel, 100_000 + 24_500 + 1_600 + 15_000 - 10_000},
+		{"cold fork", exchange.TTL5m, false, wayFork, 24_500 + 20_000 + 15_000},
+		{"fork of an hour", exchange.TTL1h, true, wayFork, 24_500 + 1_600 + 24_000},
+		{"cold fork of an hour", exchange.TTL1h, false, wayFork, 24_500 + 32_000 + 24_000},
 	} {
 		k, p := newTalk(), defaultRent()
 		p.Enabled = true

@@ -3,6 +3,7 @@ package strategies
 import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -55,7 +56,7 @@ type Turn struct {
 	// Life is how long an entry of the lifetime class the thread uses now
 	// stays in the cache unused, as documented, ns; TTL is the class.
 	Life int64
-	TTL  prompt.TTL
+	TTL  exchange.TTL
 	// Usage is the usage of the thread's last response; zero before the first.
 	Usage prompt.Usage
 	// Deleted are the tokens the server has deleted from the thread's requests

@@ -1,6 +1,9 @@
 package strategies
 
-import "github.com/compactsim/compactsim/sim/prompt"
+import (
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
+)
 
 // worthParams refuse an edit that does not pay back: what it costs now must be less than
 // what reading the tokens that it takes out would cost in so many calls. Prices are
@@ -128,7 +131,7 @@ func (p *rentParams) due(t *Turn, r *rent, way Way) bool {
 // either way.
 func (p *rentParams) price(t *Turn, size, head, behind float64, way Way) float64 {
 	write, prefix := p.Write, p.Read
-	if t.TTL == prompt.TTL1h {
+	if t.TTL == exchange.TTL1h {
 		write = p.Write1h
 	}
 	if !t.Warm() {

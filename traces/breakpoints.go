@@ -2,11 +2,12 @@ package traces
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // Breakpoints are the cache breakpoints that the body of a request carries, in order of position: the first N of At.
 type Breakpoints struct {
-	At [prompt.MaxMarkers]Breakpoint
+	At [exchange.MaxMarkers]Breakpoint
 	N  int8
 }
 
@@ -19,7 +20,7 @@ type Breakpoint struct {
 	// breakpoint, the marked one included.
 	Message, Block uint16
 	Level          prompt.Level
-	TTL            prompt.TTL
+	TTL            exchange.TTL
 	Start          bool // counted from the first message
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
@@ -169,9 +170,9 @@ func (t *Thread) Stayed(round int32) (sent, reply bool) {
 // LeftBehind is what a call of another session left in the cache.
 type LeftBehind struct {
 	Usage prompt.Usage
-	TTL   prompt.TTL // lifetime of what it read and wrote
-	Gap   int64      // ns from the end of its response to the request of the thread's first call; −1 if unknown
-	Model bool       // it went to the model of the thread's first call
+	TTL   exchange.TTL // lifetime of what it read and wrote
+	Gap   int64        // ns from the end of its response to the request of the thread's first call; −1 if unknown
+	Model bool         // it went to the model of the thread's first call
 }
 
 // Trigger says what a call answers.

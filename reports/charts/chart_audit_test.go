@@ -7,7 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/calls"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
@@ -15,8 +15,8 @@ import (
 // A bar for each day, its parts above each other: on the second day $2 for expiry and $1 for compactions.
 func TestAuditMisses(t *testing.T) {
 	r := &audit.Report{Sessions: 2, DailyMisses: []audit.DailyMiss{
-		{Day: "2026-03-01", Class: prompt.MissExpiry, USD: 1}, {Day: "2026-03-03", Class: prompt.MissExpiry, USD: 2},
-		{Day: "2026-03-03", Class: prompt.MissCompaction, USD: 1}, {Day: audit.NoDay, Class: prompt.MissHead, USD: 4},
+		{Day: "2026-03-01", Class: exchange.MissExpiry, USD: 1}, {Day: "2026-03-03", Class: exchange.MissExpiry, USD: 2},
+		{Day: "2026-03-03", Class: exchange.MissCompaction, USD: 1}, {Day: audit.NoDay, Class: exchange.MissHead, USD: 4},
 	}}
 	c, err := AuditDrawings(r)[0].chart()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/calls"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -272,7 +272,7 @@ func missParts() []document.Series {
 	colors := []document.Color{0x081d58, document.Orange, document.Blue, document.Brown, 0xcde2f5, document.Purple, 0xbebebe,
 		document.Green, 0x555c78, 0xe6c88c}
 	var list []document.Series
-	for class := prompt.MissNone + 1; int(class) < prompt.NumMissClasses; class++ {
+	for class := exchange.MissNone + 1; int(class) < exchange.NumMissClasses; class++ {
 		list = append(list, document.Series{Name: calls.Word(class.String()), Mark: document.MarkBox,
 			Style: document.Style{Color: colors[(int(class)-1)%len(colors)]}})
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/compactsim/compactsim/reports/check"
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/calls"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -34,7 +34,7 @@ func auditFacts(r *audit.Report) []string {
 }
 
 func auditMisses(r *audit.Report) (*document.Chart, error) {
-	usd := map[time.Time]map[prompt.MissClass]float64{}
+	usd := map[time.Time]map[exchange.MissClass]float64{}
 	untimed := 0.0
 	for _, m := range r.DailyMisses {
 		day, err := time.Parse(time.DateOnly, m.Day)
@@ -43,7 +43,7 @@ func auditMisses(r *audit.Report) (*document.Chart, error) {
 			continue
 		}
 		if usd[day] == nil {
-			usd[day] = map[prompt.MissClass]float64{}
+			usd[day] = map[exchange.MissClass]float64{}
 		}
 		usd[day][m.Class] += m.USD
 	}
@@ -57,7 +57,7 @@ func auditMisses(r *audit.Report) (*document.Chart, error) {
 		width, per = 7, "week"
 	}
 	n := int(last.Sub(first)/day)/width + 1
-	sums := make([][prompt.NumMissClasses]float64, n)
+	sums := make([][exchange.NumMissClasses]float64, n)
 	for at, classes := range usd {
 		for class, v := range classes {
 			sums[int(at.Sub(first)/day)/width][class] += v

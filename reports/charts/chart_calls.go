@@ -12,6 +12,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
@@ -56,7 +57,7 @@ func calledName(run *results.Run, cell string) string {
 // isMiss reports whether a call counts as a miss of its row: a call of the
 // conversation that read less than the best prefix of its thread.
 func isMiss(c *results.CallRecord) bool {
-	return c.Miss != prompt.MissNone && !c.First && c.Round >= 0
+	return c.Miss != exchange.MissNone && !c.First && c.Round >= 0
 }
 
 // isShown reports whether a call belongs to the main conversation.
@@ -363,7 +364,7 @@ func survivalChart(r *validate.Report) (*document.Chart, error) {
 	for i, c := range curves {
 		name := cmp.Or(providerTitles[c.Provider], c.Provider)
 		switch {
-		case c.TTL == prompt.TTL1h:
+		case c.TTL == exchange.TTL1h:
 			name += ", an hour"
 		case c.Provider == "anthropic": // automatic caches are asked for no lifetime
 			name += ", five minutes"

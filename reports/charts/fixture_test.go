@@ -2,6 +2,7 @@ package charts
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -99,8 +100,8 @@ func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
 		float64(recompactions), float64(compactions)
 	a.Waited(measures.WaitCompaction, wait/2)
 	b.Waited(measures.WaitCompaction, wait/2)
-	b.Figures[measures.Misses], b.Figures[measures.MissesByClass+measures.ID(prompt.MissExpiry)] = 12, 12
-	a.Figures[measures.Misses], a.Figures[measures.MissesByClass+measures.ID(prompt.MissCompaction)] = float64(compactions), float64(compactions)
+	b.Figures[measures.Misses], b.Figures[measures.MissesByClass+measures.ID(exchange.MissExpiry)] = 12, 12
+	a.Figures[measures.Misses], a.Figures[measures.MissesByClass+measures.ID(exchange.MissCompaction)] = float64(compactions), float64(compactions)
 	a.Figures[measures.HitCalls], a.Figures[measures.LaterCalls] = float64(440-compactions), 440
 	b.Figures[measures.HitCalls], b.Figures[measures.LaterCalls] = 2988, 3000
 	a.Figures[measures.PeakContext], b.Figures[measures.PeakContext] = 90_000, 166_600

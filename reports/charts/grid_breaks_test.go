@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -23,13 +23,13 @@ func brokenRun() *results.Run {
 		{Cell: "billed", Strategy: "billed", Rows: results.Rows{}.With(&results.Row{Strategy: "billed", Session: "a", Figures: results.Figures{measures.Sessions: 1}})},
 	}}
 	b := run.Cells[0].Rows.At(0).Breaks.Matrix()
-	*b.Calls(confusion.None) = confusion.Missed{prompt.MissNone: 1_200, prompt.MissExpiry: 2}
-	*b.Calls(confusion.Expiry5m) = confusion.Missed{prompt.MissExpiry: 6, prompt.MissEdit: 2}
-	*b.Calls(confusion.Expiry1h) = confusion.Missed{prompt.MissExpiry: 2}
-	*b.Calls(confusion.State) = confusion.Missed{prompt.MissHead: 3}
-	*b.Calls(confusion.Server) = confusion.Missed{prompt.MissHead: 1, prompt.MissNone: 1}
-	b.Changed(confusion.FieldSystem)[prompt.MissHead] = 3
-	b.Changed(confusion.FieldTools)[prompt.MissHead] = 1
+	*b.Calls(confusion.None) = confusion.Missed{exchange.MissNone: 1_200, exchange.MissExpiry: 2}
+	*b.Calls(confusion.Expiry5m) = confusion.Missed{exchange.MissExpiry: 6, exchange.MissEdit: 2}
+	*b.Calls(confusion.Expiry1h) = confusion.Missed{exchange.MissExpiry: 2}
+	*b.Calls(confusion.State) = confusion.Missed{exchange.MissHead: 3}
+	*b.Calls(confusion.Server) = confusion.Missed{exchange.MissHead: 1, exchange.MissNone: 1}
+	b.Changed(confusion.FieldSystem)[exchange.MissHead] = 3
+	b.Changed(confusion.FieldTools)[exchange.MissHead] = 1
 	b[confusion.Beside+int(confusion.None)], b[confusion.Beside+int(confusion.Server)] = 5, 1
 	run.Cells[0].Rows.Edit(0, func(r *results.Row) { r.Breaks = b.Counts() })
 	run.Sum()

@@ -12,7 +12,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/calls"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -311,7 +311,7 @@ func callNote(c *results.CallRecord, before int64) string {
 		fell = fmt.Sprintf("context %s → %s tokens", document.Tokens(float64(before)), document.Tokens(float64(c.Context)))
 	}
 	switch {
-	case isMiss(c) && c.Miss != prompt.MissCompaction:
+	case isMiss(c) && c.Miss != exchange.MissCompaction:
 		return fmt.Sprintf("miss (%s): of %s tokens that were left in the cache, %s were read%s",
 			calls.Word(c.Miss.String()), document.Tokens(float64(c.Expected)), document.Tokens(float64(c.Usage.Read)), strings.TrimSuffix("; "+fell, "; "))
 	case c.Source == measures.SourceCompact:

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -95,7 +95,7 @@ func partTitle(name, total string) string {
 	for _, suffix := range []string{"_tokens", "_usd"} {
 		name = strings.TrimSuffix(name, suffix)
 	}
-	if name == prompt.MissEviction.String() { // of a bill: a miss without a visible cause
+	if name == exchange.MissEviction.String() { // of a bill: a miss without a visible cause
 		name = "unexplained"
 	}
 	return upper(name)
@@ -228,17 +228,17 @@ func fieldLines(b *confusion.Matrix) [][]any {
 
 // missedText lists what calls missed, the most frequent first.
 func missedText(calls *confusion.Missed) string {
-	var classes []prompt.MissClass
-	for m := range prompt.MissClass(prompt.NumMissClasses) {
+	var classes []exchange.MissClass
+	for m := range exchange.MissClass(exchange.NumMissClasses) {
 		if calls[m] > 0 {
 			classes = append(classes, m)
 		}
 	}
-	slices.SortStableFunc(classes, func(a, b prompt.MissClass) int { return cmp.Compare(calls[b], calls[a]) })
+	slices.SortStableFunc(classes, func(a, b exchange.MissClass) int { return cmp.Compare(calls[b], calls[a]) })
 	var texts []string
 	for _, m := range classes {
 		name := strings.ReplaceAll(m.String(), "_", " ")
-		if m == prompt.MissNone {
+		if m == exchange.MissNone {
 			name = "hit"
 		}
 		texts = append(texts, document.Whole(int(calls[m]))+" "+name)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -119,9 +120,9 @@ func conversation(session string, n int, threshold int64) []results.CallRecord {
 		case i == 0:
 			c.Expected, c.Usage.Read, c.Usage.Write5m = 0, 0, context
 		case compacted:
-			c.Miss, c.Usage.Read, c.Usage.Write5m = prompt.MissCompaction, 10000, context-10000
+			c.Miss, c.Usage.Read, c.Usage.Write5m = exchange.MissCompaction, 10000, context-10000
 		case i%40 == 0:
-			c.Miss, c.Usage.Read, c.Usage.Write5m = prompt.MissExpiry, 0, context
+			c.Miss, c.Usage.Read, c.Usage.Write5m = exchange.MissExpiry, 0, context
 		}
 		compacted = false
 		add(c)

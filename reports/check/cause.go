@@ -6,23 +6,23 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // missCauses are the causes of classes of misses.
 var missCauses = map[string]string{
-	prompt.MissExpiry.String():      "pauses are longer than the lifetime of the entries",
-	prompt.MissEdit.String():        "messages before the end change: clearing, deletions or rewritten results",
-	prompt.MissCompaction.String():  "compactions replace the messages",
-	prompt.MissRewind.String():      "conversations go back to an earlier point",
-	prompt.MissHead.String():        "something before the conversation changes between requests: tools, system prompt or parameters",
-	prompt.MissModel.String():       "conversations change the model",
-	prompt.MissEviction.String():    "entries are evicted within their lifetime (server.evict_per_call)",
-	prompt.MissNotReadable.String(): "requests come before the response that writes their prefix has begun",
-	prompt.MissLookback.String():    "markers are further apart than the look-back reaches",
-	prompt.MissMinimum.String():     "requests are below the smallest prompt that is cached",
+	exchange.MissExpiry.String():      "pauses are longer than the lifetime of the entries",
+	exchange.MissEdit.String():        "messages before the end change: clearing, deletions or rewritten results",
+	exchange.MissCompaction.String():  "compactions replace the messages",
+	exchange.MissRewind.String():      "conversations go back to an earlier point",
+	exchange.MissHead.String():        "something before the conversation changes between requests: tools, system prompt or parameters",
+	exchange.MissModel.String():       "conversations change the model",
+	exchange.MissEviction.String():    "entries are evicted within their lifetime (server.evict_per_call)",
+	exchange.MissNotReadable.String(): "requests come before the response that writes their prefix has begun",
+	exchange.MissLookback.String():    "markers are further apart than the look-back reaches",
+	exchange.MissMinimum.String():     "requests are below the smallest prompt that is cached",
 }
 
 // why names the causes of a bill above its prediction in the order of what they cost, each with
@@ -131,9 +131,9 @@ func (l looker) tell(c *change) string {
 	switch {
 	case !ok:
 		return line
-	case l.cell.Strategy == results.StrategyBilled && class == prompt.MissEviction.String():
+	case l.cell.Strategy == results.StrategyBilled && class == exchange.MissEviction.String():
 		return line + ": calls within the lifetime did not read what was cached, for no visible reason; sim audit" + l.paths + " lists them"
-	case class == prompt.MissCompaction.String():
+	case class == exchange.MissCompaction.String():
 		return line + ": " + missCauses[class] + l.compactions("which pay")
 	}
 	return line + ": " + missCauses[class]

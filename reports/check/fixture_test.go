@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -17,7 +18,7 @@ type tally struct {
 	usd     float64 // output alone
 	read    int64
 	written int64 // 5m
-	misses  map[prompt.MissClass]int
+	misses  map[exchange.MissClass]int
 	calls   int // 10 for 0
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -206,7 +206,7 @@ func TestBeyondTheBarAndOK(t *testing.T) {
 func TestLookAtMisses(t *testing.T) {
 	run := func(expiry, head int, written int64) *Input {
 		return input(one("s",
-			tally{session: "a", usd: 1, read: 1000, written: written, misses: map[prompt.MissClass]int{prompt.MissExpiry: expiry, prompt.MissHead: head}},
+			tally{session: "a", usd: 1, read: 1000, written: written, misses: map[exchange.MissClass]int{exchange.MissExpiry: expiry, exchange.MissHead: head}},
 			tally{session: "b", usd: 1}))
 	}
 	f := parsed(t, "  - {metric: cache_hit_ratio, min: 0.9}\n")
@@ -218,13 +218,13 @@ func TestLookAtMisses(t *testing.T) {
 	says(t, against(t, f, run(0, 0, 1000), run(0, 0, 1000)), "no class of misses grew: first calls of conversations")
 	margin := parsed(t, "  - {metric: cache_hit_ratio, max_decrease: 1%}\n")
 	says(t, against(t, margin, run(7, 9, 10), run(7, 9, 1000)), "no class of misses grew: first calls of conversations")
-	for _, class := range []prompt.MissClass{prompt.MissExpiry, prompt.MissMinimum} {
+	for _, class := range []exchange.MissClass{exchange.MissExpiry, exchange.MissMinimum} {
 		if missCauses[class.String()] == "" {
 			t.Errorf("no cause for misses of class %s", class)
 		}
 	}
-	if len(missCauses) != prompt.NumMissClasses-1 {
-		t.Errorf("%d causes for %d classes", len(missCauses), prompt.NumMissClasses-1)
+	if len(missCauses) != exchange.NumMissClasses-1 {
+		t.Errorf("%d causes for %d classes", len(missCauses), exchange.NumMissClasses-1)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestLookAtMisses(t *testing.T) {
 func TestLookAtTheClassOfTheRule(t *testing.T) {
 	run := func(head, expiry int, usd float64) *Input {
 		return input(one("s",
-			tally{session: "a", usd: usd, read: 1000, misses: map[prompt.MissClass]int{prompt.MissExpiry: expiry, prompt.MissHead: head}},
+			tally{session: "a", usd: usd, read: 1000, misses: map[exchange.MissClass]int{exchange.MissExpiry: expiry, exchange.MissHead: head}},
 			tally{session: "b", usd: 1}))
 	}
 	for rule, want := range map[string]string{
@@ -250,7 +250,7 @@ func TestLookAtTheClassOfTheRule(t *testing.T) {
 // What a level holds may be in the baseline just so.
 func TestLookAtWhatDidNotGrow(t *testing.T) {
 	in := input(one("s",
-		tally{session: "a", usd: 2, read: 1000, misses: map[prompt.MissClass]int{prompt.MissExpiry: 3, prompt.MissHead: 2}},
+		tally{session: "a", usd: 2, read: 1000, misses: map[exchange.MissClass]int{exchange.MissExpiry: 3, exchange.MissHead: 2}},
 		tally{session: "b", usd: 1}))
 	for rule, want := range map[string]string{
 		"{metric: misses_head, max: 1}": "misses_head is 2, as in the baseline: something before the conversation changes",

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // broken is the report of a check in which one rule holds, one is broken and one
@@ -16,7 +16,7 @@ import (
 func broken(t *testing.T) *Report {
 	f := levels(t, "rules:\n- {metric: cost_usd, max: 4}\n- {metric: cache_hit_ratio, min: 95%}\n- {metric: calls, min: 0}\n")
 	return f.Judge(input(one("a,b: <c>|d",
-		tally{session: "a", usd: 3, read: 90, written: 10, misses: map[prompt.MissClass]int{prompt.MissHead: 3}},
+		tally{session: "a", usd: 3, read: 90, written: 10, misses: map[exchange.MissClass]int{exchange.MissHead: 3}},
 		tally{session: "b", usd: 1, read: 90, written: 10})), Loaded{})
 }
 

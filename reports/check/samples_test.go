@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -30,7 +30,7 @@ func week(r *rand.Rand, n int, broken bool) *Input {
 		t.usd = 5 * size * math.Exp(0.5*r.NormFloat64())
 		if broken {
 			t.usd, t.read, t.written = 4*t.usd, read/2, input-read/2
-			t.misses = map[prompt.MissClass]int{prompt.MissEviction: t.calls / 2}
+			t.misses = map[exchange.MissClass]int{exchange.MissEviction: t.calls / 2}
 		}
 		rows = append(rows, t)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -40,7 +40,7 @@ func TestDrawn(t *testing.T) {
 		{"the recording's summaries", results.StrategyRecorded, summarised, true},
 		{"a summary that failed", "p", func(r *results.Row) { r.Figures[measures.FailedCompactions] = 1 }, false},
 		{"an eviction", results.StrategyRecorded,
-			func(r *results.Row) { r.Figures[measures.MissesByClass+measures.ID(prompt.MissEviction)] = 1 }, false},
+			func(r *results.Row) { r.Figures[measures.MissesByClass+measures.ID(exchange.MissEviction)] = 1 }, false},
 		{"a model's own summary", "p", func(r *results.Row) { r.Figures[measures.LiveCalls] = 1 }, false},
 		{"what is read back", "p", func(r *results.Row) { r.Figures[measures.RereadResults] = 1 }, false},
 		{"suggestions", "p", func(r *results.Row) {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -107,7 +108,7 @@ func fill(r *results.Row, u, v, shift float64) {
 		for s := range measures.Source(measures.NumSources) {
 			r.CostBy(s)[measures.ClassOutput] += v
 		}
-		for m := range prompt.NumMissClasses {
+		for m := range exchange.NumMissClasses {
 			r.Figures[measures.MissesByClass+measures.ID(m)] = float64(int(5 * v))
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -132,7 +132,7 @@ func drawn(r *results.Row) bool {
 	switch {
 	case r.Strategy == results.StrategyBilled:
 		return false
-	case r.MissesOf(prompt.MissEviction) > 0, r.N(measures.LiveCalls) > 0, r.N(measures.RereadResults) > 0:
+	case r.MissesOf(exchange.MissEviction) > 0, r.N(measures.LiveCalls) > 0, r.N(measures.RereadResults) > 0:
 		return true
 	case r.Strategy == results.StrategyRecorded:
 		return false

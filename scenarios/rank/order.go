@@ -9,7 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -316,10 +316,10 @@ const often = 0.1
 
 // rewrites says why the cache is written again.
 func rewrites(x *results.Row) string {
-	switch edits := x.MissesOf(prompt.MissEdit); {
+	switch edits := x.MissesOf(exchange.MissEdit); {
 	case float64(edits) > often*float64(x.OwnCalls()):
 		return "writes again each turn"
-	case edits > x.MissesOf(prompt.MissCompaction):
+	case edits > x.MissesOf(exchange.MissCompaction):
 		return "writes again after edits"
 	}
 	return "writes again after summaries"
@@ -327,7 +327,7 @@ func rewrites(x *results.Row) string {
 
 // shorter says how a context is kept short: on a cold cache if few of the acts make a call miss.
 func shorter(x *results.Row) string {
-	if float64(x.MissesOf(prompt.MissEdit)+x.MissesOf(prompt.MissCompaction)) < often*float64(acts(x)) {
+	if float64(x.MissesOf(exchange.MissEdit)+x.MissesOf(exchange.MissCompaction)) < often*float64(acts(x)) {
 		return "acts when cold"
 	}
 	return "shorter context"

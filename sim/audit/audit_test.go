@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
@@ -169,26 +170,26 @@ func TestCauses(t *testing.T) {
 	all := func(k *scene) prompt.Usage { return prompt.Usage{Write5m: 101_000} }
 	for _, test := range []struct {
 		name string
-		tier prompt.TTL
+		tier exchange.TTL
 		next func(*scene) prompt.Usage
 		gap  int64
 		want calls.Cause
 	}{
-		{"a minute", prompt.TTL5m, all, minute, calls.CauseInside},
-		{"ten minutes of five", prompt.TTL5m, all, 10 * minute, calls.CauseShortPause},
-		{"ten minutes of an hour", prompt.TTL1h, all, 10 * minute, calls.CauseInside},
-		{"two hours of five minutes", prompt.TTL5m, all, 120 * minute, calls.CauseLongPause},
-		{"two hours of an hour", prompt.TTL1h, all, 120 * minute, calls.CauseLongPause},
-		{"a little", prompt.TTL5m, func(*scene) prompt.Usage { return prompt.Usage{Read: 98_000, Write5m: 3000} }, minute, calls.CauseTail},
-		{"compaction", prompt.TTL5m, func(k *scene) prompt.Usage {
+		{"a minute", exchange.TTL5m, all, minute, calls.CauseInside},
+		{"ten minutes of five", exchange.TTL5m, all, 10 * minute, calls.CauseShortPause},
+		{"ten minutes of an hour", exchange.TTL1h, all, 10 * minute, calls.CauseInside},
+		{"two hours of five minutes", exchange.TTL5m, all, 120 * minute, calls.CauseLongPause},
+		{"two hours of an hour", exchange.TTL1h, all, 120 * minute, calls.CauseLongPause},
+		{"a little", exchange.TTL5m, func(*scene) prompt.Usage { return prompt.Usage{Read: 98_000, Write5m: 3000} }, minute, calls.CauseTail},
+		{"compaction", exchange.TTL5m, func(k *scene) prompt.Usage {
 			k.event(traces.Event{Kind: traces.EventCompact})
 			return prompt.Usage{Write5m: 40_000}
 		}, 10 * minute, calls.CauseCompaction},
-		{"microcompact", prompt.TTL5m, func(k *scene) prompt.Usage {
+		{"microcompact", exchange.TTL5m, func(k *scene) prompt.Usage {
 			k.event(traces.Event{Kind: traces.EventMicrocompact, Saved: 20_000})
 			return prompt.Usage{Read: 20_000, Write5m: 60_000}
 		}, minute, calls.CauseEdit},
-		{"microcompact after ten minutes of five", prompt.TTL5m, func(k *scene) prompt.Usage {
+		{"microcompact after ten minutes of five", exchange.TTL5m, func(k *scene) prompt.Usage {
 			k.event(traces.Event{Kind: traces.EventMicrocompact, Saved: 20_000})
 			return prompt.Usage{Read: 20_000, Write5m: 60_000}
 		}, 10 * minute, calls.CauseShortPause},
@@ -196,7 +197,7 @@ func TestCauses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			k := newScene("cause")
 			first := prompt.Usage{Write5m: 100_000}
-			if test.tier == prompt.TTL1h {
+			if test.tier == exchange.TTL1h {
 				first = prompt.Usage{Write1h: 100_000}
 			}
 			k.call(0, first)

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
@@ -99,7 +100,7 @@ func confusionText(c *confusion.Matrix) string {
 		b.WriteByte(':')
 		for m, n := range c.Calls(said) {
 			if n > 0 {
-				fmt.Fprintf(&b, " %s:%d", prompt.MissClass(m), n)
+				fmt.Fprintf(&b, " %s:%d", exchange.MissClass(m), n)
 			}
 		}
 		b.WriteByte('\n')

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/explain"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -160,7 +161,7 @@ type Miss struct {
 // DailyMiss is what was missed on a day for the causes of a class.
 type DailyMiss struct {
 	Day   string // such as 2026-02-21, or NoDay
-	Class prompt.MissClass
+	Class exchange.MissClass
 	USD   float64 // for writing what could have been read
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
@@ -143,7 +144,7 @@ type call struct {
 	usage    prompt.Usage
 	context  int64
 	expected int64
-	miss     prompt.MissClass
+	miss     exchange.MissClass
 	end      int64
 	rate     costmodel.Rate
 	limited  bool   // of the session's first model, whose window is known
@@ -171,9 +172,9 @@ func (a acts) Changed(p sim.Point, _ string, b strategies.Boundary) {
 		a.threads[p.Thread].acted[p.Round] = true
 	}
 }
-func (acts) Checked(sim.Point, strategies.Check)                        {}
-func (acts) Answered(sim.Point, string, string, strategies.Outcome)     {}
-func (acts) Served(sim.Point, string, *prompt.Request, *prompt.Outcome) {}
+func (acts) Checked(sim.Point, strategies.Check)                            {}
+func (acts) Answered(sim.Point, string, string, strategies.Outcome)         {}
+func (acts) Served(sim.Point, string, *exchange.Request, *exchange.Outcome) {}
 
 // replayed has the calls of a session under one schedule.
 type replayed struct {

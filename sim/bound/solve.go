@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -239,8 +240,8 @@ func (x *solver) movedUSD(c *call, thread int, delta, cut int64) float64 {
 func (c *call) readable(delta, cut int64) int64 {
 	read := max(min(c.usage.Read, cut), c.usage.Read+delta)
 	switch c.miss {
-	case prompt.MissNone, prompt.MissExpiry, prompt.MissEviction, prompt.MissNotReadable, prompt.MissHead,
-		prompt.MissModel:
+	case exchange.MissNone, exchange.MissExpiry, exchange.MissEviction, exchange.MissNotReadable, exchange.MissHead,
+		exchange.MissModel:
 		return read
 	}
 	return max(read, c.expected+delta)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/confusion"
 )
 
@@ -12,18 +12,18 @@ import (
 // edits that look like the server's doing.
 func TestConfusion(t *testing.T) {
 	var c confusion.Matrix
-	add := func(n int, said confusion.Reason, truth prompt.MissClass) {
+	add := func(n int, said confusion.Reason, truth exchange.MissClass) {
 		for range n {
 			c.Add(said, truth)
 		}
 	}
-	add(6, confusion.Expiry5m, prompt.MissExpiry)
-	add(2, confusion.Expiry1h, prompt.MissExpiry)
-	add(2, confusion.None, prompt.MissExpiry)
-	add(2, confusion.Expiry5m, prompt.MissEviction)
-	add(1, confusion.Server, prompt.MissEviction)
-	add(3, confusion.Server, prompt.MissEdit)
-	add(5, confusion.Excluded, prompt.MissExpiry) // not watched: no failure to find
+	add(6, confusion.Expiry5m, exchange.MissExpiry)
+	add(2, confusion.Expiry1h, exchange.MissExpiry)
+	add(2, confusion.None, exchange.MissExpiry)
+	add(2, confusion.Expiry5m, exchange.MissEviction)
+	add(1, confusion.Server, exchange.MissEviction)
+	add(3, confusion.Server, exchange.MissEdit)
+	add(5, confusion.Excluded, exchange.MissExpiry) // not watched: no failure to find
 	for _, test := range []struct {
 		reason            confusion.Reason
 		precision, recall float64
@@ -54,17 +54,17 @@ func TestConfusion(t *testing.T) {
 // Every class of miss but misses of messages has a reason that means it, and no
 // reason of a break means a hit.
 func TestMeanings(t *testing.T) {
-	for m := prompt.MissClass(1); int(m) < prompt.NumMissClasses; m++ {
+	for m := exchange.MissClass(1); int(m) < exchange.NumMissClasses; m++ {
 		meant := false
 		for r := range confusion.Reason(confusion.NumReasons) {
 			meant = meant || r.Means(m)
 		}
-		if want := m != prompt.MissRewind; meant != want {
+		if want := m != exchange.MissRewind; meant != want {
 			t.Errorf("%s is meant by a reason: %v, want %v", m, meant, want)
 		}
 	}
 	for r := confusion.Model; int(r) < confusion.NumReasons; r++ {
-		if r.Means(prompt.MissNone) {
+		if r.Means(exchange.MissNone) {
 			t.Errorf("%s means a hit", r)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/signs"
@@ -36,7 +37,7 @@ func (c *Call) Comparable() bool {
 		c.Round > 0 && c.Switched() || c.Resumed && !c.Thread.Left.Model {
 		return false
 	}
-	return c.Automatic() || c.Gap <= breaks.Long && (c.Gap <= breaks.Short || c.Tier != prompt.TTL5m)
+	return c.Automatic() || c.Gap <= breaks.Long && (c.Gap <= breaks.Short || c.Tier != exchange.TTL5m)
 }
 
 // Between returns what stands between the call and the one before it.

@@ -21,6 +21,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/traces"
@@ -55,10 +56,10 @@ type Call struct {
 	At, End int64 // unix ns of request and end of response; 0 when unknown
 	Back    bool  // the clock ran back just before it
 	Untimed bool
-	Gap     int64      // ns of the pause of people and tools before it; −1 for first calls and if unknown
-	Tier    prompt.TTL // lifetime of what was in the cache before it
-	Acted   Events     // what the agent did to its context before the request
-	Out     bool       // outside the reported period: it is compared, and costs nothing
+	Gap     int64        // ns of the pause of people and tools before it; −1 for first calls and if unknown
+	Tier    exchange.TTL // lifetime of what was in the cache before it
+	Acted   Events       // what the agent did to its context before the request
+	Out     bool         // outside the reported period: it is compared, and costs nothing
 
 	Model    *Price
 	Cost     results.Cost // USD, by class
@@ -121,7 +122,7 @@ func (c *Call) WritePrice() float64 {
 	if n := c.Recorded.Usage.Writes(); n > 0 {
 		return c.written() / float64(n)
 	}
-	if c.Tier == prompt.TTL1h {
+	if c.Tier == exchange.TTL1h {
 		return c.PerToken[measures.ClassWrite1h]
 	}
 	return c.PerToken[measures.ClassWrite5m]
@@ -141,12 +142,12 @@ func (c *Call) leaves(u *prompt.Usage) int64 {
 
 // Billed returns the lifetime that a call was billed for, or the lifetime of what it read when it
 // wrote nothing.
-func (c *Call) Billed() prompt.TTL {
+func (c *Call) Billed() exchange.TTL {
 	switch u := &c.Recorded.Usage; {
 	case u.Write1h > 0:
-		return prompt.TTL1h
+		return exchange.TTL1h
 	case u.Writes() > 0:
-		return prompt.TTL5m
+		return exchange.TTL5m
 	}
 	return c.Tier
 }
@@ -180,7 +181,7 @@ func (c *Call) Near(read int64) bool {
 type Prediction struct {
 	Usage    prompt.Usage // the output is the recorded one
 	Expected int64        // tokens the thread's best prefix would have read
-	Miss     prompt.MissClass
+	Miss     exchange.MissClass
 	Cost     results.Cost // USD, by class
 	Rules    profile.Set  // that applied
 }

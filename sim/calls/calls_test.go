@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -48,7 +49,7 @@ func TestShrunkContext(t *testing.T) {
 	s := session(facts.ClaudeCode, "claude-opus-4-5-20251101", prompt.Usage{Write5m: 100_000}, prompt.Usage{Read: 10_000, Write5m: 20_000})
 	s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, Round: 1}}
 	c := &Of(s, prices(t)).Threads[0][1]
-	if c.Left != 100_000 || c.Missed != 20_000 || c.Cause() != CauseCompaction || c.Class() != prompt.MissCompaction {
+	if c.Left != 100_000 || c.Missed != 20_000 || c.Cause() != CauseCompaction || c.Class() != exchange.MissCompaction {
 		t.Errorf("left %d, missed %d by %s, class %s", c.Left, c.Missed, c.Cause(), c.Class())
 	}
 	if want := 20_000 * (6.25 - 0.5) / 1e6; math.Abs(c.MissUSD-want) > 1e-12 { // written at $6.25, not read at $0.50
@@ -60,13 +61,13 @@ func TestShrunkContext(t *testing.T) {
 // tokens that were left for an hour, a call that sends 228,000 and reads 25,000 has missed 202,000. A compaction in
 // between is the cause, and so are another model and a long pause.
 func TestFirstCallOfAFork(t *testing.T) {
-	left := traces.LeftBehind{Usage: prompt.Usage{Read: 225_000, Write1h: 2000}, TTL: prompt.TTL1h, Gap: 10 * minute, Model: true}
+	left := traces.LeftBehind{Usage: prompt.Usage{Read: 225_000, Write1h: 2000}, TTL: exchange.TTL1h, Gap: 10 * minute, Model: true}
 	for want, change := range map[Cause]func(s *traces.Session){
 		CauseSystem:     func(s *traces.Session) { s.Threads[0].Rounds[0].Verdict = signs.VerdictSystem },
 		"fork":          func(*traces.Session) {},
 		CauseModel:      func(s *traces.Session) { s.Threads[0].Left.Model = false },
 		CauseLongPause:  func(s *traces.Session) { s.Threads[0].Left.Gap = 61 * minute },
-		CauseShortPause: func(s *traces.Session) { s.Threads[0].Left.TTL = prompt.TTL5m },
+		CauseShortPause: func(s *traces.Session) { s.Threads[0].Left.TTL = exchange.TTL5m },
 		CauseUnknown:    func(s *traces.Session) { s.Threads[0].Left.Gap = -1 },
 		CauseCompaction: func(s *traces.Session) { s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact}} },
 	} {
@@ -125,7 +126,7 @@ func TestBranch(t *testing.T) {
 	}})
 	table := Of(s, prices(t))
 	c := &table.Threads[1][0]
-	if c.Before != &table.Threads[0][0] || c.Before.Leaves() != 50_000 || c.Tier != prompt.TTL1h || c.Billed() != prompt.TTL1h {
+	if c.Before != &table.Threads[0][0] || c.Before.Leaves() != 50_000 || c.Tier != exchange.TTL1h || c.Billed() != exchange.TTL1h {
 		t.Errorf("it goes on from %p, which left %d for %s; billed for %s", c.Before, c.Before.Leaves(), c.Tier, c.Billed())
 	}
 	if c.Left != 0 || c.Missed != 0 || c.Gap != -1 || c.Source != measures.SourceBranch {
@@ -170,7 +171,7 @@ func TestRecords(t *testing.T) {
 		t.Fatalf("%d records", len(list))
 	}
 	r := &list[1]
-	if r.Start != 2*minute || r.Usage.Read != 10_000 || r.Expected != 100_000 || r.Miss != prompt.MissEviction || r.First || !list[0].First ||
+	if r.Start != 2*minute || r.Usage.Read != 10_000 || r.Expected != 100_000 || r.Miss != exchange.MissEviction || r.First || !list[0].First ||
 		r.Context != 101_000 {
 		t.Errorf("%+v", r)
 	}

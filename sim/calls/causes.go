@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -51,30 +51,30 @@ const (
 
 // about is what there is to say of a cause.
 type about struct {
-	class      prompt.MissClass // of the cache model; a miss that only recordings explain is an eviction there
-	confidence Confidence       // "" for a cause that is none
-	phrase     string           // what shows it, a clause
-	short      string           // the cause in a few words
-	title      string           // of a finding
+	class      exchange.MissClass // of the cache model; a miss that only recordings explain is an eviction there
+	confidence Confidence         // "" for a cause that is none
+	phrase     string             // what shows it, a clause
+	short      string             // the cause in a few words
+	title      string             // of a finding
 }
 
 var causes = map[Cause]about{
-	CauseCompaction: {prompt.MissCompaction, Logged, "a summary replaced the messages", "a compaction", "Compactions: what is left of the context is written again"},
-	CauseEdit: {prompt.MissEdit, Logged, "the context was cleared or cut", "results cleared or cut",
+	CauseCompaction: {exchange.MissCompaction, Logged, "a summary replaced the messages", "a compaction", "Compactions: what is left of the context is written again"},
+	CauseEdit: {exchange.MissEdit, Logged, "the context was cleared or cut", "results cleared or cut",
 		"Results cleared or the context cut: what follows is written again"},
-	CauseModel:      {prompt.MissModel, Logged, "another model", "another model", "Models changed in the middle of a conversation"},
-	CauseLongPause:  {prompt.MissExpiry, Logged, "a pause over an hour", "a pause over an hour", "Pauses of more than an hour: the context is written again"},
-	CauseShortPause: {prompt.MissExpiry, Logged, "a pause over 5 minutes, 5-minute entries", "a pause over 5 minutes", "Pauses of 5 minutes to an hour"},
-	CauseMessages:   {prompt.MissEdit, Seen, "the messages changed", "changed messages", "Messages that the client changed are written again"},
-	CauseSystem:     {prompt.MissHead, Seen, "the system prompt changed", "a changed system prompt", "A changed system prompt: the context is written again"},
-	CauseTools:      {prompt.MissHead, Seen, "the tools changed", "changed tools", "Changed tools: the context is written again"},
-	CauseThinking: {prompt.MissHead, Logged, "thinking was switched on or off", "thinking switched",
+	CauseModel:      {exchange.MissModel, Logged, "another model", "another model", "Models changed in the middle of a conversation"},
+	CauseLongPause:  {exchange.MissExpiry, Logged, "a pause over an hour", "a pause over an hour", "Pauses of more than an hour: the context is written again"},
+	CauseShortPause: {exchange.MissExpiry, Logged, "a pause over 5 minutes, 5-minute entries", "a pause over 5 minutes", "Pauses of 5 minutes to an hour"},
+	CauseMessages:   {exchange.MissEdit, Seen, "the messages changed", "changed messages", "Messages that the client changed are written again"},
+	CauseSystem:     {exchange.MissHead, Seen, "the system prompt changed", "a changed system prompt", "A changed system prompt: the context is written again"},
+	CauseTools:      {exchange.MissHead, Seen, "the tools changed", "changed tools", "Changed tools: the context is written again"},
+	CauseThinking: {exchange.MissHead, Logged, "thinking was switched on or off", "thinking switched",
 		"Thinking switched on or off: the messages are written again"},
-	CauseInside: {prompt.MissEviction, "", "inside the lifetime, no visible reason", "no visible reason",
+	CauseInside: {exchange.MissEviction, "", "inside the lifetime, no visible reason", "no visible reason",
 		"Misses inside the lifetime that was paid for, cause not logged"},
-	CauseTail:       {prompt.MissEviction, "", "a small fall inside the lifetime", "a small fall", "Small falls inside the lifetime"},
-	CauseUnknown:    {prompt.MissEviction, "", "the pause is not recorded", "a pause of unknown length", "Misses after a pause of unknown length"},
-	CauseNoLifetime: {prompt.MissEviction, "", "an automatic cache, no lifetime promised", "an automatic cache", "Misses of an automatic cache, which promises no lifetime"},
+	CauseTail:       {exchange.MissEviction, "", "a small fall inside the lifetime", "a small fall", "Small falls inside the lifetime"},
+	CauseUnknown:    {exchange.MissEviction, "", "the pause is not recorded", "a pause of unknown length", "Misses after a pause of unknown length"},
+	CauseNoLifetime: {exchange.MissEviction, "", "an automatic cache, no lifetime promised", "an automatic cache", "Misses of an automatic cache, which promises no lifetime"},
 }
 
 // likely are what there is to say of a kind of event that stands before a call: its name, a clause that follows "because", and what the
@@ -117,7 +117,7 @@ func (c Cause) about() about {
 	}
 	for k := range profile.NumKinds {
 		if k.String() == string(c) {
-			return about{prompt.MissEviction, Likely, likely[k].because, "likely " + likely[k].short, "Likely because " + likely[k].because}
+			return about{exchange.MissEviction, Likely, likely[k].because, "likely " + likely[k].short, "Likely because " + likely[k].because}
 		}
 	}
 	return about{}
@@ -150,9 +150,9 @@ func (c *Call) Explains(k profile.Kind) bool {
 }
 
 // Class returns why a call missed in the words of the cache model; MissNone if it did not.
-func (c *Call) Class() prompt.MissClass {
+func (c *Call) Class() exchange.MissClass {
 	if c.Missed <= 0 {
-		return prompt.MissNone
+		return exchange.MissNone
 	}
 	return c.Cause().about().class
 }
@@ -192,7 +192,7 @@ func (c *Call) Evidence() string {
 			text += "; a client of " + v + " has the state of git in its system prompt, which another process takes anew"
 		}
 	}
-	if c.Fell() && cause.class != prompt.MissExpiry {
+	if c.Fell() && cause.class != exchange.MissExpiry {
 		if floor := c.Floor(); floor != "" {
 			text += "; the read fell to " + floor
 		}
@@ -278,7 +278,7 @@ func (c *Call) place() string {
 
 // Word is the word for a class of misses in texts, of the bill and of the model alike.
 func Word(class string) string {
-	if class == prompt.MissEviction.String() {
+	if class == exchange.MissEviction.String() {
 		return "unexplained"
 	}
 	return strings.ReplaceAll(class, "_", " ")
@@ -320,7 +320,7 @@ func (c *Call) Cause() Cause {
 		return c.likely(CauseNoLifetime)
 	case !c.Automatic() && paused && c.Gap > breaks.Long:
 		return CauseLongPause
-	case !c.Automatic() && paused && c.Gap > breaks.Short && c.Tier == prompt.TTL5m:
+	case !c.Automatic() && paused && c.Gap > breaks.Short && c.Tier == exchange.TTL5m:
 		return CauseShortPause
 	case c.Acted != 0 && (named == "" || named == CauseMessages):
 		return CauseEdit

@@ -4,7 +4,7 @@ package chains
 
 import (
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
@@ -55,7 +55,7 @@ func (o *Observer) Changed(p sim.Point, layer string, b strategies.Boundary) {
 }
 
 // Served counts the requests of a conversation.
-func (o *Observer) Served(p sim.Point, layer string, _ *prompt.Request, _ *prompt.Outcome) {
+func (o *Observer) Served(p sim.Point, layer string, _ *exchange.Request, _ *exchange.Outcome) {
 	if layer != "" {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // Of 4,000 recorded tokens: header 40, identity 15, memoised 800 and uncached
@@ -62,39 +63,39 @@ func TestPolicy(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*Assembly)
 		ask    Ask
-		want   prompt.TTL
+		want   exchange.TTL
 	}{
-		"main":                {nil, Ask{}, prompt.TTL1h},
-		"compact":             {nil, Ask{Source: "compact"}, prompt.TTL1h},
-		"session memory":      {nil, Ask{Source: "session_memory"}, prompt.TTL5m},
-		"sub-agent":           {nil, Ask{Agent: true}, prompt.TTL1h},
-		"sub-agent's compact": {nil, Ask{Agent: true, Source: "compact"}, prompt.TTL1h},
-		"list of 2.1.240":     {func(a *Assembly) { a.TTL.Allow = []string{"repl_main_thread*", "sdk"} }, Ask{Agent: true}, prompt.TTL5m},
-		"sdk":                 {func(a *Assembly) { a.TTL.Source = "sdk" }, Ask{}, prompt.TTL1h},
-		"sdk not listed":      {func(a *Assembly) { a.TTL.Source, a.TTL.Allow = "sdk", []string{"repl_main_thread*"} }, Ask{}, prompt.TTL5m},
-		"asked for 5m":        {nil, Ask{Lifetime: prompt.Lifetime5m}, prompt.TTL5m},
-		"asked for 1h":        {func(a *Assembly) { a.TTL.Allow = nil }, Ask{Source: "dream", Lifetime: prompt.Lifetime1h}, prompt.TTL1h},
-		"overage":             {nil, Ask{Overage: true}, prompt.TTL5m},
-		"employee in overage": {func(a *Assembly) { a.TTL.Employee = true }, Ask{Overage: true}, prompt.TTL1h},
-		"USER_TYPE":           {func(a *Assembly) { a.Env.UserType, a.TTL.Subscriber = "ant", false }, Ask{}, prompt.TTL1h},
-		"neither":             {func(a *Assembly) { a.TTL.Subscriber = false }, Ask{}, prompt.TTL5m},
-		"third party":         {func(a *Assembly) { a.Provider = ProviderThirdParty }, Ask{}, prompt.TTL5m},
-		"bedrock":             {func(a *Assembly) { a.Provider = ProviderBedrock }, Ask{}, prompt.TTL5m},
-		"bedrock opted in":    {func(a *Assembly) { a.Provider, a.Env.EnableBedrock1h = ProviderBedrock, "true" }, Ask{Source: "dream"}, prompt.TTL1h},
+		"main":                {nil, Ask{}, exchange.TTL1h},
+		"compact":             {nil, Ask{Source: "compact"}, exchange.TTL1h},
+		"session memory":      {nil, Ask{Source: "session_memory"}, exchange.TTL5m},
+		"sub-agent":           {nil, Ask{Agent: true}, exchange.TTL1h},
+		"sub-agent's compact": {nil, Ask{Agent: true, Source: "compact"}, exchange.TTL1h},
+		"list of 2.1.240":     {func(a *Assembly) { a.TTL.Allow = []string{"repl_main_thread*", "sdk"} }, Ask{Agent: true}, exchange.TTL5m},
+		"sdk":                 {func(a *Assembly) { a.TTL.Source = "sdk" }, Ask{}, exchange.TTL1h},
+		"sdk not listed":      {func(a *Assembly) { a.TTL.Source, a.TTL.Allow = "sdk", []string{"repl_main_thread*"} }, Ask{}, exchange.TTL5m},
+		"asked for 5m":        {nil, Ask{Lifetime: prompt.Lifetime5m}, exchange.TTL5m},
+		"asked for 1h":        {func(a *Assembly) { a.TTL.Allow = nil }, Ask{Source: "dream", Lifetime: prompt.Lifetime1h}, exchange.TTL1h},
+		"overage":             {nil, Ask{Overage: true}, exchange.TTL5m},
+		"employee in overage": {func(a *Assembly) { a.TTL.Employee = true }, Ask{Overage: true}, exchange.TTL1h},
+		"USER_TYPE":           {func(a *Assembly) { a.Env.UserType, a.TTL.Subscriber = "ant", false }, Ask{}, exchange.TTL1h},
+		"neither":             {func(a *Assembly) { a.TTL.Subscriber = false }, Ask{}, exchange.TTL5m},
+		"third party":         {func(a *Assembly) { a.Provider = ProviderThirdParty }, Ask{}, exchange.TTL5m},
+		"bedrock":             {func(a *Assembly) { a.Provider = ProviderBedrock }, Ask{}, exchange.TTL5m},
+		"bedrock opted in":    {func(a *Assembly) { a.Provider, a.Env.EnableBedrock1h = ProviderBedrock, "true" }, Ask{Source: "dream"}, exchange.TTL1h},
 		"bedrock opted in, session memory": {func(a *Assembly) { a.Provider, a.Env.EnableBedrock1h = ProviderBedrock, "true" },
-			Ask{Source: "session_memory", Lifetime: prompt.Lifetime5m}, prompt.TTL1h},
-		"opted in, not on bedrock": {func(a *Assembly) { a.Env.EnableBedrock1h, a.TTL.Subscriber = "true", false }, Ask{}, prompt.TTL5m},
-		"forced 5m":                {func(a *Assembly) { a.Env.Force5m = "1" }, Ask{}, prompt.TTL5m},
+			Ask{Source: "session_memory", Lifetime: prompt.Lifetime5m}, exchange.TTL1h},
+		"opted in, not on bedrock": {func(a *Assembly) { a.Env.EnableBedrock1h, a.TTL.Subscriber = "true", false }, Ask{}, exchange.TTL5m},
+		"forced 5m":                {func(a *Assembly) { a.Env.Force5m = "1" }, Ask{}, exchange.TTL5m},
 		"forced 5m against 1h": {func(a *Assembly) { a.Env.Force5m, a.Env.Enable1h, a.TTL.Choice = "1", "1", Choice1h },
-			Ask{Lifetime: prompt.Lifetime1h}, prompt.TTL5m},
-		"1h in overage":       {func(a *Assembly) { a.Env.Enable1h = "1" }, Ask{Overage: true, Source: "session_memory"}, prompt.TTL1h},
-		"setting of agents":   {func(a *Assembly) { a.Env.AgentCacheTTL = "5m" }, Ask{Agent: true}, prompt.TTL5m},
-		"setting of the main": {func(a *Assembly) { a.Env.CacheTTL = "5m" }, Ask{Agent: true}, prompt.TTL1h},
-		"recorded 1h":         {func(a *Assembly) { a.TTL.Choice = choiceRecorded }, Ask{Recorded: prompt.TTL1h}, prompt.TTL1h},
-		"recorded 5m":         {func(a *Assembly) { a.TTL.Choice = choiceRecorded }, Ask{}, prompt.TTL5m},
-		"always 5m":           {func(a *Assembly) { a.TTL.Choice = Choice5m }, Ask{Recorded: prompt.TTL1h}, prompt.TTL5m},
-		"always 1h":           {func(a *Assembly) { a.TTL.Choice = Choice1h }, Ask{Source: "speculation"}, prompt.TTL1h},
-		"always 1h but forks": {func(a *Assembly) { a.TTL.Choice = Choice1h }, Ask{Source: "speculation", Lifetime: prompt.Lifetime5m}, prompt.TTL5m},
+			Ask{Lifetime: prompt.Lifetime1h}, exchange.TTL5m},
+		"1h in overage":       {func(a *Assembly) { a.Env.Enable1h = "1" }, Ask{Overage: true, Source: "session_memory"}, exchange.TTL1h},
+		"setting of agents":   {func(a *Assembly) { a.Env.AgentCacheTTL = "5m" }, Ask{Agent: true}, exchange.TTL5m},
+		"setting of the main": {func(a *Assembly) { a.Env.CacheTTL = "5m" }, Ask{Agent: true}, exchange.TTL1h},
+		"recorded 1h":         {func(a *Assembly) { a.TTL.Choice = choiceRecorded }, Ask{Recorded: exchange.TTL1h}, exchange.TTL1h},
+		"recorded 5m":         {func(a *Assembly) { a.TTL.Choice = choiceRecorded }, Ask{}, exchange.TTL5m},
+		"always 5m":           {func(a *Assembly) { a.TTL.Choice = Choice5m }, Ask{Recorded: exchange.TTL1h}, exchange.TTL5m},
+		"always 1h":           {func(a *Assembly) { a.TTL.Choice = Choice1h }, Ask{Source: "speculation"}, exchange.TTL1h},
+		"always 1h but forks": {func(a *Assembly) { a.TTL.Choice = Choice1h }, Ask{Source: "speculation", Lifetime: prompt.Lifetime5m}, exchange.TTL5m},
 	} {
 		a := DefaultAssembly()
 		a.TTL.Choice = ChoicePolicy
@@ -137,7 +138,7 @@ func TestLatch(t *testing.T) {
 			var latch Latch
 			a.Lifetime(&v, Ask{Overage: first}, &latch)
 			got := a.Lifetime(&v, Ask{Overage: !first}, &latch)
-			if long := got == prompt.TTL1h; long != (latched != first) {
+			if long := got == exchange.TTL1h; long != (latched != first) {
 				t.Errorf("latch %v, overage %v and then not: %v", latched, first, got)
 			}
 		}
@@ -148,7 +149,7 @@ func TestLatch(t *testing.T) {
 // the first marker on the head.
 func TestMarkersAtMostFour(t *testing.T) {
 	entries := context(prompt.KindTools, prompt.KindSystem, prompt.KindSystem, prompt.KindPrompt, prompt.KindText, prompt.KindPrompt)
-	head := []prompt.Marker{{Position: 0}, {Position: 1}, {Position: 2, Scope: prompt.ScopeGlobal}}
+	head := []exchange.Marker{{Position: 0}, {Position: 1}, {Position: 2, Scope: exchange.ScopeGlobal}}
 	for version, want := range map[string][]int32{"1.0.62": {1, 2, 4, 5}, "2.1.25": {0, 1, 2, 5}} {
 		var got []int32
 		for _, m := range ForVersion(version).Mark(nil, entries, Marks{Head: head}) {

@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 )
@@ -28,7 +29,7 @@ type ClaudeCode struct {
 	// AsRecorded says that it marks what the recorded requests mark, where the recording shows that.
 	AsRecorded bool
 	// SystemScope is who shares the marked system prompt.
-	SystemScope prompt.Scope
+	SystemScope exchange.Scope
 	// Count is how it counts tokens.
 	Count Counting
 	// Large says that it takes a window of a million for models that have one by themselves.
@@ -125,7 +126,7 @@ const MaxOutput = 32_000
 
 // Marks is how the markers of one request are placed.
 type Marks struct {
-	TTL prompt.TTL
+	TTL exchange.TTL
 	// SecondToLast puts the message marker on the last block of the second-to-last
 	// message, for forks that must not write the cache.
 	SecondToLast bool
@@ -133,7 +134,7 @@ type Marks struct {
 	None bool
 	// Head are the markers before the messages, in order of position; none for one
 	// after the last entry there.
-	Head []prompt.Marker
+	Head []exchange.Marker
 	// Recorded are the breakpoints of the recorded request, nil where the client's own rule holds; Lifetimes says that their
 	// lifetimes count, and not TTL.
 	Recorded  *traces.Breakpoints
@@ -143,7 +144,7 @@ type Marks struct {
 // Mark appends the markers of a request over entries to dst, in order of
 // position: those before the messages, then those on messages. If there are
 // more than a request may carry, the first ones are left out: assumed.
-func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) []prompt.Marker {
+func (c *ClaudeCode) Mark(dst []exchange.Marker, entries []prompt.Entry, m Marks) []exchange.Marker {
 	if m.None {
 		return dst
 	}
@@ -158,30 +159,30 @@ func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) 
 		messages++
 	}
 	if head := m.Head; len(head) > 0 {
-		for _, k := range head[max(0, len(head)+c.MessageMarkers-prompt.MaxMarkers):] {
+		for _, k := range head[max(0, len(head)+c.MessageMarkers-exchange.MaxMarkers):] {
 			k.TTL = m.TTL
 			dst = append(dst, k)
 		}
 	} else if messages > 0 {
-		dst = append(dst, prompt.Marker{Position: int32(messages - 1), TTL: m.TTL, Scope: c.SystemScope})
+		dst = append(dst, exchange.Marker{Position: int32(messages - 1), TTL: m.TTL, Scope: c.SystemScope})
 	}
 	last := markable(entries, len(entries)-1, messages)
 	if last < messages {
 		return dst
 	}
-	if c.MarksSummary && len(dst)+max(1, c.MessageMarkers) < prompt.MaxMarkers {
+	if c.MarksSummary && len(dst)+max(1, c.MessageMarkers) < exchange.MaxMarkers {
 		if i := slices.IndexFunc(entries[messages:last], isSummary); i >= 0 {
-			dst = append(dst, prompt.Marker{Position: int32(messages + i), TTL: m.TTL})
+			dst = append(dst, exchange.Marker{Position: int32(messages + i), TTL: m.TTL})
 		}
 	}
 	if !m.SecondToLast && c.MessageMarkers < 2 {
-		return append(dst, prompt.Marker{Position: int32(last), TTL: m.TTL})
+		return append(dst, exchange.Marker{Position: int32(last), TTL: m.TTL})
 	}
 	if p := markable(entries, endOfSecondToLast(entries, messages), messages); p >= messages {
-		dst = append(dst, prompt.Marker{Position: int32(p), TTL: m.TTL})
+		dst = append(dst, exchange.Marker{Position: int32(p), TTL: m.TTL})
 	}
 	if !m.SecondToLast {
-		dst = append(dst, prompt.Marker{Position: int32(last), TTL: m.TTL})
+		dst = append(dst, exchange.Marker{Position: int32(last), TTL: m.TTL})
 	}
 	return dst
 }
@@ -232,7 +233,7 @@ func (c *Codex) Window(model string) int64 {
 }
 
 // Mark adds nothing: the provider caches every prefix.
-func (c *Codex) Mark(dst []prompt.Marker, _ []prompt.Entry, _ Marks) []prompt.Marker { return dst }
+func (c *Codex) Mark(dst []exchange.Marker, _ []prompt.Entry, _ Marks) []exchange.Marker { return dst }
 
 // Counting returns how the client counts what follows the last response: a token
 // for four bytes (openai/codex, codex-rs/core), and the reasoning ahead of the last

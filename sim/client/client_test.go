@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -74,7 +75,7 @@ func TestMarkersBesideRecorded(t *testing.T) {
 
 func TestMarkersOfShortRequests(t *testing.T) {
 	c := ForVersion("1.0.62")
-	if got := c.Mark(nil, context(prompt.KindPrompt), Marks{TTL: prompt.TTL1h}); len(got) != 1 || got[0].Position != 0 || got[0].TTL != prompt.TTL1h {
+	if got := c.Mark(nil, context(prompt.KindPrompt), Marks{TTL: exchange.TTL1h}); len(got) != 1 || got[0].Position != 0 || got[0].TTL != exchange.TTL1h {
 		t.Errorf("one message: %+v", got)
 	}
 	if got := c.Mark(nil, context(prompt.KindSystem, prompt.KindPrompt, prompt.KindText), Marks{}); len(got) != 3 || got[1].Position != 1 {

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // recorded appends the breakpoints of the recorded request, placed over entries, to dst. One whose place the entries do not have is
 // left out; of several at one place the last one counts. Where a request may carry one more, it is behind the first summary if summary is set.
-func (m *Marks) recorded(dst []prompt.Marker, entries []prompt.Entry, summary bool) []prompt.Marker {
+func (m *Marks) recorded(dst []exchange.Marker, entries []prompt.Entry, summary bool) []exchange.Marker {
 	from, messages := len(dst), 0
 	for messages < len(entries) && entries[messages].Kind.Level() != prompt.LevelMessages {
 		messages++
@@ -21,7 +22,7 @@ func (m *Marks) recorded(dst []prompt.Marker, entries []prompt.Entry, summary bo
 		dst = append(dst, k)
 	}
 	for _, p := range m.Recorded.At[:m.Recorded.N] {
-		k := prompt.Marker{TTL: m.TTL}
+		k := exchange.Marker{TTL: m.TTL}
 		if m.Lifetimes {
 			k.TTL = p.TTL
 		}
@@ -40,11 +41,11 @@ func (m *Marks) recorded(dst []prompt.Marker, entries []prompt.Entry, summary bo
 		}
 		dst = append(dst, k)
 	}
-	if i := slices.IndexFunc(entries, isSummary); summary && i >= 0 && len(dst)-from < prompt.MaxMarkers {
-		dst = slices.Insert(dst, from, prompt.Marker{Position: int32(i), TTL: m.TTL}) // of two at one place the recorded one counts
+	if i := slices.IndexFunc(entries, isSummary); summary && i >= 0 && len(dst)-from < exchange.MaxMarkers {
+		dst = slices.Insert(dst, from, exchange.Marker{Position: int32(i), TTL: m.TTL}) // of two at one place the recorded one counts
 	}
 	list := dst[from:]
-	slices.SortStableFunc(list, func(a, b prompt.Marker) int { return cmp.Compare(a.Position, b.Position) })
+	slices.SortStableFunc(list, func(a, b exchange.Marker) int { return cmp.Compare(a.Position, b.Position) })
 	n := 0
 	for i, k := range list {
 		if i+1 < len(list) && list[i+1].Position == k.Position {
@@ -53,7 +54,7 @@ func (m *Marks) recorded(dst []prompt.Marker, entries []prompt.Entry, summary bo
 		list[n] = k
 		n++
 	}
-	over := max(0, n-prompt.MaxMarkers)
+	over := max(0, n-exchange.MaxMarkers)
 	return append(dst[:from], list[over:n]...)
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // System is how the system prompt is divided and marked. Sizes are tokens of
@@ -135,9 +136,9 @@ func (s *System) markers() int {
 // Rules returns the contradictions between settings.
 func (s *System) Rules() []error {
 	var errs []error
-	if n := s.markers(); n > prompt.MaxMarkers {
+	if n := s.markers(); n > exchange.MaxMarkers {
 		errs = append(errs, spec.Wrong("tool_marker", "%s with dynamic_scope %s puts %d markers on a request, the server takes %d (platform.claude.com, prompt caching)",
-			s.ToolMarker, s.DynamicScope, n, prompt.MaxMarkers))
+			s.ToolMarker, s.DynamicScope, n, exchange.MaxMarkers))
 	}
 	if s.Divided() {
 		return errs

@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // TTL says which lifetime the client requests.
@@ -48,10 +49,10 @@ type Latch struct{ known, eligible bool }
 
 // Ask is a call whose markers need a lifetime.
 type Ask struct {
-	Source   string     // of the call; "" for the conversation's own
-	Agent    bool       // the conversation is a sub-agent's
-	Recorded prompt.TTL // what the recorded call requested
-	Overage  bool       // the user has exceeded the plan's quota
+	Source   string       // of the call; "" for the conversation's own
+	Agent    bool         // the conversation is a sub-agent's
+	Recorded exchange.TTL // what the recorded call requested
+	Overage  bool         // the user has exceeded the plan's quota
 	Lifetime prompt.Lifetime
 }
 
@@ -59,7 +60,7 @@ type Ask struct {
 // 5m has precedence over the settings of a lifetime, which have precedence over requesting 1h (the
 // order of the settings is assumed, the order of the variables is E2). Then comes the
 // opt-in of Bedrock, then what the caller wants for its short forks, then the choice.
-func (a *Assembly) Lifetime(v *Variables, k Ask, latch *Latch) prompt.TTL {
+func (a *Assembly) Lifetime(v *Variables, k Ask, latch *Latch) exchange.TTL {
 	set := v.main
 	if k.Agent {
 		set = v.agents
@@ -67,13 +68,13 @@ func (a *Assembly) Lifetime(v *Variables, k Ask, latch *Latch) prompt.TTL {
 	t := &a.TTL
 	switch {
 	case v.force5m:
-		return prompt.TTL5m
+		return exchange.TTL5m
 	case set != "":
 		return class(set == Choice1h)
 	case v.enable1h:
-		return prompt.TTL1h
+		return exchange.TTL1h
 	case t.Choice == ChoicePolicy && a.Provider == ProviderBedrock && v.bedrock1h:
-		return prompt.TTL1h // no allow-list, and short forks too
+		return exchange.TTL1h // no allow-list, and short forks too
 	case k.Lifetime == prompt.Lifetime5m, k.Lifetime == prompt.Lifetime1h:
 		return class(k.Lifetime == prompt.Lifetime1h)
 	case t.Choice == Choice5m, t.Choice == Choice1h:
@@ -97,11 +98,11 @@ func (a *Assembly) AsksAsRecorded(v *Variables, agent bool) bool {
 	return a.TTL.Choice == choiceRecorded && !v.force5m && !v.enable1h && set == ""
 }
 
-func class(long bool) prompt.TTL {
+func class(long bool) exchange.TTL {
 	if long {
-		return prompt.TTL1h
+		return exchange.TTL1h
 	}
-	return prompt.TTL5m
+	return exchange.TTL5m
 }
 
 // allows reports whether the source of a call is on the allow-list.

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -86,7 +87,7 @@ func (o *observer) Changed(p sim.Point, layer string, b strategies.Boundary) {
 	})
 }
 
-func (o *observer) Served(p sim.Point, layer string, r *prompt.Request, out *prompt.Outcome) {
+func (o *observer) Served(p sim.Point, layer string, r *exchange.Request, out *exchange.Outcome) {
 	t := &o.session.Threads[p.Thread]
 	round := &t.Rounds[min(int(p.Round), len(t.Rounds)-1)] // calls after the last response belong to its round
 	call := studies.ExplainedCall{
@@ -147,7 +148,7 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // edited returns where a request differs from the previous one of its thread,
 // nil if it only appends.
-func edited(r *prompt.Request) *studies.Edited {
+func edited(r *exchange.Request) *studies.Edited {
 	at := int(r.Change.At)
 	if at < 0 {
 		return nil
@@ -165,8 +166,8 @@ func edited(r *prompt.Request) *studies.Edited {
 
 // segments joins consecutive entries of a request with the same kind, form and
 // cache class. What was read is drawn from the front on, as much as was billed:
-// the read may end inside an entry (prompt.Marker.Shift, prompt.Request.Shared).
-func segments(r *prompt.Request, out *prompt.Outcome) []studies.Segment {
+// the read may end inside an entry (exchange.Marker.Shift, exchange.Request.Shared).
+func segments(r *exchange.Request, out *exchange.Outcome) []studies.Segment {
 	var list []studies.Segment
 	add := func(s studies.Segment) {
 		if n := len(list); n > 0 && !list[n-1].Marker && joins(&list[n-1], &s) {
@@ -223,13 +224,13 @@ func form(f prompt.Form) string {
 
 // class returns how what was not read of the entry at a position was billed: written
 // up to the last marker (for an hour up to the last such marker), the rest uncached.
-func class(r *prompt.Request, out *prompt.Outcome, at int32) string {
+func class(r *exchange.Request, out *exchange.Outcome, at int32) string {
 	written := measures.ClassUncached
 	for _, m := range r.Markers {
 		if m.Position < at {
 			continue
 		}
-		if m.TTL == prompt.TTL1h {
+		if m.TTL == exchange.TTL1h {
 			return writtenOr(out.Usage.Write1h, measures.ClassWrite1h)
 		}
 		written = measures.ClassWrite5m

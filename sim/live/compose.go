@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces/texts"
 	"github.com/go-json-experiment/json"
@@ -202,12 +203,12 @@ const ttl5m, ttl1h = "5m", "1h"
 // it, be it the system prompt. Of two at one block the later one stays.
 func mark(r *Request, blocks []placed, call *summarizer.Call) {
 	markers := call.Markers
-	for _, m := range markers[max(0, len(markers)-prompt.MaxMarkers):] {
+	for _, m := range markers[max(0, len(markers)-exchange.MaxMarkers):] {
 		if m.Position < 0 || int(m.Position) >= call.Context.Len() {
 			continue
 		}
 		c := &CacheControl{Type: "ephemeral", TTL: ttl5m}
-		if m.TTL == prompt.TTL1h {
+		if m.TTL == exchange.TTL1h {
 			c.TTL = ttl1h
 		}
 		i := len(blocks) - 1

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces/texts"
@@ -208,9 +209,9 @@ func TestComposeRestored(t *testing.T) {
 func TestComposeMarkers(t *testing.T) {
 	s := conversation("alpha")
 	c := s.call()
-	c.Markers = []prompt.Marker{
-		{Position: 0, TTL: prompt.TTL1h}, // the fifth from the end
-		{Position: 1, TTL: prompt.TTL1h},
+	c.Markers = []exchange.Marker{
+		{Position: 0, TTL: exchange.TTL1h}, // the fifth from the end
+		{Position: 1, TTL: exchange.TTL1h},
 		{Position: 3}, // thinking, which is not sent: the prompt before it
 		{Position: 6},
 		{Position: 9},
@@ -241,7 +242,7 @@ func TestComposeMarkers(t *testing.T) {
 	}
 	s = conversation("alpha")
 	c = s.call()
-	c.Markers = []prompt.Marker{{Position: 0, TTL: prompt.TTL1h}, {Position: -1}, {Position: 1000}}
+	c.Markers = []exchange.Marker{{Position: 0, TTL: exchange.TTL1h}, {Position: -1}, {Position: 1000}}
 	if r, _ = request(t, s, c, Options{}); lifetime(r.System[0].CacheControl) != ttl1h {
 		t.Error("tools: want a breakpoint of 1h at the system prompt behind them")
 	}

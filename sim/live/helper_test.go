@@ -14,6 +14,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
@@ -95,7 +96,7 @@ func (s *script) call() *summarizer.Call {
 	return &summarizer.Call{
 		Intent: in, Session: &s.session, Context: &s.context, Model: "claude-opus-4-6", Window: 200_000,
 		Draws: draws.Source{Seed: 1, Session: 2}, Event: 7,
-		Markers: []prompt.Marker{{Position: 1, TTL: prompt.TTL1h}, {Position: int32(n - 2)}},
+		Markers: []exchange.Marker{{Position: 1, TTL: exchange.TTL1h}, {Position: int32(n - 2)}},
 	}
 }
 

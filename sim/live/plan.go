@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
 
@@ -183,7 +184,7 @@ func coldUsage(c *summarizer.Call) prompt.Usage {
 		}
 		n := max(int64(entries[m.Position].Cum)-done, 0)
 		done += n
-		if m.TTL == prompt.TTL1h {
+		if m.TTL == exchange.TTL1h {
 			u.Write1h += n
 		} else {
 			u.Write5m += n

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
 
@@ -64,7 +65,7 @@ func TestIdentity(t *testing.T) {
 		"instructions":         name(Options{Settings: Settings{Instructions: "Briefly."}}, nil),
 		"prefix":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Own = true }),
 		"repetition":           name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Ordinal = 1 }),
-		"markers":              name(Options{}, func(_ *script, c *summarizer.Call) { c.Markers[1].TTL = prompt.TTL1h }),
+		"markers":              name(Options{}, func(_ *script, c *summarizer.Call) { c.Markers[1].TTL = exchange.TTL1h }),
 		"part":                 name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part = prompt.PartUpTo }),
 		"pivot":                name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part, c.Intent.Summarised = prompt.PartFrom, 5 }),
 		"provider":             name(Options{Settings: Settings{Provider: OpenAI}}, nil),

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // Codex is what recordings show of automatic caches, such as that behind Codex. The zero
@@ -46,7 +46,7 @@ type Served struct {
 	Agent   string `yaml:"agent"`
 	Model   string `yaml:"model"`
 	Version string `yaml:"version"` // of the client; the first version that is served so
-	// Step, Offset, Lag and Replies are as in prompt.Serving.
+	// Step, Offset, Lag and Replies are as in exchange.Serving.
 	Step    int32 `yaml:"step" min:"1"`
 	Offset  int32 `yaml:"offset" min:"0"`
 	Lag     int32 `yaml:"lag" min:"0"`
@@ -60,7 +60,7 @@ type Served struct {
 // ServingFor returns how an agent's requests for a model are served at a client
 // version: as at the newest recorded version not after it, else as at the
 // oldest. It reports whether the model has been recorded.
-func (c *Codex) ServingFor(agent, model, version string) (prompt.Serving, bool) {
+func (c *Codex) ServingFor(agent, model, version string) (exchange.Serving, bool) {
 	var at *Served
 	for i := range c.Served {
 		if s := &c.Served[i]; s.Agent == agent && s.Model == model && (at == nil || Compare(s.Version, version) <= 0) {
@@ -68,9 +68,9 @@ func (c *Codex) ServingFor(agent, model, version string) (prompt.Serving, bool) 
 		}
 	}
 	if at == nil {
-		return prompt.Serving{}, false
+		return exchange.Serving{}, false
 	}
-	return prompt.Serving{
+	return exchange.Serving{
 		Step: at.Step, Offset: at.Offset, Lag: at.Lag, Replies: at.Replies, Retention: int64(at.Retention.Value * 1e9),
 	}, true
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // A client is served as the newest recorded version not after its own, one older
@@ -14,16 +14,16 @@ func TestServingForVersion(t *testing.T) {
 		{Agent: "codex", Model: "gpt-5.4", Version: "0.118.0", Step: 128, Lag: 51, Replies: true, Retention: Estimate{Value: 600}},
 		{Agent: "codex", Model: "gpt-5.4", Version: "0.140.0", Step: 512, Offset: 384, Retention: Estimate{Value: 3600}},
 	}}
-	replies := prompt.Serving{Step: 128, Lag: 51, Replies: true, Retention: 600e9}
-	steps := prompt.Serving{Step: 512, Offset: 384, Retention: 3600e9}
-	for version, want := range map[string]prompt.Serving{
+	replies := exchange.Serving{Step: 128, Lag: 51, Replies: true, Retention: 600e9}
+	steps := exchange.Serving{Step: 512, Offset: 384, Retention: 3600e9}
+	for version, want := range map[string]exchange.Serving{
 		"0.99.0": replies, "0.118.0-alpha.2": replies, "0.139.9": replies, "0.140.0": steps, "0.150.1": steps, "": replies,
 	} {
 		if got, ok := c.ServingFor("codex", "gpt-5.4", version); !ok || got != want {
 			t.Errorf("%s: %+v, %v; want %+v", version, got, ok, want)
 		}
 	}
-	if got, ok := c.ServingFor("codex", "gpt-5.5", "0.140.0"); ok || got != (prompt.Serving{}) {
+	if got, ok := c.ServingFor("codex", "gpt-5.5", "0.140.0"); ok || got != (exchange.Serving{}) {
 		t.Errorf("gpt-5.5: %+v, %v; want nothing", got, ok)
 	}
 }

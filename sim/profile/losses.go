@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -391,7 +392,7 @@ func OwnBy(s *traces.Session) (o Own, ok bool) {
 			continue
 		}
 		for r := 1; r < len(t.Rounds); r++ {
-			if due, short, asked := seenOf(t, r, true, prompt.Serving{}); due > 0 && !asked {
+			if due, short, asked := seenOf(t, r, true, exchange.Serving{}); due > 0 && !asked {
 				if o.Calls, o.Due = o.Calls+1, o.Due+due; short > 0 {
 					o.Missing, o.Lost = o.Missing+short, o.Lost+1
 				}

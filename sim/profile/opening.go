@@ -2,6 +2,7 @@ package profile
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
@@ -99,7 +100,7 @@ func ShownBy(s *traces.Session) []Shown {
 	}
 	for i := range s.Threads {
 		t := &s.Threads[i]
-		var way prompt.Serving
+		var way exchange.Serving
 		part := 0
 		for r := 1; r < len(t.Rounds); r++ {
 			if rd := &t.Rounds[r]; r == 1 || rd.Model != t.Rounds[r-1].Model || rd.Gateway != t.Rounds[r-1].Gateway {
@@ -119,13 +120,13 @@ func ShownBy(s *traces.Session) []Shown {
 type served struct{ provider, gateway string }
 
 // SeeCall counts a round of a thread; way is how an automatic cache serves it.
-func (s *Shown) SeeCall(t *traces.Thread, round int, way prompt.Serving) {
+func (s *Shown) SeeCall(t *traces.Thread, round int, way exchange.Serving) {
 	s.See(seenOf(t, round, s.Marked, way))
 }
 
 // seenOf returns what a call was due to read and did not, tokens, and whether it is one of
 // those that lose more often; due is 0 for a call that says nothing about losses. way is how an automatic cache serves it.
-func seenOf(t *traces.Thread, r int, marked bool, way prompt.Serving) (due, short int64, early bool) {
+func seenOf(t *traces.Thread, r int, marked bool, way exchange.Serving) (due, short int64, early bool) {
 	before, rd := &t.Rounds[r-1], &t.Rounds[r]
 	asked := marked && rd.Trigger == traces.TriggerPrompt
 	if _, untouched := t.Stayed(int32(r)); before.Model != rd.Model || before.Gateway != rd.Gateway || !untouched || !rd.Counted() || !asked && rd.Trigger != traces.TriggerToolResult {
@@ -140,7 +141,7 @@ func seenOf(t *traces.Thread, r int, marked bool, way prompt.Serving) (due, shor
 		if due = before.Usage.Read + before.Usage.Writes(); before.Usage.Writes() == 0 {
 			due = before.Usage.Input() // written and billed as plain input
 		}
-		early, life = asked, Life(prompt.TTL5m)
+		early, life = asked, Life(exchange.TTL5m)
 	}
 	if rd.Wait > life || due < LeastPrefix {
 		return 0, 0, false

@@ -22,7 +22,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/internal/kit/stats"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // Estimate is a fitted number with its 95 % interval and sample size. Shares
@@ -355,8 +355,8 @@ func (p *Profile) Spread() float64 {
 // Life returns how long an entry of a class lives after the end of the last
 // response that used it, ns (platform.claude.com, prompt caching). A limit
 // fitted to recordings predicts no more calls correctly.
-func Life(ttl prompt.TTL) int64 {
-	if ttl == prompt.TTL1h {
+func Life(ttl exchange.TTL) int64 {
+	if ttl == exchange.TTL1h {
 		return 3600e9
 	}
 	return 300e9

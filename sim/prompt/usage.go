@@ -49,63 +49,6 @@ func (u *Usage) Add(v *Usage) {
 	u.Output += v.Output
 }
 
-// TTL is the lifetime class of a cache entry.
-type TTL uint8
-
-// The lifetimes on offer: five minutes and one hour.
-const (
-	TTL5m TTL = iota
-	TTL1h
-)
-
-// String returns "5m" or "1h".
-func (t TTL) String() string {
-	if t == TTL1h {
-		return "1h"
-	}
-	return "5m"
-}
-
-// Scope is who may read a cache entry.
-type Scope uint8
-
-// The scopes of a cache entry.
-const (
-	ScopeOrg    Scope = iota // the organisation or workspace of the writer
-	ScopeGlobal              // everyone
-)
-
-// MissClass says why a call read less than the best prefix its thread had left
-// in the cache.
-type MissClass uint8
-
-// The classes of a miss.
-const (
-	MissNone        MissClass = iota
-	MissExpiry                // the entry outlived its TTL
-	MissEdit                  // a message before the end changed
-	MissCompaction            // a compaction replaced the messages
-	MissRewind                // the conversation went back to an earlier point
-	MissHead                  // tools, system prompt or a request parameter changed
-	MissModel                 // another model: nothing is shared
-	MissEviction              // evicted inside its TTL
-	MissNotReadable           // the writer's response had not begun
-	MissLookback              // further back than the look-back reaches
-	MissMinimum               // below the minimum cacheable length
-	missCount
-)
-
-var missNames = [missCount]string{
-	"none", "expiry", "edit", "compaction", "rewind", "head", "model", "eviction",
-	"not_readable", "lookback", "minimum",
-}
-
-// NumMissClasses is the number of miss classes, for tables indexed by MissClass.
-const NumMissClasses = int(missCount)
-
-// String returns the lower-case name used in reports.
-func (m MissClass) String() string { return missNames[min(m, missCount-1)] }
-
 // Digest is a 128-bit hash of content or of a prefix. It is stable across
 // processes and platforms, so it may be stored.
 type Digest struct{ Hi, Lo uint64 }

@@ -3,7 +3,7 @@ package promptcache
 import (
 	"time"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // Anthropic is the prompt cache of one provider for all owners and models that
@@ -58,7 +58,7 @@ type Lifetimes [2]time.Duration
 
 // Within reports whether no lifetime of l is longer than o's.
 func (l Lifetimes) Within(o Lifetimes) bool {
-	return l[prompt.TTL5m] <= o[prompt.TTL5m] && l[prompt.TTL1h] <= o[prompt.TTL1h]
+	return l[exchange.TTL5m] <= o[exchange.TTL5m] && l[exchange.TTL1h] <= o[exchange.TTL1h]
 }
 
 // Live sets the lifetimes of entries, before the first request. A lifetime of 0 stays as in the Config.
@@ -75,7 +75,7 @@ func (a *Anthropic) Live(l Lifetimes) {
 func (a *Anthropic) Oldest() Lifetimes { return a.oldest }
 
 // within reports whether entries of a class are alive at an age, ns.
-func (a *Anthropic) within(age int64, class prompt.TTL) bool {
+func (a *Anthropic) within(age int64, class exchange.TTL) bool {
 	if age > a.cfg.Lifetime[class] {
 		return false
 	}
@@ -136,8 +136,8 @@ func (a *Anthropic) CopyFrom(o *Anthropic) {
 // A request that Validate refuses is served all the same: markers out of range,
 // out of order or too many are left out, deletions likewise, and a 5m marker in
 // front of a 1h one is billed as 1h.
-func (a *Anthropic) Begin(t int64, r *prompt.Request) (out prompt.Outcome) {
-	a.reserve(t, prompt.MaxMarkers)
+func (a *Anthropic) Begin(t int64, r *exchange.Request) (out exchange.Outcome) {
+	a.reserve(t, exchange.MaxMarkers)
 	var m marks
 	m.collect(r, a.cfg.MaxMarkers)
 	h := a.lookup(t, r, &m)

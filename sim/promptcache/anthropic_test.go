@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 )
 
@@ -21,8 +22,8 @@ func TestPrefixExtension(t *testing.T) {
 	a := promptcache.New(promptcache.Config{})
 	var prev, sum prompt.Usage
 	for i, end := range s.ends {
-		r := prompt.Request{MinTokens: 1024, Entries: s.entries[:end], Change: prompt.NoChange,
-			Markers: []prompt.Marker{{Position: 0}, {Position: 1}, {Position: int32(end - 1)}}}
+		r := exchange.Request{MinTokens: 1024, Entries: s.entries[:end], Change: prompt.NoChange,
+			Markers: []exchange.Marker{{Position: 0}, {Position: 1}, {Position: int32(end - 1)}}}
 		now := int64(i) * 290 * second
 		o := a.Begin(now, &r)
 		a.FirstToken(now, o.Ticket)
@@ -48,13 +49,13 @@ func TestSweep(t *testing.T) {
 	for i := range 100 {
 		s := newSession(20)
 		for j, end := range s.ends {
-			r := prompt.Request{Thread: uint32(i), Owner: uint32(i), MinTokens: 1024, Entries: s.entries[:end],
-				Markers: []prompt.Marker{{Position: 0}, {Position: int32(end - 1)}}, Change: prompt.NoChange}
+			r := exchange.Request{Thread: uint32(i), Owner: uint32(i), MinTokens: 1024, Entries: s.entries[:end],
+				Markers: []exchange.Marker{{Position: 0}, {Position: int32(end - 1)}}, Change: prompt.NoChange}
 			now := int64(i)*1000*second + int64(j)*second
 			o := a.Begin(now, &r)
 			a.FirstToken(now, o.Ticket)
 			a.End(now, o.Ticket, 0)
-			if j > 0 && o.Miss != prompt.MissNone {
+			if j > 0 && o.Miss != exchange.MissNone {
 				t.Fatalf("conversation %d, call %d: miss %v", i, j, o.Miss)
 			}
 		}
@@ -69,8 +70,8 @@ func TestReset(t *testing.T) {
 	s := newSession(200)
 	run := func(a *promptcache.Anthropic) (u prompt.Usage) {
 		for i, end := range s.ends {
-			r := prompt.Request{MinTokens: 1024, Entries: s.entries[:end], Change: prompt.NoChange,
-				Markers: []prompt.Marker{{Position: int32(end - 1)}}}
+			r := exchange.Request{MinTokens: 1024, Entries: s.entries[:end], Change: prompt.NoChange,
+				Markers: []exchange.Marker{{Position: int32(end - 1)}}}
 			o := a.Begin(int64(i), &r)
 			a.FirstToken(int64(i), o.Ticket)
 			if i%2 == 0 {
@@ -92,8 +93,8 @@ func TestReset(t *testing.T) {
 func TestNoAllocations(t *testing.T) {
 	s := newSession(500)
 	a := promptcache.New(promptcache.Config{})
-	markers := []prompt.Marker{{}}
-	r := prompt.Request{Markers: markers, Change: prompt.NoChange}
+	markers := []exchange.Marker{{}}
+	r := exchange.Request{Markers: markers, Change: prompt.NoChange}
 	session := func() {
 		a.Reset()
 		for i, end := range s.ends {
@@ -121,13 +122,13 @@ func TestUnknownTicket(t *testing.T) {
 			t.Errorf("ticket %d has %d effective tokens, want 0", k, n)
 		}
 	}
-	o := a.Begin(0, &prompt.Request{Markers: []prompt.Marker{{}, {Position: -3}}, Deletions: []prompt.Deletion{{Position: 2, Tokens: 9}}})
+	o := a.Begin(0, &exchange.Request{Markers: []exchange.Marker{{}, {Position: -3}}, Deletions: []exchange.Deletion{{Position: 2, Tokens: 9}}})
 	if o.Usage != (prompt.Usage{}) || o.HitAt != -1 {
 		t.Errorf("an empty request is billed %+v, hit at %d", o.Usage, o.HitAt)
 	}
 	a.End(0, o.Ticket, 0)
 	a.End(0, o.Ticket, 0)
-	if p, q := a.Begin(1, &prompt.Request{}), a.Begin(1, &prompt.Request{}); p.Ticket == q.Ticket {
+	if p, q := a.Begin(1, &exchange.Request{}), a.Begin(1, &exchange.Request{}); p.Ticket == q.Ticket {
 		t.Errorf("two requests in flight share ticket %d", p.Ticket)
 	}
 }
@@ -160,19 +161,19 @@ func TestConfigBounds(t *testing.T) {
 func TestValidateBounds(t *testing.T) {
 	s := newSession(1)
 	last := int32(s.ends[0] - 1)
-	for want, r := range map[string]prompt.Request{
+	for want, r := range map[string]exchange.Request{
 		"": {
-			Markers:   []prompt.Marker{{Position: 0}, {Position: last}},
-			Deletions: []prompt.Deletion{{Position: 0, Tokens: 0}, {Position: last, Tokens: 300}},
+			Markers:   []exchange.Marker{{Position: 0}, {Position: last}},
+			Deletions: []exchange.Deletion{{Position: 0, Tokens: 0}, {Position: last, Tokens: 300}},
 		},
-		"marker 0 at position 6, the request has 6 entries":    {Markers: []prompt.Marker{{Position: last + 1}}},
-		"marker 0 at position -1, the request has 6 entries":   {Markers: []prompt.Marker{{Position: -1}}},
-		"marker 1 at position 3 is not after the one at 3":     {Markers: []prompt.Marker{{Position: 3}, {Position: 3}}},
-		"deletion 0 at position 6, the request has 6 entries":  {Deletions: []prompt.Deletion{{Position: last + 1}}},
-		"deletion 0 at position -1, the request has 6 entries": {Deletions: []prompt.Deletion{{Position: -1}}},
-		"deletion 1 at position 3 is not after the one at 3":   {Deletions: []prompt.Deletion{{Position: 3}, {Position: 3}}},
-		"deletion 0 at position 5 takes 301 tokens of 300":     {Deletions: []prompt.Deletion{{Position: last, Tokens: 301}}},
-		"deletion 0 at position 5 takes -1 tokens of 300":      {Deletions: []prompt.Deletion{{Position: last, Tokens: -1}}},
+		"marker 0 at position 6, the request has 6 entries":    {Markers: []exchange.Marker{{Position: last + 1}}},
+		"marker 0 at position -1, the request has 6 entries":   {Markers: []exchange.Marker{{Position: -1}}},
+		"marker 1 at position 3 is not after the one at 3":     {Markers: []exchange.Marker{{Position: 3}, {Position: 3}}},
+		"deletion 0 at position 6, the request has 6 entries":  {Deletions: []exchange.Deletion{{Position: last + 1}}},
+		"deletion 0 at position -1, the request has 6 entries": {Deletions: []exchange.Deletion{{Position: -1}}},
+		"deletion 1 at position 3 is not after the one at 3":   {Deletions: []exchange.Deletion{{Position: 3}, {Position: 3}}},
+		"deletion 0 at position 5 takes 301 tokens of 300":     {Deletions: []exchange.Deletion{{Position: last, Tokens: 301}}},
+		"deletion 0 at position 5 takes -1 tokens of 300":      {Deletions: []exchange.Deletion{{Position: last, Tokens: -1}}},
 	} {
 		r.Entries = s.entries
 		if want != "" {

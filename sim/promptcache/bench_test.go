@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 )
 
@@ -42,8 +43,8 @@ func BenchmarkAppendOnly(b *testing.B) {
 		b.Run(fmt.Sprintf("calls=%d", calls), func(b *testing.B) {
 			s := newSession(calls)
 			a := promptcache.New(promptcache.Config{})
-			markers := []prompt.Marker{{Position: 0}, {Position: 1}, {}}
-			r := prompt.Request{MinTokens: 1024, Markers: markers, Change: prompt.NoChange}
+			markers := []exchange.Marker{{Position: 0}, {Position: 1}, {}}
+			r := exchange.Request{MinTokens: 1024, Markers: markers, Change: prompt.NoChange}
 			b.ReportAllocs()
 			var t int64
 			call := 0
@@ -70,8 +71,8 @@ func BenchmarkAppendOnly(b *testing.B) {
 func BenchmarkExpired(b *testing.B) {
 	s := newSession(100)
 	a := promptcache.New(promptcache.Config{})
-	r := prompt.Request{MinTokens: 1024, Entries: s.entries, Change: prompt.NoChange,
-		Markers: []prompt.Marker{{Position: 0}, {Position: 1}, {Position: int32(len(s.entries) - 1)}}}
+	r := exchange.Request{MinTokens: 1024, Entries: s.entries, Change: prompt.NoChange,
+		Markers: []exchange.Marker{{Position: 0}, {Position: 1}, {Position: int32(len(s.entries) - 1)}}}
 	b.ReportAllocs()
 	var t int64
 	for b.Loop() {
@@ -87,15 +88,15 @@ func BenchmarkExpired(b *testing.B) {
 func BenchmarkDeletions(b *testing.B) {
 	const calls = 400
 	s := newSession(calls)
-	var all []prompt.Deletion
+	var all []exchange.Deletion
 	for i := range s.entries {
 		if s.entries[i].Kind == prompt.KindToolResult {
-			all = append(all, prompt.Deletion{Position: int32(i), Tokens: 290, Ref: s.entries[i].Chain})
+			all = append(all, exchange.Deletion{Position: int32(i), Tokens: 290, Ref: s.entries[i].Chain})
 		}
 	}
 	a := promptcache.New(promptcache.Config{})
-	markers := []prompt.Marker{{Position: 0}, {Position: 1}, {}}
-	r := prompt.Request{MinTokens: 1024, Markers: markers, Change: prompt.NoChange}
+	markers := []exchange.Marker{{Position: 0}, {Position: 1}, {}}
+	r := exchange.Request{MinTokens: 1024, Markers: markers, Change: prompt.NoChange}
 	b.ReportAllocs()
 	var t int64
 	call := 0

@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // twoEntries returns the request of a system prompt of 2,000 tokens and a message of 100.
-func twoEntries() *prompt.Request {
+func twoEntries() *exchange.Request {
 	var c prompt.Context
 	c.Reset(nil, new(prompt.Arena))
 	c.Add(prompt.Block{Kind: prompt.KindSystem, Tokens: 2000, Digest: prompt.Digest{Lo: 1}, Object: -1})
 	c.Add(prompt.Block{Kind: prompt.KindPrompt, Tokens: 100, Digest: prompt.Digest{Lo: 2}, Object: -1})
-	return &prompt.Request{MinTokens: 1024, Entries: c.Seal(), Change: prompt.NoChange}
+	return &exchange.Request{MinTokens: 1024, Entries: c.Seal(), Change: prompt.NoChange}
 }
 
 // The tail of a request, which no entry has, is plain input: it adds to what is sent,
@@ -58,7 +59,7 @@ func TestMarkersThatTakePart(t *testing.T) {
 	} {
 		r.Markers, r.MinTokens = nil, tc.least
 		for _, p := range tc.at {
-			r.Markers = append(r.Markers, prompt.Marker{Position: p})
+			r.Markers = append(r.Markers, exchange.Marker{Position: p})
 		}
 		var m marks
 		if m.collect(r, tc.limit); m.n != tc.want {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 )
 
@@ -31,7 +32,7 @@ type talk struct {
 	cache *promptcache.Anthropic
 	now   int64
 	made  int
-	ttl   prompt.TTL
+	ttl   exchange.TTL
 }
 
 func newTalk() *talk {
@@ -53,11 +54,11 @@ func (k *talk) clear(i int) { k.SetForm(i, prompt.FormCleared, 0, prompt.CauseEd
 
 // call sends the context with markers at the positions and at the end.
 func (k *talk) call(markers ...int) prompt.Usage {
-	r := prompt.Request{MinTokens: 1, Entries: k.Seal(), Change: k.Sent()}
+	r := exchange.Request{MinTokens: 1, Entries: k.Seal(), Change: k.Sent()}
 	for _, p := range markers {
-		r.Markers = append(r.Markers, prompt.Marker{Position: int32(p), TTL: k.ttl})
+		r.Markers = append(r.Markers, exchange.Marker{Position: int32(p), TTL: k.ttl})
 	}
-	r.Markers = append(r.Markers, prompt.Marker{Position: int32(k.Len() - 1), TTL: k.ttl})
+	r.Markers = append(r.Markers, exchange.Marker{Position: int32(k.Len() - 1), TTL: k.ttl})
 	o := k.cache.Begin(k.now, &r)
 	k.cache.FirstToken(k.now, o.Ticket)
 	k.cache.End(k.now, o.Ticket, 0)
@@ -70,7 +71,7 @@ func (k *talk) call(markers ...int) prompt.Usage {
 type clearing struct {
 	name    string
 	p       rates
-	ttl     prompt.TTL
+	ttl     exchange.TTL
 	removed int32 // C
 	behind  int32 // tokens behind the cleared result
 	front   int32 // tokens between the system prefix and the result
@@ -119,7 +120,7 @@ var clearings = []clearing{
 	// One marker on the messages: the edit is further than the look-back, so
 	// everything behind the system prefix is written again.
 	{name: "falls to the system prefix", p: rates5m, removed: 5000, behind: 9000, front: 1000},
-	{name: "1h", p: rates1h, ttl: prompt.TTL1h, removed: 19000, behind: 10000, front: 900, marked: true},
+	{name: "1h", p: rates1h, ttl: exchange.TTL1h, removed: 19000, behind: 10000, front: 900, marked: true},
 }
 
 // Closed form 1: a clear on a warm cache costs (w−r)·S once and saves r·C on
@@ -153,7 +154,7 @@ func TestClearOnWarmCache(t *testing.T) {
 // call, and never loses.
 func TestClearOnColdCache(t *testing.T) {
 	for _, c := range clearings {
-		if c.ttl == prompt.TTL1h {
+		if c.ttl == exchange.TTL1h {
 			continue // one hour after the end a 1h entry is warm: the pause is 5m's
 		}
 		t.Run(c.name, func(t *testing.T) {
@@ -178,11 +179,11 @@ func TestRewriteEveryTurn(t *testing.T) {
 	const full = 100000
 	for _, c := range []struct {
 		p    rates
-		ttl  prompt.TTL
+		ttl  exchange.TTL
 		left int32 // per cent
 	}{
-		{rates5m, prompt.TTL5m, 8}, {rates1h, prompt.TTL1h, 5},
-		{rates{10, 100}, prompt.TTL5m, 10}, {rates{50, 100}, prompt.TTL5m, 50},
+		{rates5m, exchange.TTL5m, 8}, {rates1h, exchange.TTL1h, 5},
+		{rates{10, 100}, exchange.TTL5m, 10}, {rates{50, 100}, exchange.TTL5m, 50},
 	} {
 		read, rewrite := newTalk(), newTalk()
 		read.ttl, rewrite.ttl = c.ttl, c.ttl
@@ -264,7 +265,7 @@ func TestCheapSummary(t *testing.T) {
 	read.call()
 	u := prompt.Usage{Uncached: history / 10}
 	summary.add(prompt.KindSummary, history/10)
-	r := prompt.Request{MinTokens: 1, Entries: summary.Seal()}
+	r := exchange.Request{MinTokens: 1, Entries: summary.Seal()}
 	if got := summary.cache.Begin(0, &r).Usage; got != u {
 		t.Fatalf("a request without markers is billed %+v, want %+v", got, u)
 	}

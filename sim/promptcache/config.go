@@ -43,6 +43,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // anchor is the moment of a request from which the TTL of the entries it used
@@ -129,8 +130,8 @@ func (c Config) Filled() Config {
 	if c.Lookback <= 0 {
 		c.Lookback = DefaultLookback
 	}
-	if c.MaxMarkers <= 0 || c.MaxMarkers > prompt.MaxMarkers {
-		c.MaxMarkers = prompt.MaxMarkers
+	if c.MaxMarkers <= 0 || c.MaxMarkers > exchange.MaxMarkers {
+		c.MaxMarkers = exchange.MaxMarkers
 	}
 	if c.Lifetime5m <= 0 {
 		c.Lifetime5m = time.Duration(DefaultLifetime5m)
@@ -150,7 +151,7 @@ type settings struct {
 
 func (c Config) settings() settings {
 	c = c.Filled()
-	life := [2]int64{prompt.TTL5m: int64(c.Lifetime5m), prompt.TTL1h: int64(c.Lifetime1h)}
+	life := [2]int64{exchange.TTL5m: int64(c.Lifetime5m), exchange.TTL1h: int64(c.Lifetime1h)}
 	return settings{c, life, bool(c.NoPrefixRefresh)}
 }
 
@@ -158,7 +159,7 @@ func (c Config) settings() settings {
 // too many markers, markers out of range or order, a marker on a thinking
 // block, a 1h marker behind a 5m one, deletions out of range or order or larger
 // than their entry. Entries must be sealed.
-func (a *Anthropic) Validate(r *prompt.Request) error {
+func (a *Anthropic) Validate(r *exchange.Request) error {
 	if n := len(r.Markers); n > a.cfg.MaxMarkers {
 		return fmt.Errorf("promptcache: request of thread %d has %d markers, at most %d are allowed", r.Thread, n, a.cfg.MaxMarkers)
 	}
@@ -171,7 +172,7 @@ func (a *Anthropic) Validate(r *prompt.Request) error {
 	return nil
 }
 
-func validateMarkers(r *prompt.Request) error {
+func validateMarkers(r *exchange.Request) error {
 	last, short := int32(-1), false
 	for i, m := range r.Markers {
 		switch {
@@ -181,15 +182,15 @@ func validateMarkers(r *prompt.Request) error {
 			return fmt.Errorf("marker %d at position %d is not after the one at %d", i, m.Position, last)
 		case r.Entries[m.Position].Kind == prompt.KindThinking:
 			return fmt.Errorf("marker %d at position %d is on a thinking block", i, m.Position)
-		case m.TTL == prompt.TTL1h && short:
+		case m.TTL == exchange.TTL1h && short:
 			return fmt.Errorf("marker %d at position %d: 1h after a 5m marker", i, m.Position)
 		}
-		last, short = m.Position, short || m.TTL == prompt.TTL5m
+		last, short = m.Position, short || m.TTL == exchange.TTL5m
 	}
 	return nil
 }
 
-func validateDeletions(r *prompt.Request) error {
+func validateDeletions(r *exchange.Request) error {
 	last := int32(-1)
 	for i, d := range r.Deletions {
 		switch {
@@ -254,13 +255,13 @@ type bill struct {
 // bill splits the input of r, for b which is empty, by the positions of the provider's page: A is the
 // end of the hit, B the last 1h marker behind it, else A, and C the last
 // marker. A is read, A to B written for 1h, B to C for 5m; the rest is plain.
-func (a *Anthropic) bill(r *prompt.Request, m *marks, h hit, b *bill) {
+func (a *Anthropic) bill(r *exchange.Request, m *marks, h hit, b *bill) {
 	end := int32(len(r.Entries)) - 1
 	posB, posC := h.pos, h.pos
 	for k := range m.at[:m.n] {
 		if p := m.at[k].Position; p > h.pos {
 			posC = p
-			if m.at[k].TTL == prompt.TTL1h {
+			if m.at[k].TTL == exchange.TTL1h {
 				posB = p
 			}
 		}
@@ -279,7 +280,7 @@ func (a *Anthropic) bill(r *prompt.Request, m *marks, h hit, b *bill) {
 
 // beyond returns by how many tokens the read goes past the end of the hit: where a
 // breakpoint lies inside an entry, and for what other conversations keep in the cache.
-func (a *Anthropic) beyond(r *prompt.Request, m *marks, h hit) int64 {
+func (a *Anthropic) beyond(r *exchange.Request, m *marks, h hit) int64 {
 	var n int64
 	if h.id != none {
 		n = int64(a.entries[h.id].shift)
@@ -331,7 +332,7 @@ func (b *bill) move(n, tail int64) {
 }
 
 // cum returns the tokens of r through a position, 0 for -1.
-func cum(r *prompt.Request, pos int32) int64 {
+func cum(r *exchange.Request, pos int32) int64 {
 	if pos < 0 {
 		return 0
 	}
@@ -340,7 +341,7 @@ func cum(r *prompt.Request, pos int32) int64 {
 
 // fresh returns the tokens of r behind position from through to that are
 // processed without the cache.
-func (a *Anthropic) fresh(r *prompt.Request, from, to int32) int64 {
+func (a *Anthropic) fresh(r *exchange.Request, from, to int32) int64 {
 	n := cum(r, to) - cum(r, from)
 	if a.cfg.DeleteUncached {
 		n -= a.declared(from, to)

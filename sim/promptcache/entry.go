@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // none is the id of no entry.
@@ -47,7 +48,7 @@ func (k key) hash() uint64 {
 // entry that its writer had read, or had written just before it.
 type entry struct {
 	key
-	ttl     prompt.TTL
+	ttl     exchange.TTL
 	level   prompt.Level
 	state   state
 	ready   int64 // ns: when the writer's response began; never until then
@@ -61,12 +62,12 @@ type entry struct {
 // keyAt returns the key of the prefix with a chain as request r would write it
 // under a scope and TTL. Prefixes that end in messages belong to the variant of
 // the request.
-func (a *Anthropic) keyAt(r *prompt.Request, chain prompt.Digest, s prompt.Scope, ttl prompt.TTL, level prompt.Level) key {
+func (a *Anthropic) keyAt(r *exchange.Request, chain prompt.Digest, s exchange.Scope, ttl exchange.TTL, level prompt.Level) key {
 	k := key{chain: chain, space: uint64(r.Owner)<<32 | uint64(r.Model)}
 	if level == prompt.LevelMessages {
 		k.variant = r.Variant
 	}
-	if s == prompt.ScopeGlobal {
+	if s == exchange.ScopeGlobal {
 		k.space, k.tier = uint64(r.Model), tierGlobal
 	}
 	if a.cfg.TTLInKey {
@@ -104,7 +105,7 @@ func (a *Anthropic) insert(t int64, k key, parent int32, m *mark, deleted int32)
 	}
 	l := &a.lineages[e.lineage]
 	l.tip = id
-	l.short = l.short || m.TTL == prompt.TTL5m
+	l.short = l.short || m.TTL == exchange.TTL5m
 	a.table.put(a.entries, k, id)
 	a.use(id, t)
 	return id
@@ -176,20 +177,20 @@ func (h *table) put(entries []entry, k key, id int32) {
 // mark is a marker that takes part: in range, in order and not below the
 // minimum.
 type mark struct {
-	prompt.Marker
+	exchange.Marker
 	level prompt.Level // of the marked entry
 	new   bool         // the lookup found nothing under the marker's own key
 }
 
 // marks are the markers of one request that take part, in order of position.
 type marks struct {
-	at     [prompt.MaxMarkers]mark
+	at     [exchange.MaxMarkers]mark
 	n      int
 	global int32 // position of the last one with global scope, -1 for none
 }
 
 // collect fills m with the markers of r that take part, at most limit markers.
-func (m *marks) collect(r *prompt.Request, limit int) {
+func (m *marks) collect(r *exchange.Request, limit int) {
 	m.n, m.global = 0, -1
 	last := int32(-1)
 	for _, k := range r.Markers[:min(limit, len(r.Markers))] {
@@ -203,7 +204,7 @@ func (m *marks) collect(r *prompt.Request, limit int) {
 		}
 		m.at[m.n] = mark{Marker: k, level: e.Kind.Level()}
 		m.n++
-		if k.Scope == prompt.ScopeGlobal {
+		if k.Scope == exchange.ScopeGlobal {
 			m.global = last
 		}
 	}

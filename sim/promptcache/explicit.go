@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // ExplicitConfig says how a client keeps caches that it makes and pays for itself.
@@ -28,7 +29,7 @@ func (c ExplicitConfig) Validate() error {
 
 // Explicit is a server on which clients make caches themselves, as Gemini's explicit context caching
 // (ai.google.dev, context caching). A cache does not change and holds one prefix. Making it costs the
-// input, keeping it costs by token and hour (prompt.Outcome.Stored), and a request that names it
+// input, keeping it costs by token and hour (exchange.Outcome.Stored), and a request that names it
 // reads the whole cache. The client keeps one cache for a thread, with all of the request that makes it, puts off its
 // end with every use, and drops it for the next. A last request of a thread makes none. Use NewExplicit.
 type Explicit struct {
@@ -66,14 +67,14 @@ func (e *Explicit) Reset() {
 
 // Begin serves the input of a request that arrives at t, ns. Markers and deletions are ignored. What a
 // request does not read because its client has a new cache made is no miss.
-func (e *Explicit) Begin(t int64, r *prompt.Request) prompt.Outcome {
-	out := prompt.Outcome{HitAt: -1, Effective: r.Tokens()}
+func (e *Explicit) Begin(t int64, r *exchange.Request) exchange.Outcome {
+	out := exchange.Outcome{HitAt: -1, Effective: r.Tokens()}
 	th := e.threads[r.Thread]
 	k := e.find(t, r)
 	if k >= 0 {
 		out.Usage.Read, out.HitAt = e.caches[k].tokens, e.caches[k].pos
 	}
-	class, moved := prompt.MissNone, false
+	class, moved := exchange.MissNone, false
 	if th.left {
 		class, moved = th.moved(r)
 	}
@@ -92,7 +93,7 @@ func (e *Explicit) Begin(t int64, r *prompt.Request) prompt.Outcome {
 		out.Expected, th.kept = th.kept, 0
 	}
 	if out.Usage.Read < out.Expected {
-		if out.Miss = prompt.MissExpiry; moved {
+		if out.Miss = exchange.MissExpiry; moved {
 			out.Miss = class
 		}
 	}
@@ -107,7 +108,7 @@ func (e *Explicit) Begin(t int64, r *prompt.Request) prompt.Outcome {
 }
 
 // find returns the index of the longest cache that a request begins with, -1 for none.
-func (e *Explicit) find(t int64, r *prompt.Request) int {
+func (e *Explicit) find(t int64, r *exchange.Request) int {
 	best := -1
 	for i := range e.caches {
 		c := &e.caches[i]
@@ -123,7 +124,7 @@ func (e *Explicit) alive(t int64, c *explicitCache) bool { return t-c.used <= e.
 
 // renew makes a cache of a request in place of the thread's own, and returns the million token-hours
 // that are to be paid for.
-func (e *Explicit) renew(t int64, r *prompt.Request, th *explicitThread) float64 {
+func (e *Explicit) renew(t int64, r *exchange.Request, th *explicitThread) float64 {
 	stored, n := 0.0, len(r.Entries)
 	if own := slices.IndexFunc(e.caches, func(c explicitCache) bool { return c.thread == r.Thread }); own >= 0 {
 		c := &e.caches[own]

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 )
 
@@ -23,8 +24,8 @@ func newExplicitTalk(renew int64) *explicitTalk {
 	return k
 }
 
-func (k *explicitTalk) call(at int64, last bool) prompt.Outcome {
-	r := prompt.Request{Entries: k.Seal(), Change: k.Sent(), Last: last}
+func (k *explicitTalk) call(at int64, last bool) exchange.Outcome {
+	r := exchange.Request{Entries: k.Seal(), Change: k.Sent(), Last: last}
 	out := k.server.Begin(at, &r)
 	k.server.FirstToken(at, out.Ticket)
 	k.server.End(at, out.Ticket, 0)
@@ -52,7 +53,7 @@ func TestExplicitInClosedForm(t *testing.T) {
 		if i%4 == 0 {
 			want = 0
 		}
-		if out.Usage.Read != want || out.Usage.Uncached != int64(p+g*i)-want || out.Miss != prompt.MissNone {
+		if out.Usage.Read != want || out.Usage.Uncached != int64(p+g*i)-want || out.Miss != exchange.MissNone {
 			t.Errorf("call %d: %+v, want a read of %d", i, out, want)
 		}
 		read += out.Usage.Read
@@ -76,17 +77,17 @@ func TestExplicitEnds(t *testing.T) {
 	}
 	k.add(prompt.KindPrompt, 9000)
 	k.call(0, false)
-	if out := k.call(hour, false); out.Usage.Read != 10_000 || out.Miss != prompt.MissNone {
+	if out := k.call(hour, false); out.Usage.Read != 10_000 || out.Miss != exchange.MissNone {
 		t.Errorf("within the hour: %+v", out)
 	}
-	if out := k.call(2*hour+1, false); out.Usage.Read != 0 || out.Miss != prompt.MissExpiry || out.Expected != 10_000 {
+	if out := k.call(2*hour+1, false); out.Usage.Read != 0 || out.Miss != exchange.MissExpiry || out.Expected != 10_000 {
 		t.Errorf("after the hour: %+v", out)
 	}
 	if want := 0.01 * 3; math.Abs(k.stored-want) > 1e-9 {
 		t.Errorf("%g million token-hours, want %g", k.stored, want)
 	}
 	k.SetForm(0, prompt.FormCleared, 0, prompt.CauseEdit)
-	if out := k.call(2*hour+2, true); out.Usage.Read != 0 || out.Miss != prompt.MissEdit || out.Stored != 0 {
+	if out := k.call(2*hour+2, true); out.Usage.Read != 0 || out.Miss != exchange.MissEdit || out.Stored != 0 {
 		t.Errorf("a last request with another prefix: %+v", out)
 	}
 }
@@ -101,7 +102,7 @@ func TestExplicitIsFoundByItsPrefix(t *testing.T) {
 		thread, owner, model uint32
 		want                 int64
 	}{{9, 0, 0, 10_000}, {8, 1, 0, 0}, {7, 0, 1, 0}} {
-		r := prompt.Request{Thread: tc.thread, Owner: tc.owner, Model: tc.model, Entries: k.Seal(), Change: k.Sent(), Last: true}
+		r := exchange.Request{Thread: tc.thread, Owner: tc.owner, Model: tc.model, Entries: k.Seal(), Change: k.Sent(), Last: true}
 		if out := k.server.Begin(second, &r); out.Usage.Read != tc.want || out.Expected != 0 {
 			t.Errorf("%+v: %+v", tc, out)
 		}

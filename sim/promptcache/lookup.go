@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // verdict is what looking at one key of the table found, from the least to the
@@ -45,7 +46,7 @@ func (a *Anthropic) probe(t int64, k key) (int32, verdict) {
 
 // lookup returns the longest prefix of r that a marker reaches: from the last
 // marker back, then from the one before that, and so on.
-func (a *Anthropic) lookup(t int64, r *prompt.Request, m *marks) hit {
+func (a *Anthropic) lookup(t int64, r *exchange.Request, m *marks) hit {
 	for k := m.n - 1; k >= 0; k-- {
 		if h := a.walk(t, r, &m.at[k], m.global); h.id != none {
 			return h
@@ -57,10 +58,10 @@ func (a *Anthropic) lookup(t int64, r *prompt.Request, m *marks) hit {
 // walk looks for an entry from a marker back to the end of its look-back.
 // Prefixes up to the last global marker are also looked for among the global
 // entries.
-func (a *Anthropic) walk(t int64, r *prompt.Request, m *mark, global int32) hit {
+func (a *Anthropic) walk(t int64, r *exchange.Request, m *mark, global int32) hit {
 	left := a.cfg.Lookback
-	k := a.keyAt(r, prompt.Digest{}, prompt.ScopeOrg, m.TTL, prompt.LevelMessages)
-	g := a.keyAt(r, prompt.Digest{}, prompt.ScopeGlobal, m.TTL, prompt.LevelMessages)
+	k := a.keyAt(r, prompt.Digest{}, exchange.ScopeOrg, m.TTL, prompt.LevelMessages)
+	g := a.keyAt(r, prompt.Digest{}, exchange.ScopeGlobal, m.TTL, prompt.LevelMessages)
 	for p := m.Position; p >= 0; p-- {
 		e := &r.Entries[p]
 		if e.Cum < r.MinTokens {
@@ -81,7 +82,7 @@ func (a *Anthropic) walk(t int64, r *prompt.Request, m *mark, global int32) hit 
 			return hit{id, p}
 		}
 		if p == m.Position {
-			m.new = v == absent && m.Scope == prompt.ScopeOrg
+			m.new = v == absent && m.Scope == exchange.ScopeOrg
 		}
 		if p <= global {
 			g.chain = e.Chain
@@ -96,7 +97,7 @@ func (a *Anthropic) walk(t int64, r *prompt.Request, m *mark, global int32) hit 
 // counts reports whether the entry at a position, the last one aside, is a
 // position of the look-back of its own. What no line shows is a size, not a
 // block, and a request without thinking leaves earlier thinking out.
-func (a *Anthropic) counts(r *prompt.Request, p int32) bool {
+func (a *Anthropic) counts(r *exchange.Request, p int32) bool {
 	k, behind := r.Entries[p].Kind, r.Entries[p+1].Kind
 	switch {
 	case behind == prompt.KindUnseen, k == prompt.KindThinking && r.Variant != 0:
@@ -113,7 +114,7 @@ func sameRun(a, b prompt.Kind) bool {
 
 // evict drops the message entries that the request would read, and returns the
 // hit that is left.
-func (a *Anthropic) evict(t int64, r *prompt.Request, m *marks, h hit) hit {
+func (a *Anthropic) evict(t int64, r *exchange.Request, m *marks, h hit) hit {
 	for h.id != none && a.entries[h.id].level == prompt.LevelMessages {
 		for id := h.id; id != none; id = a.entries[id].parent {
 			e := &a.entries[id]
@@ -131,7 +132,7 @@ func (a *Anthropic) evict(t int64, r *prompt.Request, m *marks, h hit) hit {
 
 // evicts reports whether a call loses its message entries: the upper 53 bits of
 // its draw are a uniform number in [0,1).
-func (a *Anthropic) evicts(r *prompt.Request) bool {
+func (a *Anthropic) evicts(r *exchange.Request) bool {
 	share := a.cfg.EvictPerCall + r.Loss
 	return share > 0 && float64(r.Draw>>11)*0x1p-53 < share
 }
@@ -146,7 +147,7 @@ type gathering struct {
 }
 
 // gather notes the deletions of r that take part in a.cuts.
-func (a *Anthropic) gather(r *prompt.Request, th *thread) {
+func (a *Anthropic) gather(r *exchange.Request, th *thread) {
 	g := &a.once
 	if th.cuts == 0 && th.applied > 0 {
 		th.cuts = a.newGathering()
@@ -176,7 +177,7 @@ func (a *Anthropic) newGathering() int32 {
 
 // same returns how many cuts of the last request come first, unchanged, among the
 // deletions of r: 0 unless the prefix that holds them is the same.
-func (g *gathering) same(r *prompt.Request) int {
+func (g *gathering) same(r *exchange.Request) int {
 	n := len(g.cuts)
 	if n == 0 {
 		return 0
@@ -196,7 +197,7 @@ func (g *gathering) same(r *prompt.Request) int {
 // add appends the deletions of r that follow those in g. A deletion takes out
 // no more than its entry holds, and only the first of one position, or in order,
 // counts.
-func (g *gathering) add(r *prompt.Request) {
+func (g *gathering) add(r *exchange.Request) {
 	last, sum := int32(-1), int64(0)
 	if n := len(g.cuts); n > 0 {
 		last, sum = g.cuts[n-1].position, g.cuts[n-1].through
@@ -290,7 +291,7 @@ func (a *Anthropic) bury(id int32, t int64) {
 	for id != none {
 		e := &a.entries[id]
 		li := e.lineage
-		if a.lineages[li].short && !a.within(t-a.lastUse(e), prompt.TTL5m) {
+		if a.lineages[li].short && !a.within(t-a.lastUse(e), exchange.TTL5m) {
 			a.buryFrom(id, t)
 		}
 		id = a.lineages[li].base
@@ -308,7 +309,7 @@ func (a *Anthropic) buryFrom(id int32, t int64) {
 			if e.state == stateLive {
 				e.state = stateDead
 			}
-		case e.ttl == prompt.TTL5m:
+		case e.ttl == exchange.TTL5m:
 			short = true
 		}
 		id = e.parent

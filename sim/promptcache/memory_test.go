@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 )
 
@@ -12,8 +13,8 @@ import (
 // a day and call every 20 s, and returns the most entries that were stored at once.
 func day(a *promptcache.Anthropic, sessions, calls int) int {
 	s := newSession(calls)
-	markers := []prompt.Marker{{Position: 0}, {Position: 1}, {}}
-	r := prompt.Request{MinTokens: 1024, Markers: markers, Change: prompt.NoChange}
+	markers := []exchange.Marker{{Position: 0}, {Position: 1}, {}}
+	r := exchange.Request{MinTokens: 1024, Markers: markers, Change: prompt.NoChange}
 	gap := 86400 * second / int64(sessions)
 	most := 0
 	for t := int64(0); t < 86400*second+int64(calls)*20*second; t += gap {
@@ -41,7 +42,7 @@ func day(a *promptcache.Anthropic, sessions, calls int) int {
 // table is swept when it is half full and grows when the sweep leaves a quarter:
 // less than four times as many are stored, the entries of the next request included.
 func TestADayKeepsWhatLives(t *testing.T) {
-	const most = 4 * (352 + prompt.MaxMarkers)
+	const most = 4 * (352 + exchange.MaxMarkers)
 	a := promptcache.New(promptcache.Config{})
 	if n := day(a, 2000, 20); n < 128 || n > most {
 		t.Errorf("%d entries are stored at most, want 128 to %d", n, most)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // Defaults of OpenAIConfig (platform.openai.com, prompt caching).
@@ -27,7 +28,7 @@ type OpenAIConfig struct {
 	MinTokens int32
 	// Serving returns how the requests of a model are served; nil means
 	// the documented steps. Request.Serving overrides it.
-	Serving func(model string) prompt.Serving
+	Serving func(model string) exchange.Serving
 	// Retention is how long a prefix lives after its last use where Serving does
 	// not say, in nanoseconds; 0 means openAIRetention.
 	Retention int64
@@ -67,7 +68,7 @@ func (c OpenAIConfig) filled() OpenAIConfig {
 		c.MinTokens = openAIMinTokens
 	}
 	if c.Serving == nil {
-		c.Serving = func(string) prompt.Serving { return servedPlain }
+		c.Serving = func(string) exchange.Serving { return servedPlain }
 	}
 	if c.Retention <= 0 {
 		c.Retention = openAIRetention
@@ -108,7 +109,7 @@ type OpenAI struct {
 
 // openAIModel is what the cache does with the requests of one model.
 type openAIModel struct {
-	serving prompt.Serving
+	serving exchange.Serving
 	writes  bool // what is not read is billed as written
 }
 
@@ -207,7 +208,7 @@ func copyInto[K comparable, V any](to, from map[K]V) map[K]V {
 // Expected is what the thread's previous request left to read, 0 on the first.
 // As with Anthropic, a prefix that the client changed since is expected all the
 // same, and Miss is MissNone if and only if nothing is short.
-func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
+func (o *OpenAI) Begin(t int64, r *exchange.Request) exchange.Outcome {
 	m := o.models[r.Model]
 	m.serving = o.serving(m.serving, r.Serving)
 	least := max(int64(o.cfg.MinTokens), int64(r.MinTokens))
@@ -225,7 +226,7 @@ func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	} else if m.serving.Replies {
 		at = th.replied(r, hit)
 	}
-	out := prompt.Outcome{HitAt: -1, Effective: r.Tokens()}
+	out := exchange.Outcome{HitAt: -1, Effective: r.Tokens()}
 	if at >= 0 {
 		out.Usage.Read = m.serving.Floor(through(r, at), least)
 	}
@@ -292,7 +293,7 @@ func (o *OpenAI) Effective(ticket int32) int64 {
 }
 
 // Validate accepts every request: the provider ignores what it does not know.
-func (o *OpenAI) Validate(*prompt.Request) error { return nil }
+func (o *OpenAI) Validate(*exchange.Request) error { return nil }
 
 func (o *OpenAI) flight(ticket int32) *openAIFlight {
 	if ticket < 0 || int(ticket) >= len(o.flights) || !o.flights[ticket].open {
@@ -303,7 +304,7 @@ func (o *OpenAI) flight(ticket int32) *openAIFlight {
 
 // classify fills in what the thread would have read of what it sent last, and
 // why it did not.
-func (o *OpenAI) classify(r *prompt.Request, th *openAIThread, alive int, overflow bool, out *prompt.Outcome) {
+func (o *OpenAI) classify(r *exchange.Request, th *openAIThread, alive int, overflow bool, out *exchange.Outcome) {
 	if !th.left {
 		return
 	}
@@ -316,13 +317,13 @@ func (o *OpenAI) classify(r *prompt.Request, th *openAIThread, alive int, overfl
 	case moved:
 		out.Miss = class
 	case r.Through > 0 && int64(r.Through) < th.cum:
-		out.Miss = prompt.MissEdit
+		out.Miss = exchange.MissEdit
 	case overflow:
-		out.Miss = prompt.MissEviction
+		out.Miss = exchange.MissEviction
 	case alive >= int(th.pos):
-		out.Miss = prompt.MissNotReadable
+		out.Miss = exchange.MissNotReadable
 	default:
-		out.Miss = prompt.MissExpiry
+		out.Miss = exchange.MissExpiry
 	}
 }
 
@@ -350,7 +351,7 @@ func (o *OpenAI) forget(id uint32) {
 }
 
 // held returns how many entries of a request later requests find.
-func held(r *prompt.Request) int {
+func held(r *exchange.Request) int {
 	n := len(r.Entries)
 	if n == 0 || r.Unheld <= 0 {
 		return n
@@ -363,7 +364,7 @@ func held(r *prompt.Request) int {
 }
 
 // leave remembers the prefix that a request sent, its first n entries.
-func (o *OpenAI) leave(r *prompt.Request, th *openAIThread, n int, s prompt.Serving, least int64) {
+func (o *OpenAI) leave(r *exchange.Request, th *openAIThread, n int, s exchange.Serving, least int64) {
 	if n == 0 {
 		th.left = false
 		return
@@ -376,7 +377,7 @@ func (o *OpenAI) leave(r *prompt.Request, th *openAIThread, n int, s prompt.Serv
 
 // headEnd returns the position of the last entry of tools and system, -1 for
 // none.
-func headEnd(r *prompt.Request) int {
+func headEnd(r *exchange.Request) int {
 	i := 0
 	for i < len(r.Entries) && r.Entries[i].Kind.Level() != prompt.LevelMessages {
 		i++

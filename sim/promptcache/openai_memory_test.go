@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 )
 
@@ -24,7 +25,7 @@ func TestOpenAIKeepsWhatLives(t *testing.T) {
 			if now < k*20*second || i >= sessions {
 				continue
 			}
-			r := prompt.Request{Thread: uint32(i), Owner: uint32(i), Entries: s.entries[:s.ends[k]], Change: prompt.NoChange}
+			r := exchange.Request{Thread: uint32(i), Owner: uint32(i), Entries: s.entries[:s.ends[k]], Change: prompt.NoChange}
 			out := o.Begin(now, &r)
 			o.FirstToken(now, out.Ticket)
 			o.End(now, out.Ticket, 0)
@@ -51,14 +52,14 @@ func TestLastRequestsLeaveNoRecord(t *testing.T) {
 	a, o := promptcache.New(promptcache.Config{}), promptcache.NewOpenAI(promptcache.OpenAIConfig{})
 	for i := range uint32(1000) {
 		for call := range 2 {
-			r := prompt.Request{
+			r := exchange.Request{
 				Thread: 1<<31 | i, MinTokens: 1024, Entries: s.entries[:s.ends[call]], Change: prompt.NoChange, Last: call == 1,
-				Markers:   []prompt.Marker{{Position: 1}, {Position: int32(s.ends[call] - 1)}},
-				Deletions: []prompt.Deletion{{Position: 2, Tokens: 300}},
+				Markers:   []exchange.Marker{{Position: 1}, {Position: int32(s.ends[call] - 1)}},
+				Deletions: []exchange.Deletion{{Position: 2, Tokens: 300}},
 			}
 			now := int64(2*i) + int64(call)
 			for _, server := range []interface {
-				Begin(int64, *prompt.Request) prompt.Outcome
+				Begin(int64, *exchange.Request) exchange.Outcome
 				FirstToken(int64, int32)
 				End(int64, int32, int64)
 			}{a, o} {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // node is one position of a path that was sent: a prefix ending with an entry.
@@ -34,11 +35,11 @@ type runUse struct {
 
 // find returns the node of the prefix ending at a position of a request, or
 // none.
-func (o *OpenAI) find(r *prompt.Request, i int) int32 {
+func (o *OpenAI) find(r *exchange.Request, i int) int32 {
 	return o.table.find(o.entries, openAIKey(r, i))
 }
 
-func openAIKey(r *prompt.Request, i int) key {
+func openAIKey(r *exchange.Request, i int) key {
 	return key{chain: r.Entries[i].Chain, space: uint64(r.Owner)<<32 | uint64(r.Model)}
 }
 
@@ -46,7 +47,7 @@ func openAIKey(r *prompt.Request, i int) key {
 // readable yet or not, -1 for none. When a prefix is there all shorter ones are:
 // every use of the longer prefix used them. So a conversation that only appended is
 // looked up from where it ended, any other by halving.
-func (o *OpenAI) longest(t int64, r *prompt.Request, th *openAIThread, life int64) int {
+func (o *OpenAI) longest(t int64, r *exchange.Request, th *openAIThread, life int64) int {
 	n := len(r.Entries)
 	lo, hi := -1, n // lo is there, hi is not
 	if th.left && int(th.pos) < n {
@@ -68,7 +69,7 @@ func (o *OpenAI) longest(t int64, r *prompt.Request, th *openAIThread, life int6
 
 // there reports whether the prefix ending at a position is in the cache, given
 // how long one lives, ns.
-func (o *OpenAI) there(t int64, r *prompt.Request, i int, life int64) bool {
+func (o *OpenAI) there(t int64, r *exchange.Request, i int, life int64) bool {
 	id := o.find(r, i)
 	if id == none {
 		return false
@@ -127,7 +128,7 @@ func (o *OpenAI) use(id int32, t int64) {
 
 // store adds the first n entries that a request sent behind the positions that
 // were there, and opens its flight.
-func (o *OpenAI) store(t int64, r *prompt.Request, alive, n int) int32 {
+func (o *OpenAI) store(t int64, r *exchange.Request, alive, n int) int32 {
 	o.reserve(t, n-alive-1)
 	ticket := o.openFlight()
 	f := &o.flights[ticket]
@@ -318,11 +319,11 @@ func (ru *run) cut(pos int32) {
 }
 
 // servedPlain is what the documents say of all of OpenAI's models.
-var servedPlain = prompt.Serving{Step: openAIStep}
+var servedPlain = exchange.Serving{Step: openAIStep}
 
 // serving returns how a request is served, given what is known of its model and
 // what it says itself, and remembers the longest retention.
-func (o *OpenAI) serving(model, own prompt.Serving) prompt.Serving {
+func (o *OpenAI) serving(model, own exchange.Serving) exchange.Serving {
 	switch {
 	case own.Step > 0:
 		model = own
@@ -341,7 +342,7 @@ func (o *OpenAI) serving(model, own prompt.Serving) prompt.Serving {
 
 // replied returns the last position that is read where responses are cached: the
 // response to the thread's last request, as far as it is sent as it came, if all of that request is there.
-func (th *openAIThread) replied(r *prompt.Request, hit int) int {
+func (th *openAIThread) replied(r *exchange.Request, hit int) int {
 	if !th.left || hit != int(th.pos) || r.Entries[hit].Chain != th.chain {
 		return hit
 	}
@@ -352,7 +353,7 @@ func (th *openAIThread) replied(r *prompt.Request, hit int) int {
 }
 
 // through returns the tokens of a request through a position that the server has seen before.
-func through(r *prompt.Request, at int) int64 {
+func through(r *exchange.Request, at int) int64 {
 	n := int64(r.Entries[at].Cum)
 	if r.Through > 0 {
 		n = min(n, int64(r.Through))

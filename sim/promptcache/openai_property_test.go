@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 )
 
@@ -72,7 +73,7 @@ func newOpenAIWorld(cfg promptcache.OpenAIConfig) *openAIWorld {
 		w.cfg.Retention = int64(10 * time.Minute) // the default
 	}
 	// A step of one token makes every boundary show.
-	w.cfg.Serving = func(string) prompt.Serving { return prompt.Serving{Step: 1} }
+	w.cfg.Serving = func(string) exchange.Serving { return exchange.Serving{Step: 1} }
 	w.cache = promptcache.NewOpenAI(w.cfg)
 	w.cache.NameModel(0, "a")
 	w.cache.NameModel(1, "b")
@@ -80,7 +81,7 @@ func newOpenAIWorld(cfg promptcache.OpenAIConfig) *openAIWorld {
 }
 
 // read returns what the reference says a request reads.
-func (w *openAIWorld) read(r *prompt.Request) (read int64) {
+func (w *openAIWorld) read(r *exchange.Request) (read int64) {
 	for i := range r.Entries {
 		p := w.known[prefixKey{r.Entries[i].Chain, r.Owner, r.Model}]
 		if p == nil || !w.alive(p) || p.ready > w.now {
@@ -96,7 +97,7 @@ func (w *openAIWorld) alive(p *prefix) bool {
 }
 
 // send makes the reference know what a request sent.
-func (w *openAIWorld) send(r *prompt.Request, ticket int32) {
+func (w *openAIWorld) send(r *exchange.Request, ticket int32) {
 	s := sent{ticket: ticket}
 	for i := range r.Entries {
 		k := prefixKey{r.Entries[i].Chain, r.Owner, r.Model}
@@ -125,7 +126,7 @@ func (w *openAIWorld) begin(t *rapid.T) {
 	if o.Usage.Input() != r.Tokens() || w.cache.Effective(o.Ticket) != r.Tokens() {
 		t.Fatalf("usage %+v of a request of %d tokens", o.Usage, r.Tokens())
 	}
-	if (o.Miss != prompt.MissNone) != (o.Shortfall() > 0) {
+	if (o.Miss != exchange.MissNone) != (o.Shortfall() > 0) {
 		t.Fatalf("miss %v with a shortfall of %d", o.Miss, o.Shortfall())
 	}
 }
@@ -183,11 +184,11 @@ func TestOpenAIReset(t *testing.T) {
 	var ctx prompt.Context
 	ctx.Reset(nil, &prompt.Arena{})
 	ctx.Add(prompt.Block{Kind: prompt.KindTools, Tokens: 3000, Digest: prompt.DigestString("x")})
-	r := prompt.Request{Entries: ctx.Seal(), Change: prompt.NoChange}
+	r := exchange.Request{Entries: ctx.Seal(), Change: prompt.NoChange}
 	if o := c.Begin(10, &r); o.Usage.Read != 0 || o.Expected != 0 {
 		t.Errorf("after a reset: %s", fmt.Sprint(o))
 	}
-	if o := c.Begin(11, &prompt.Request{Thread: 9}); o.Usage.Input() != 0 || o.HitAt != -1 {
+	if o := c.Begin(11, &exchange.Request{Thread: 9}); o.Usage.Input() != 0 || o.HitAt != -1 {
 		t.Errorf("an empty request: %s", fmt.Sprint(o))
 	}
 	c.FirstToken(12, 99)

@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/servers"
 )
@@ -39,7 +40,7 @@ func (s *openAIScript) run(t *testing.T, d *datadriven.TestData) string {
 		r.MinTokens = 0
 		r.Shared, r.Unheld = count(t, d, "shared"), count(t, d, "unheld")
 		if d.HasArg("replies") {
-			r.Serving = prompt.Serving{Step: 128, Lag: 51, Replies: true, Retention: int64(10 * time.Minute)}
+			r.Serving = exchange.Serving{Step: 128, Lag: 51, Replies: true, Retention: int64(10 * time.Minute)}
 		}
 		at := duration(t, d, "t")
 		o := s.cache.Begin(at, &r)
@@ -135,7 +136,7 @@ func steady(n int) (*promptcache.OpenAI, func()) {
 	entries := ctx.Seal()
 	return c, func() {
 		for i := range n {
-			r := prompt.Request{Entries: entries[:5*(i+1)], Change: prompt.NoChange}
+			r := exchange.Request{Entries: entries[:5*(i+1)], Change: prompt.NoChange}
 			o := c.Begin(int64(2*i), &r)
 			c.FirstToken(int64(2*i+1), o.Ticket)
 			c.End(int64(2*i+1), o.Ticket, 100)
@@ -160,6 +161,6 @@ func BenchmarkOpenAI(b *testing.B) {
 }
 
 // codexServing is how Codex's requests for a model were served.
-func codexServing(model string) prompt.Serving {
+func codexServing(model string) exchange.Serving {
 	return servers.ServingOf(servers.Caller{Agent: "codex"}, model)
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 )
 
@@ -64,7 +65,7 @@ type world struct {
 	ref     *reference
 	arena   prompt.Arena
 	threads []*prompt.Context
-	deleted [4][]prompt.Deletion // by thread: what its last request declared
+	deleted [4][]exchange.Deletion // by thread: what its last request declared
 	open    []int32
 	now     int64
 	parted  bool // an entry counted as alive that is older than it gets in the reference
@@ -137,9 +138,9 @@ func (w *world) wait(t *rapid.T) {
 	w.now += s * int64(time.Second)
 }
 
-func (w *world) request(t *rapid.T, i int) prompt.Request {
+func (w *world) request(t *rapid.T, i int) exchange.Request {
 	c := w.threads[i]
-	r := prompt.Request{
+	r := exchange.Request{
 		Thread: uint32(i), Entries: c.Seal(), Change: c.Sent(),
 		Owner:     sample(t, []uint32{0, 0, 0, 1}, "owner"),
 		Model:     sample(t, []uint32{0, 0, 0, 1}, "model"),
@@ -159,12 +160,12 @@ func (w *world) request(t *rapid.T, i int) prompt.Request {
 	long := below(t, len(pos)+1, "long")
 	global := below(t, 3, "global") - 1
 	for j, p := range pos {
-		m := prompt.Marker{Position: p}
+		m := exchange.Marker{Position: p}
 		if j < long {
-			m.TTL = prompt.TTL1h
+			m.TTL = exchange.TTL1h
 		}
 		if j <= global {
-			m.Scope = prompt.ScopeGlobal
+			m.Scope = exchange.ScopeGlobal
 		}
 		r.Markers = append(r.Markers, m)
 	}
@@ -174,8 +175,8 @@ func (w *world) request(t *rapid.T, i int) prompt.Request {
 
 // deletions returns none, any, or the deletions of the thread's last request that are still in
 // order and more behind them.
-func (w *world) deletions(t *rapid.T, thread int, entries []prompt.Entry) []prompt.Deletion {
-	var list []prompt.Deletion
+func (w *world) deletions(t *rapid.T, thread int, entries []prompt.Entry) []exchange.Deletion {
+	var list []exchange.Deletion
 	mode := below(t, 5, "deletes")
 	if mode > 2 {
 		return nil
@@ -184,13 +185,13 @@ func (w *world) deletions(t *rapid.T, thread int, entries []prompt.Entry) []prom
 	if mode > 0 {
 		for _, d := range w.deleted[thread] {
 			if p := int(d.Position); p < len(entries) && entries[p].Kind == prompt.KindToolResult {
-				list, from = append(list, prompt.Deletion{Position: d.Position, Tokens: entries[p].Tokens}), p+1
+				list, from = append(list, exchange.Deletion{Position: d.Position, Tokens: entries[p].Tokens}), p+1
 			}
 		}
 	}
 	for p := from; p < len(entries); p++ {
 		if entries[p].Kind == prompt.KindToolResult && rapid.Bool().Draw(t, "delete") {
-			list = append(list, prompt.Deletion{Position: int32(p), Tokens: entries[p].Tokens})
+			list = append(list, exchange.Deletion{Position: int32(p), Tokens: entries[p].Tokens})
 		}
 	}
 	w.deleted[thread] = list
@@ -218,7 +219,7 @@ func (w *world) begin(t *rapid.T) {
 	if o.Expected != expected {
 		t.Fatalf("expected %d tokens of the cache, the reference %d", o.Expected, expected)
 	}
-	if (o.Miss != prompt.MissNone) != (o.Shortfall() > 0) {
+	if (o.Miss != exchange.MissNone) != (o.Shortfall() > 0) {
 		t.Fatalf("miss %v with a shortfall of %d", o.Miss, o.Shortfall())
 	}
 	if !sameMiss(o.Miss, class) {
@@ -236,14 +237,14 @@ func (w *world) begin(t *rapid.T) {
 // sameMiss compares classes as far as the reference tells them apart: it does
 // not know evictions from expiries, nor head changes (scope, TTL class) from
 // other reasons why no marker led to a readable entry.
-func sameMiss(got, want prompt.MissClass) bool {
+func sameMiss(got, want exchange.MissClass) bool {
 	switch want {
-	case prompt.MissExpiry:
-		return got == want || got == prompt.MissEviction
-	case prompt.MissNotReadable:
-		return got == want || got == prompt.MissEviction || got == prompt.MissExpiry
-	case prompt.MissLookback:
-		return got != prompt.MissNone && got != prompt.MissMinimum
+	case exchange.MissExpiry:
+		return got == want || got == exchange.MissEviction
+	case exchange.MissNotReadable:
+		return got == want || got == exchange.MissEviction || got == exchange.MissExpiry
+	case exchange.MissLookback:
+		return got != exchange.MissNone && got != exchange.MissMinimum
 	}
 	return got == want
 }
@@ -291,6 +292,6 @@ func (w *world) clone(*rapid.T) {
 	w.cache = old.Clone()
 	old.Sweep(w.now + int64(24*time.Hour))
 	old.Reset()
-	r := prompt.Request{Entries: w.threads[0].Seal(), Markers: []prompt.Marker{{TTL: prompt.TTL1h, Scope: prompt.ScopeGlobal}}}
+	r := exchange.Request{Entries: w.threads[0].Seal(), Markers: []exchange.Marker{{TTL: exchange.TTL1h, Scope: exchange.ScopeGlobal}}}
 	old.FirstToken(w.now, old.Begin(w.now, &r).Ticket)
 }

@@ -2,6 +2,7 @@ package promptcache_test
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 )
 
@@ -21,8 +22,8 @@ type refEntry struct {
 	owner   uint32
 	model   uint32
 	global  bool
-	ttl     prompt.TTL
-	keyTTL  prompt.TTL
+	ttl     exchange.TTL
+	keyTTL  exchange.TTL
 	message bool
 	cum     int64
 	deleted int64
@@ -47,7 +48,7 @@ type refThread struct {
 	deleted int64
 	owner   uint32
 	model   uint32
-	ttl     prompt.TTL
+	ttl     exchange.TTL
 }
 
 func newReference(c promptcache.Config) *reference {
@@ -64,7 +65,7 @@ func (c *reference) alive(e *refEntry, t int64) bool {
 }
 
 // newest returns the latest entry written under a key.
-func (c *reference) newest(r *prompt.Request, chain prompt.Digest, global bool, ttl prompt.TTL) *refEntry {
+func (c *reference) newest(r *exchange.Request, chain prompt.Digest, global bool, ttl exchange.TTL) *refEntry {
 	for i := len(c.written) - 1; i >= 0; i-- {
 		e := c.written[i]
 		if e.chain == chain && e.model == r.Model && e.global == global &&
@@ -76,10 +77,10 @@ func (c *reference) newest(r *prompt.Request, chain prompt.Digest, global bool, 
 }
 
 // find returns the entry a request reads and its position.
-func (c *reference) find(t int64, r *prompt.Request) (*refEntry, int) {
+func (c *reference) find(t int64, r *exchange.Request) (*refEntry, int) {
 	global := -1
 	for _, m := range r.Markers {
-		if m.Scope == prompt.ScopeGlobal && r.Entries[m.Position].Cum >= r.MinTokens {
+		if m.Scope == exchange.ScopeGlobal && r.Entries[m.Position].Cum >= r.MinTokens {
 			global = int(m.Position)
 		}
 	}
@@ -110,7 +111,7 @@ func (c *reference) find(t int64, r *prompt.Request) (*refEntry, int) {
 }
 
 // deleted returns the declared deletions in positions (from, to].
-func refDeleted(r *prompt.Request, from, to int) int64 {
+func refDeleted(r *exchange.Request, from, to int) int64 {
 	var n int64
 	for _, d := range r.Deletions {
 		if int(d.Position) > from && int(d.Position) <= to {
@@ -140,7 +141,7 @@ func (c *reference) use(t int64, e *refEntry, f *refFlight) {
 	}
 }
 
-func (c *reference) begin(t int64, r *prompt.Request, ticket int32) (prompt.Usage, int, prompt.MissClass, int64) {
+func (c *reference) begin(t int64, r *exchange.Request, ticket int32) (prompt.Usage, int, exchange.MissClass, int64) {
 	hit, at := c.find(t, r)
 	if float64(r.Draw>>11)/(1<<53) < c.cfg.EvictPerCall {
 		for hit != nil && hit.message {
@@ -174,7 +175,7 @@ func (c *reference) begin(t int64, r *prompt.Request, ticket int32) (prompt.Usag
 	return u, at, class, expected
 }
 
-func chains(r *prompt.Request) []prompt.Digest {
+func chains(r *exchange.Request) []prompt.Digest {
 	var out []prompt.Digest
 	for _, e := range r.Entries {
 		out = append(out, e.Chain)
@@ -184,8 +185,8 @@ func chains(r *prompt.Request) []prompt.Digest {
 
 // remember sets the thread's prefix when the request wrote nothing: the last
 // marker is where the hit is, or there is none.
-func (c *reference) remember(r *prompt.Request, inHit int64, at int) {
-	last, ttl := -1, prompt.TTL5m
+func (c *reference) remember(r *exchange.Request, inHit int64, at int) {
+	last, ttl := -1, exchange.TTL5m
 	for _, m := range r.Markers {
 		if r.Entries[m.Position].Cum >= r.MinTokens {
 			last, ttl = int(m.Position), m.TTL
@@ -196,14 +197,14 @@ func (c *reference) remember(r *prompt.Request, inHit int64, at int) {
 		c.threads[r.Thread] = &refThread{ttl: ttl, pos: last, cum: int64(r.Entries[last].Cum),
 			deleted: inHit, owner: r.Owner, model: r.Model, entries: chains(r)}
 	case last < 0:
-		if th := c.threads[r.Thread]; th != nil && c.changed(r, th) != prompt.MissNone {
+		if th := c.threads[r.Thread]; th != nil && c.changed(r, th) != exchange.MissNone {
 			delete(c.threads, r.Thread)
 		}
 	}
 }
 
 // bill adds up the input block by block.
-func (c *reference) bill(r *prompt.Request, hit *refEntry, at int) (prompt.Usage, int64) {
+func (c *reference) bill(r *exchange.Request, hit *refEntry, at int) (prompt.Usage, int64) {
 	var u prompt.Usage
 	var inHit int64
 	if hit != nil {
@@ -218,8 +219,8 @@ func (c *reference) bill(r *prompt.Request, hit *refEntry, at int) (prompt.Usage
 		long, short := false, false
 		for _, m := range r.Markers {
 			if int(m.Position) >= i && r.Entries[m.Position].Cum >= r.MinTokens {
-				long = long || m.TTL == prompt.TTL1h
-				short = short || m.TTL == prompt.TTL5m
+				long = long || m.TTL == exchange.TTL1h
+				short = short || m.TTL == exchange.TTL5m
 			}
 		}
 		switch {
@@ -234,9 +235,9 @@ func (c *reference) bill(r *prompt.Request, hit *refEntry, at int) (prompt.Usage
 	return u, inHit
 }
 
-func (c *reference) write(t int64, r *prompt.Request, m prompt.Marker, prefix *refEntry, deleted int64) *refEntry {
+func (c *reference) write(t int64, r *exchange.Request, m exchange.Marker, prefix *refEntry, deleted int64) *refEntry {
 	e := r.Entries[m.Position]
-	old := c.newest(r, e.Chain, m.Scope == prompt.ScopeGlobal, m.TTL)
+	old := c.newest(r, e.Chain, m.Scope == exchange.ScopeGlobal, m.TTL)
 	if old != nil && c.alive(old, t) {
 		old.ttl = max(old.ttl, m.TTL)
 		return old
@@ -244,33 +245,33 @@ func (c *reference) write(t int64, r *prompt.Request, m prompt.Marker, prefix *r
 	if old != nil {
 		old.gone = true
 	}
-	w := &refEntry{chain: e.Chain, owner: r.Owner, model: r.Model, global: m.Scope == prompt.ScopeGlobal,
+	w := &refEntry{chain: e.Chain, owner: r.Owner, model: r.Model, global: m.Scope == exchange.ScopeGlobal,
 		ttl: m.TTL, keyTTL: m.TTL, message: e.Kind.Level() == prompt.LevelMessages,
 		cum: int64(e.Cum), deleted: deleted, lastUse: t, prefix: prefix}
 	c.written = append(c.written, w)
 	return w
 }
 
-func (c *reference) changed(r *prompt.Request, th *refThread) prompt.MissClass {
+func (c *reference) changed(r *exchange.Request, th *refThread) exchange.MissClass {
 	switch {
 	case r.Model != th.model:
-		return prompt.MissModel
+		return exchange.MissModel
 	case r.Change.At >= 0 && int(r.Change.At) <= th.pos:
-		return []prompt.MissClass{prompt.MissEdit, prompt.MissEdit, prompt.MissCompaction, prompt.MissRewind, prompt.MissHead}[r.Change.Cause]
+		return []exchange.MissClass{exchange.MissEdit, exchange.MissEdit, exchange.MissCompaction, exchange.MissRewind, exchange.MissHead}[r.Change.Cause]
 	case r.Owner != th.owner:
-		return prompt.MissHead
+		return exchange.MissHead
 	case th.pos >= len(r.Entries):
-		return prompt.MissRewind
+		return exchange.MissRewind
 	case r.Entries[th.pos].Chain != th.entries[th.pos]:
-		return prompt.MissEdit
+		return exchange.MissEdit
 	}
-	return prompt.MissNone
+	return exchange.MissNone
 }
 
 // gone reports whether nothing of the prefix a thread left is in the cache or was
 // lost there inside its lifetime.
 func (c *reference) gone(t int64, th *refThread) bool {
-	last := prompt.Request{Owner: th.owner, Model: th.model}
+	last := exchange.Request{Owner: th.owner, Model: th.model}
 	for _, global := range []bool{false, true} {
 		e := c.newest(&last, th.entries[th.pos], global, th.ttl)
 		if e != nil && (e.evicted && t-e.lastUse <= c.ttl(e) || c.alive(e, t)) {
@@ -282,16 +283,16 @@ func (c *reference) gone(t int64, th *refThread) bool {
 
 // classify returns why less was read than the thread had left; for a prefix
 // that is unchanged only the classes that the entry itself shows.
-func (c *reference) classify(t int64, r *prompt.Request, at int, read int64) (prompt.MissClass, int64) {
+func (c *reference) classify(t int64, r *exchange.Request, at int, read int64) (exchange.MissClass, int64) {
 	th := c.threads[r.Thread]
 	if th == nil {
-		return prompt.MissNone, 0
+		return exchange.MissNone, 0
 	}
 	class := c.changed(r, th)
-	if (class == prompt.MissEdit || class == prompt.MissHead) && c.gone(t, th) {
-		class = prompt.MissExpiry
+	if (class == exchange.MissEdit || class == exchange.MissHead) && c.gone(t, th) {
+		class = exchange.MissExpiry
 	}
-	changed := class != prompt.MissNone
+	changed := class != exchange.MissNone
 	expected := th.cum - th.deleted
 	if !changed {
 		expected = min(expected, th.cum-refDeleted(r, -1, th.pos))
@@ -300,15 +301,15 @@ func (c *reference) classify(t int64, r *prompt.Request, at int, read int64) (pr
 		}
 	}
 	if read >= expected {
-		return prompt.MissNone, expected
+		return exchange.MissNone, expected
 	}
 	if changed {
 		return class, expected
 	}
 	if th.cum < int64(r.MinTokens) {
-		return prompt.MissMinimum, expected
+		return exchange.MissMinimum, expected
 	}
-	class = prompt.MissExpiry
+	class = exchange.MissExpiry
 	for _, e := range c.written {
 		if e.chain != th.entries[th.pos] || e.model != r.Model || !e.global && e.owner != r.Owner {
 			continue
@@ -316,9 +317,9 @@ func (c *reference) classify(t int64, r *prompt.Request, at int, read int64) (pr
 		switch {
 		case c.alive(e, t) && e.begun && e.ready <= t:
 			// Readable, but no marker led to it.
-			return prompt.MissLookback, expected
+			return exchange.MissLookback, expected
 		case c.alive(e, t):
-			class = prompt.MissNotReadable
+			class = exchange.MissNotReadable
 		}
 	}
 	return class, expected

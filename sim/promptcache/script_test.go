@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 )
 
@@ -200,12 +201,12 @@ func kindNamed(t *testing.T, d *datadriven.TestData, name string) prompt.Kind {
 	return 0
 }
 
-func (s *script) request(t *testing.T, d *datadriven.TestData) prompt.Request {
+func (s *script) request(t *testing.T, d *datadriven.TestData) exchange.Request {
 	c := s.contexts[d.CmdArgs[0].Key]
 	if c == nil {
 		d.Fatalf(t, "unknown context %q", d.CmdArgs[0].Key)
 	}
-	r := prompt.Request{MinTokens: 1, Entries: c.Seal(), Change: c.Sent(), Draw: 1 << 63}
+	r := exchange.Request{MinTokens: 1, Entries: c.Seal(), Change: c.Sent(), Draw: 1 << 63}
 	for arg, p := range map[string]*uint32{"thread": &r.Thread, "model": &r.Model, "owner": &r.Owner} {
 		if d.HasArg(arg) {
 			var n uint64
@@ -223,21 +224,21 @@ func (s *script) request(t *testing.T, d *datadriven.TestData) prompt.Request {
 	}
 	for _, v := range values(d, "markers") {
 		f := strings.Split(v, ":")
-		m := prompt.Marker{Position: int32(len(r.Entries) - 1)}
+		m := exchange.Marker{Position: int32(len(r.Entries) - 1)}
 		if f[0] != "last" {
 			m.Position = int32(atoi(t, d, f[0]))
 		}
 		if slices.Contains(f, "1h") {
-			m.TTL = prompt.TTL1h
+			m.TTL = exchange.TTL1h
 		}
 		if slices.Contains(f, "global") {
-			m.Scope = prompt.ScopeGlobal
+			m.Scope = exchange.ScopeGlobal
 		}
 		r.Markers = append(r.Markers, m)
 	}
 	for _, v := range values(d, "del") {
 		pos, n, _ := strings.Cut(v, ":")
-		r.Deletions = append(r.Deletions, prompt.Deletion{Position: int32(atoi(t, d, pos)), Tokens: int32(atoi(t, d, n))})
+		r.Deletions = append(r.Deletions, exchange.Deletion{Position: int32(atoi(t, d, pos)), Tokens: int32(atoi(t, d, n))})
 	}
 	return r
 }
@@ -269,7 +270,7 @@ func duration(t *testing.T, d *datadriven.TestData, arg string) int64 {
 	return int64(n)
 }
 
-func describe(r *prompt.Request, o *prompt.Outcome, ticket bool) string {
+func describe(r *exchange.Request, o *exchange.Outcome, ticket bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "read %d", o.Usage.Read)
 	for _, p := range []struct {
@@ -286,7 +287,7 @@ func describe(r *prompt.Request, o *prompt.Outcome, ticket bool) string {
 	if o.Expected > 0 {
 		fmt.Fprintf(&b, "; expected %d", o.Expected)
 	}
-	if o.Miss != prompt.MissNone {
+	if o.Miss != exchange.MissNone {
 		fmt.Fprintf(&b, ", miss: %s", o.Miss)
 	}
 	if o.Deleted > 0 {

@@ -2,6 +2,7 @@ package promptcache
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // thread is what the server remembers of a conversation to distinguish a miss from a
@@ -17,7 +18,7 @@ type thread struct {
 	variant uint32
 	pos     int32 // index of its last entry
 	cuts    int32 // 1 + index of what its deletions come to, 0 for none yet
-	ttl     prompt.TTL
+	ttl     exchange.TTL
 	level   prompt.Level // of its last entry
 	left    bool         // there is such a prefix
 }
@@ -57,49 +58,49 @@ func (a *Anthropic) forget(id uint32) {
 
 // moved reports whether r no longer starts with the prefix the thread left, and
 // the class of a miss that follows from it.
-func (th *thread) moved(r *prompt.Request) (prompt.MissClass, bool) {
+func (th *thread) moved(r *exchange.Request) (exchange.MissClass, bool) {
 	if r.Model != th.model {
-		return prompt.MissModel, true
+		return exchange.MissModel, true
 	}
 	if r.Change.At >= 0 && r.Change.At <= th.pos {
 		return missOf(r.Change.Cause), true
 	}
 	switch {
 	case r.Owner != th.owner:
-		return prompt.MissHead, true
+		return exchange.MissHead, true
 	case r.Variant != th.variant && int(th.pos) < len(r.Entries) && r.Entries[th.pos].Kind.Level() == prompt.LevelMessages:
-		return prompt.MissHead, true
+		return exchange.MissHead, true
 	case int(th.pos) >= len(r.Entries):
-		return prompt.MissRewind, true
+		return exchange.MissRewind, true
 	case r.Entries[th.pos].Chain != th.chain:
-		return prompt.MissEdit, true
+		return exchange.MissEdit, true
 	}
-	return prompt.MissNone, false
+	return exchange.MissNone, false
 }
 
 // missOf returns the class of a miss that a change of the prefix caused.
-func missOf(c prompt.EditCause) prompt.MissClass {
+func missOf(c prompt.EditCause) exchange.MissClass {
 	switch c {
 	case prompt.CauseCompaction:
-		return prompt.MissCompaction
+		return exchange.MissCompaction
 	case prompt.CauseRewind:
-		return prompt.MissRewind
+		return exchange.MissRewind
 	case prompt.CauseHead:
-		return prompt.MissHead
+		return exchange.MissHead
 	}
-	return prompt.MissEdit
+	return exchange.MissEdit
 }
 
 // classify fills in what the thread would have read of the prefix it left, and
 // why it did not. A prefix that the client changed itself still counts: what it
 // cost is a re-write that the edit, compaction or rewind caused.
-func (a *Anthropic) classify(t int64, r *prompt.Request, m *marks, h hit, th *thread, out *prompt.Outcome) {
+func (a *Anthropic) classify(t int64, r *exchange.Request, m *marks, h hit, th *thread, out *exchange.Outcome) {
 	if !th.left {
 		return
 	}
 	class, moved := th.moved(r)
-	if (class == prompt.MissEdit || class == prompt.MissHead) && a.gone(t, th) {
-		class = prompt.MissExpiry // it would have missed without the change
+	if (class == exchange.MissEdit || class == exchange.MissHead) && a.gone(t, th) {
+		class = exchange.MissExpiry // it would have missed without the change
 	}
 	deleted := th.deleted
 	if !moved {
@@ -122,8 +123,8 @@ func (a *Anthropic) classify(t int64, r *prompt.Request, m *marks, h hit, th *th
 
 // gone reports whether the prefix a thread left has outlived its lifetime.
 func (a *Anthropic) gone(t int64, th *thread) bool {
-	last := prompt.Request{Owner: th.owner, Model: th.model, Variant: th.variant}
-	for _, scope := range [...]prompt.Scope{prompt.ScopeOrg, prompt.ScopeGlobal} {
+	last := exchange.Request{Owner: th.owner, Model: th.model, Variant: th.variant}
+	for _, scope := range [...]exchange.Scope{exchange.ScopeOrg, exchange.ScopeGlobal} {
 		_, v := a.probe(t, a.keyAt(&last, th.chain, scope, th.ttl, th.level))
 		if v > expired {
 			return false
@@ -134,30 +135,30 @@ func (a *Anthropic) gone(t int64, th *thread) bool {
 
 // unread returns why the prefix a thread left was not read though the request
 // starts with it.
-func (a *Anthropic) unread(t int64, r *prompt.Request, m *marks, th *thread) prompt.MissClass {
+func (a *Anthropic) unread(t int64, r *exchange.Request, m *marks, th *thread) exchange.MissClass {
 	if th.cum < int64(r.MinTokens) {
-		return prompt.MissMinimum
+		return exchange.MissMinimum
 	}
-	_, v := a.probe(t, a.keyAt(r, th.chain, prompt.ScopeOrg, th.ttl, r.Entries[th.pos].Kind.Level()))
-	_, g := a.probe(t, a.keyAt(r, th.chain, prompt.ScopeGlobal, th.ttl, r.Entries[th.pos].Kind.Level()))
+	_, v := a.probe(t, a.keyAt(r, th.chain, exchange.ScopeOrg, th.ttl, r.Entries[th.pos].Kind.Level()))
+	_, g := a.probe(t, a.keyAt(r, th.chain, exchange.ScopeGlobal, th.ttl, r.Entries[th.pos].Kind.Level()))
 	switch max(v, g) {
 	case evicted:
-		return prompt.MissEviction
+		return exchange.MissEviction
 	case notReadable:
-		return prompt.MissNotReadable
+		return exchange.MissNotReadable
 	case absent, expired:
-		return prompt.MissExpiry
+		return exchange.MissExpiry
 	}
 	k := m.last()
 	otherTTL := a.cfg.TTLInKey && k != nil && k.TTL != th.ttl
 	if otherTTL || v != found && th.pos > m.global {
-		return prompt.MissHead
+		return exchange.MissHead
 	}
-	return prompt.MissLookback
+	return exchange.MissLookback
 }
 
 // leave remembers the prefix that a request leaves in the cache.
-func (a *Anthropic) leave(r *prompt.Request, m *marks, h hit, b *bill, th *thread) {
+func (a *Anthropic) leave(r *exchange.Request, m *marks, h hit, b *bill, th *thread) {
 	th.total += max(0, b.deleted-th.applied)
 	th.applied = b.deleted
 	k := m.last()
@@ -176,9 +177,9 @@ func (a *Anthropic) leave(r *prompt.Request, m *marks, h hit, b *bill, th *threa
 
 // flight is a request between Begin and End.
 type flight struct {
-	held      [prompt.MaxMarkers + 1]int32 // entries whose prefixes it uses
-	written   [prompt.MaxMarkers]int32     // entries that its response makes readable
-	effective int64                        // input tokens after deletions
+	held      [exchange.MaxMarkers + 1]int32 // entries whose prefixes it uses
+	written   [exchange.MaxMarkers]int32     // entries that its response makes readable
+	effective int64                          // input tokens after deletions
 	holds     int8
 	writes    int8
 	open      bool
@@ -217,7 +218,7 @@ func (a *Anthropic) hold(f *flight, id int32) {
 
 // store writes the entries of a request behind its hit and refreshes what it
 // uses.
-func (a *Anthropic) store(t int64, r *prompt.Request, m *marks, h hit, b *bill, ticket int32) {
+func (a *Anthropic) store(t int64, r *exchange.Request, m *marks, h hit, b *bill, ticket int32) {
 	f, prev := &a.flights[ticket], h.id
 	if prev != none {
 		a.bury(prev, t)
@@ -240,7 +241,7 @@ func (a *Anthropic) store(t int64, r *prompt.Request, m *marks, h hit, b *bill, 
 
 // withhold makes the entry at the last marker hold fewer tokens than its prefix
 // has, as the request says.
-func (a *Anthropic) withhold(r *prompt.Request, m *marks, f *flight) {
+func (a *Anthropic) withhold(r *exchange.Request, m *marks, f *flight) {
 	if r.Unheld == 0 || f.writes == 0 || m.n == 0 {
 		return
 	}
@@ -253,7 +254,7 @@ func (a *Anthropic) withhold(r *prompt.Request, m *marks, f *flight) {
 // write stores the prefix at a marker behind parent. When another request is
 // writing the same prefix at this moment both pay, the entry is shared, lives
 // for the longer of the two TTLs and is readable from the first response.
-func (a *Anthropic) write(t int64, r *prompt.Request, m *mark, parent int32, deleted int64) int32 {
+func (a *Anthropic) write(t int64, r *exchange.Request, m *mark, parent int32, deleted int64) int32 {
 	k := a.keyAt(r, r.Entries[m.Position].Chain, m.Scope, m.TTL, m.level)
 	if !m.new {
 		if id, alive := a.rewrite(t, k, m.TTL); alive {
@@ -264,7 +265,7 @@ func (a *Anthropic) write(t int64, r *prompt.Request, m *mark, parent int32, del
 }
 
 // rewrite returns the entry of a key if it is alive; one that is not gives way.
-func (a *Anthropic) rewrite(t int64, k key, ttl prompt.TTL) (id int32, alive bool) {
+func (a *Anthropic) rewrite(t int64, k key, ttl exchange.TTL) (id int32, alive bool) {
 	if id = a.table.find(a.entries, k); id == none {
 		return none, false
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // talk is a conversation that grows by one block of 100 tokens a call behind a
@@ -27,12 +28,12 @@ func (k *talk) add(kind prompt.Kind, tokens int32) {
 
 // call appends a block and sends the conversation with markers on the system
 // prompt and on the last block.
-func (k *talk) call(change func(*prompt.Request)) prompt.Outcome {
+func (k *talk) call(change func(*exchange.Request)) exchange.Outcome {
 	k.add(prompt.KindPrompt, 100)
 	entries := k.context.Seal()
-	r := prompt.Request{
+	r := exchange.Request{
 		Owner: 1, Model: 1, MinTokens: 1024, Entries: entries, Change: prompt.NoChange,
-		Markers: []prompt.Marker{{}, {Position: int32(len(entries) - 1)}},
+		Markers: []exchange.Marker{{}, {Position: int32(len(entries) - 1)}},
 	}
 	if change != nil {
 		change(&r)
@@ -44,7 +45,7 @@ func (k *talk) call(change func(*prompt.Request)) prompt.Outcome {
 	return out
 }
 
-func read(t *testing.T, name string, out prompt.Outcome, want int64) {
+func read(t *testing.T, name string, out exchange.Outcome, want int64) {
 	t.Helper()
 	if out.Usage.Read != want || out.Usage.Input() != out.Effective {
 		t.Errorf("%s: read %d of %d (classes add up to %d), want %d", name, out.Usage.Read, out.Effective, out.Usage.Input(), want)
@@ -58,10 +59,10 @@ func TestVariantKeepsMessagesApart(t *testing.T) {
 	k := newTalk()
 	k.call(nil)
 	read(t, "same variant", k.call(nil), 2100)
-	other := func(r *prompt.Request) { r.Variant = 1 }
+	other := func(r *exchange.Request) { r.Variant = 1 }
 	out := k.call(other)
 	read(t, "other variant", out, 2000)
-	if out.Miss != prompt.MissHead {
+	if out.Miss != exchange.MissHead {
 		t.Errorf("miss %v, want head: a parameter changed", out.Miss)
 	}
 	read(t, "other variant again", k.call(other), 2300)
@@ -73,10 +74,10 @@ func TestVariantKeepsMessagesApart(t *testing.T) {
 func TestUnheld(t *testing.T) {
 	k := newTalk()
 	k.call(nil)
-	read(t, "the request itself", k.call(func(r *prompt.Request) { r.Unheld = 30 }), 2100)
+	read(t, "the request itself", k.call(func(r *exchange.Request) { r.Unheld = 30 }), 2100)
 	out := k.call(nil)
 	read(t, "the next", out, 2170)
-	if out.Usage.Write5m != 130 || out.Miss != prompt.MissNone {
+	if out.Usage.Write5m != 130 || out.Miss != exchange.MissNone {
 		t.Errorf("wrote %d with miss %v, want 130 and none", out.Usage.Write5m, out.Miss)
 	}
 	read(t, "the one after", k.call(nil), 2300)
@@ -86,9 +87,9 @@ func TestUnheld(t *testing.T) {
 func TestShift(t *testing.T) {
 	for shift, want := range map[int32]int64{0: 2000, 50: 2050, -300: 1700} {
 		k := newTalk()
-		moved := func(r *prompt.Request) { r.Markers[0].Shift = shift }
+		moved := func(r *exchange.Request) { r.Markers[0].Shift = shift }
 		k.call(moved)
-		read(t, "fallback", k.call(func(r *prompt.Request) { moved(r); r.Variant = 1 }), want)
+		read(t, "fallback", k.call(func(r *exchange.Request) { moved(r); r.Variant = 1 }), want)
 	}
 }
 
@@ -97,7 +98,7 @@ func TestShift(t *testing.T) {
 func TestShiftOfTheLastBreakpoint(t *testing.T) {
 	k := newTalk()
 	k.call(nil)
-	out := k.call(func(r *prompt.Request) { r.Markers[1].Shift = -40 })
+	out := k.call(func(r *exchange.Request) { r.Markers[1].Shift = -40 })
 	read(t, "marked early", out, 2100)
 	if out.Usage.Write5m != 60 || out.Usage.Uncached != 40 {
 		t.Errorf("wrote %d and sent %d plain, want 60 and 40", out.Usage.Write5m, out.Usage.Uncached)
@@ -109,13 +110,13 @@ func TestShiftOfTheLastBreakpoint(t *testing.T) {
 // expired; they do not lower what is read otherwise.
 func TestShared(t *testing.T) {
 	k := newTalk()
-	shared := func(r *prompt.Request) { r.Shared = 1500 }
+	shared := func(r *exchange.Request) { r.Shared = 1500 }
 	k.call(shared)
 	read(t, "alive", k.call(shared), 2100)
 	k.now += DefaultLifetime5m + 10
 	out := k.call(shared)
 	read(t, "expired", out, 1500)
-	if out.Miss != prompt.MissExpiry {
+	if out.Miss != exchange.MissExpiry {
 		t.Errorf("miss %v, want expiry", out.Miss)
 	}
 }

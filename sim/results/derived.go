@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
@@ -107,7 +107,7 @@ func regret() Metric {
 
 func missMetrics() []Metric {
 	var ms []Metric
-	for m := 1; m < prompt.NumMissClasses; m++ {
+	for m := 1; m < exchange.NumMissClasses; m++ {
 		ms = append(ms, part(measures.MissesByClass+measures.ID(m), "misses_"+missNames[m], atMissClasses, measures.UnitCalls, measures.NameMisses, measures.ByClass,
 			"misses of class "+missNames[m]))
 	}

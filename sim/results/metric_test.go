@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
@@ -108,7 +108,7 @@ func sample(strategy, session string) *Row {
 	for i := range measures.CallsBySource - measures.StoredResults {
 		r.Figures[measures.StoredResults+i] = float64(200 + i)
 	}
-	for i := range prompt.NumMissClasses {
+	for i := range exchange.NumMissClasses {
 		r.Figures[measures.MissesByClass+measures.ID(i)] = float64(i) // 1 + … + 10 = 55
 	}
 	for s := range measures.Source(measures.NumSources) { // tokens 91 uncached, 559 read, 105 output; calls 189

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -41,7 +42,7 @@ type CallRecord struct {
 	End      int64 // ns on the session's clock
 	Usage    prompt.Usage
 	Expected int64 // tokens the thread's best prefix would have read
-	Miss     prompt.MissClass
+	Miss     exchange.MissClass
 	First    bool // first call of its thread
 	Context  int64
 	Cost     Cost
@@ -50,9 +51,9 @@ type CallRecord struct {
 }
 
 // CountMiss counts a call that goes on where another ended: a hit, or a miss of tokens that the cache had, by class.
-func (r *Row) CountMiss(class prompt.MissClass, tokens int64) {
+func (r *Row) CountMiss(class exchange.MissClass, tokens int64) {
 	r.Figures[measures.LaterCalls]++
-	if class == prompt.MissNone {
+	if class == exchange.MissNone {
 		r.Figures[measures.HitCalls]++
 		return
 	}
@@ -134,7 +135,7 @@ func (r *Row) CostBy(s measures.Source) *Cost {
 }
 
 // MissesOf returns the misses of a class.
-func (r *Row) MissesOf(m prompt.MissClass) int { return r.N(measures.MissesByClass + measures.ID(m)) }
+func (r *Row) MissesOf(m exchange.MissClass) int { return r.N(measures.MissesByClass + measures.ID(m)) }
 
 // WaitFor returns a part of the added latency, s.
 func (r *Row) WaitFor(w measures.Wait) float64 { return r.Figures[measures.Waits+measures.ID(w)] }

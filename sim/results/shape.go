@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
@@ -191,7 +191,7 @@ func costs(name string, from measures.ID) field {
 	return split(name, figures(jsonlines.Amount, from, measures.ClassNames[:]))
 }
 
-var missNames = namesOf[prompt.MissClass](prompt.NumMissClasses)
+var missNames = namesOf[exchange.MissClass](exchange.NumMissClasses)
 
 // namesOf returns the names of the first n values of a type.
 func namesOf[T interface {

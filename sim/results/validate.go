@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -30,7 +31,7 @@ func (r *Row) agree() error {
 		}
 	}
 	whole(measures.Calls, measures.NameCalls, measures.BySource, measures.CallsBySource, measures.NumSources)
-	whole(measures.Misses, measures.NameMisses, measures.ByClass, measures.MissesByClass, prompt.NumMissClasses)
+	whole(measures.Misses, measures.NameMisses, measures.ByClass, measures.MissesByClass, exchange.NumMissClasses)
 	var tokens prompt.Usage
 	for s := range measures.Source(measures.NumSources) {
 		u := r.UsageBy(s)

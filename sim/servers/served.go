@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -71,7 +71,7 @@ type Grid struct {
 	Models  `yaml:",inline"`
 	// Learned says that no thread begins with the grid: its own reads have to show it.
 	Learned bool `yaml:"learned"`
-	// The rest is as in prompt.Serving.
+	// The rest is as in exchange.Serving.
 	Step    int32   `yaml:"step" min:"1"`
 	Offset  int32   `yaml:"offset" min:"0"`
 	Lag     int32   `yaml:"lag" min:"0"`
@@ -86,8 +86,8 @@ func (g *Grid) serves(c Caller) bool {
 }
 
 // serving returns the grid without a lifetime.
-func (g *Grid) serving() prompt.Serving {
-	return prompt.Serving{Step: g.Step, Offset: g.Offset, Lag: g.Lag, Below: g.Below, Ratio: g.Ratio, Replies: g.Replies}
+func (g *Grid) serving() exchange.Serving {
+	return exchange.Serving{Step: g.Step, Offset: g.Offset, Lag: g.Lag, Below: g.Below, Ratio: g.Ratio, Replies: g.Replies}
 }
 
 // Rules returns an error for an offset that no read has.
@@ -106,7 +106,7 @@ type Life struct {
 	// FromStart counts it from the start of the last request that used the prefix, not from the
 	// end of its response.
 	FromStart bool `yaml:"from_start"`
-	// Forgets is as in prompt.Serving.
+	// Forgets is as in exchange.Serving.
 	Forgets bool `yaml:"forgets"`
 }
 
@@ -159,20 +159,20 @@ var reference = sync.OnceValue(func() map[string]*Server {
 
 // ServingOf returns how a caller's requests for a model were served in recordings, by the files of
 // servers: multiples of 128 tokens, for five minutes, for a provider that none describes.
-func ServingOf(c Caller, model string) prompt.Serving {
+func ServingOf(c Caller, model string) exchange.Serving {
 	s := reference()[promptcache.ProviderOf(model)]
 	if s == nil {
-		return prompt.Serving{Step: documented, Retention: int64(leastKept)}
+		return exchange.Serving{Step: documented, Retention: int64(leastKept)}
 	}
 	return s.served(c, model)
 }
 
 // Recorded returns how requests for a model were served in recordings, whoever calls.
-func Recorded(model string) prompt.Serving { return ServingOf(Caller{}, model) }
+func Recorded(model string) exchange.Serving { return ServingOf(Caller{}, model) }
 
 // served returns the first grid that fits, and the first lifetime.
-func (s *Server) served(c Caller, model string) prompt.Serving {
-	way := prompt.Serving{Step: documented}
+func (s *Server) served(c Caller, model string) exchange.Serving {
+	way := exchange.Serving{Step: documented}
 	for i := range s.Grids {
 		if g := &s.Grids[i]; !g.Learned && g.serves(c) && g.Match(model) {
 			way = g.serving()
@@ -189,9 +189,9 @@ func (s *Server) served(c Caller, model string) prompt.Serving {
 }
 
 // grids are the different grids of each provider, and of all under "".
-var grids = sync.OnceValue(func() map[string][]prompt.Serving {
-	by := map[string][]prompt.Serving{}
-	add := func(provider string, way prompt.Serving) {
+var grids = sync.OnceValue(func() map[string][]exchange.Serving {
+	by := map[string][]exchange.Serving{}
+	add := func(provider string, way exchange.Serving) {
 		if !slices.Contains(by[provider], way) {
 			by[provider] = append(by[provider], way)
 		}
@@ -210,7 +210,7 @@ var grids = sync.OnceValue(func() map[string][]prompt.Serving {
 // Grids returns the grids, without lifetimes, that the requests for a model may be served by: the
 // grids of its provider, or of all providers for a model that is not known. There are at most
 // MaxGrids.
-func Grids(model string) []prompt.Serving {
+func Grids(model string) []exchange.Serving {
 	by := grids()
 	if own := by[promptcache.ProviderOf(model)]; len(own) > 0 {
 		return own

@@ -3,7 +3,7 @@ package servers
 import (
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -60,7 +60,7 @@ func TestGrids(t *testing.T) {
 			t.Errorf("what %s begins with is none of its grids: %+v", model, begun)
 		}
 	}
-	if (prompt.Serving{}) == all[0] {
+	if (exchange.Serving{}) == all[0] {
 		t.Error("a grid has no step")
 	}
 }

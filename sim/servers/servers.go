@@ -13,7 +13,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/traces/facts"
 )
@@ -118,14 +118,14 @@ func (s *Server) Marked(c promptcache.Config) promptcache.Config {
 func (s *Server) Automatic(c promptcache.OpenAIConfig) promptcache.OpenAIConfig {
 	c.MinTokens, c.Retention = s.Minimum, int64(s.Lifetime)
 	c.OverflowPerCall = max(c.OverflowPerCall, s.Overflow)
-	c.Serving = func(model string) prompt.Serving { return s.ServingOf(Caller{}, model) }
+	c.Serving = func(model string) exchange.Serving { return s.ServingOf(Caller{}, model) }
 	c.BillWrites = func(string) bool { return s.Writes }
 	return c
 }
 
 // ServingOf returns how the server, which has no markers, serves a caller's requests for a model.
-func (s *Server) ServingOf(c Caller, model string) prompt.Serving {
-	way := prompt.Serving{Step: s.Step, Replies: s.Replies}
+func (s *Server) ServingOf(c Caller, model string) exchange.Serving {
+	way := exchange.Serving{Step: s.Step, Replies: s.Replies}
 	if s.Recorded {
 		way = ServingOf(c, model)
 	}

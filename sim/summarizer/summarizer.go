@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -223,7 +224,7 @@ type Call struct {
 	// identifies all of its content.
 	Context *prompt.Context
 	// Markers are the cache breakpoints as the client places them over Context.
-	Markers []prompt.Marker
+	Markers []exchange.Marker
 	Model   string // name, as in Intent.Model or the session's
 	Window  int64  // of the model, tokens
 	// Draws, Event and Span are what Stub.Summarize takes.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -16,7 +17,7 @@ var _ sim.Meter = (*Meter)(nil)
 // 1,000 on messages, 1,010 in all.
 func TestDivide(t *testing.T) {
 	entries := []prompt.Entry{{Kind: prompt.KindTools, Cum: 100}, {Kind: prompt.KindSystem, Cum: 250}, {Kind: prompt.KindPrompt, Cum: 1000}}
-	r := prompt.Request{Entries: entries, Markers: []prompt.Marker{{Position: 0, Scope: prompt.ScopeGlobal}, {Position: 1}, {Position: 2}}}
+	r := exchange.Request{Entries: entries, Markers: []exchange.Marker{{Position: 0, Scope: exchange.ScopeGlobal}, {Position: 1}, {Position: 2}}}
 	for name, tc := range map[string]struct {
 		usage prompt.Usage
 		want  []float64 // read and written by all, by the organisation, by the session
@@ -29,7 +30,7 @@ func TestDivide(t *testing.T) {
 		"deleted":  {prompt.Usage{Read: 600, Uncached: 10}, []float64{100, 0, 150, 0, 350, 0}},
 	} {
 		var row results.Row
-		new(Meter).Began(&row, &r, &prompt.Outcome{Usage: tc.usage})
+		new(Meter).Began(&row, &r, &exchange.Outcome{Usage: tc.usage})
 		if got := row.Figures[measures.SharedTokens:measures.Waits]; !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
@@ -40,7 +41,7 @@ func TestDivide(t *testing.T) {
 func TestInFlight(t *testing.T) {
 	var m Meter
 	var a, b results.Row
-	began := func(row *results.Row) { m.Began(row, &prompt.Request{}, &prompt.Outcome{}) }
+	began := func(row *results.Row) { m.Began(row, &exchange.Request{}, &exchange.Outcome{}) }
 	began(&a)
 	began(&b)
 	m.Ended()

@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/changes"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -93,11 +94,11 @@ func (c *Cast) local(of sim.Client, version string) sim.Client {
 type localClient struct{ sim.Client }
 
 // Mark marks as the client does, for the organisation.
-func (c localClient) Mark(dst []prompt.Marker, entries []prompt.Entry, m client.Marks) []prompt.Marker {
+func (c localClient) Mark(dst []exchange.Marker, entries []prompt.Entry, m client.Marks) []exchange.Marker {
 	from := len(dst)
 	dst = c.Client.Mark(dst, entries, m)
 	for i := range dst[from:] {
-		dst[from+i].Scope = prompt.ScopeOrg
+		dst[from+i].Scope = exchange.ScopeOrg
 	}
 	return dst
 }
@@ -249,7 +250,7 @@ type Meter struct{ flying int64 }
 func (m *Meter) Reset() { m.flying = 0 }
 
 // Began counts a request that a server answers.
-func (m *Meter) Began(row *results.Row, r *prompt.Request, out *prompt.Outcome) {
+func (m *Meter) Began(row *results.Row, r *exchange.Request, out *exchange.Outcome) {
 	m.flying++
 	row.Most(measures.PeakCallsInFlight, m.flying)
 	divide(row, r, &out.Usage)
@@ -261,14 +262,14 @@ func (m *Meter) Ended() { m.flying-- }
 // divide divides the input of a call by who shares it: everyone the part before the last global
 // marker, the organisation the rest before the last marker ahead of the messages. In every part
 // what is read comes first, then what is written.
-func divide(row *results.Row, r *prompt.Request, u *prompt.Usage) {
+func divide(row *results.Row, r *exchange.Request, u *prompt.Usage) {
 	var ends [measures.SharingNone + 1]int64
 	for i := range r.Markers {
 		k := &r.Markers[i]
 		e := &r.Entries[k.Position]
 		end := int64(e.Cum) + int64(k.Shift)
 		switch {
-		case k.Scope == prompt.ScopeGlobal:
+		case k.Scope == exchange.ScopeGlobal:
 			ends[measures.SharingGlobal] = max(ends[measures.SharingGlobal], end)
 		case e.Kind.Level() != prompt.LevelMessages:
 			ends[measures.SharingOrganisation] = max(ends[measures.SharingOrganisation], end)

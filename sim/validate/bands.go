@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -95,7 +96,7 @@ func (c *Call) mayRead() bool {
 	case ClassCompaction, ClassMicrocompact, ClassModel:
 		return false
 	}
-	return c.Miss != prompt.MissNone && (c.Miss != prompt.MissExpiry || !c.TierKnown)
+	return c.Miss != exchange.MissNone && (c.Miss != exchange.MissExpiry || !c.TierKnown)
 }
 
 // lateShare is the share of a session's prefixes that an automatic cache still has after the retention that is predicted. Its

@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 )
@@ -96,11 +96,11 @@ func TestCallsThatMayReadAfterAll(t *testing.T) {
 		want bool
 	}{
 		{Call{Class: ClassToolResult}, false},
-		{Call{Class: ClassExpiry, Miss: prompt.MissExpiry}, true},
-		{Call{Class: ClassExpiry, Miss: prompt.MissExpiry, TierKnown: true}, false},
-		{Call{Class: ClassRewind, Miss: prompt.MissRewind, TierKnown: true}, true},
-		{Call{Class: ClassCompaction, Miss: prompt.MissCompaction}, false},
-		{Call{Class: ClassModel, Miss: prompt.MissModel}, false},
+		{Call{Class: ClassExpiry, Miss: exchange.MissExpiry}, true},
+		{Call{Class: ClassExpiry, Miss: exchange.MissExpiry, TierKnown: true}, false},
+		{Call{Class: ClassRewind, Miss: exchange.MissRewind, TierKnown: true}, true},
+		{Call{Class: ClassCompaction, Miss: exchange.MissCompaction}, false},
+		{Call{Class: ClassModel, Miss: exchange.MissModel}, false},
 	} {
 		if got := tc.c.mayRead(); got != tc.want {
 			t.Errorf("%s, %s: %v, want %v", tc.c.Class, tc.c.Miss, got, tc.want)

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/servers"
@@ -55,7 +56,7 @@ type Call struct {
 	Kind              traces.ThreadKind
 	Round             int
 	Class             Class
-	TTL               prompt.TTL
+	TTL               exchange.TTL
 	TierKnown         bool         // the recording says for how long it wrote
 	Spread            bool         // the recording has the input of several calls together
 	Gap               int64        // ns since the thread's last response ended
@@ -64,7 +65,7 @@ type Call struct {
 	Left              int64        // tokens the recording's last call of the thread left in the cache: read + written
 	Predicted, Actual prompt.Usage // Output is 0
 	Naive             prompt.Usage // by the naive rule
-	Miss              prompt.MissClass
+	Miss              exchange.MissClass
 	// Costs of the input, USD; 0 and Priced false for a model without a price.
 	PredictedUSD, ActualUSD, NaiveUSD float64
 	LossUSD                           float64 // average additional cost by losses
@@ -109,7 +110,7 @@ func (c *Call) Collapsed() bool {
 // changed reports whether the client sends something different in the model
 // too: another head, or other messages from a hooked tool call on.
 func (c *Call) changed() bool {
-	return c.Miss == prompt.MissHead || c.Miss == prompt.MissEdit && (c.Rules.Has(profile.RuleHook) || c.Rules.Has(profile.RuleTeam))
+	return c.Miss == exchange.MissHead || c.Miss == exchange.MissEdit && (c.Rules.Has(profile.RuleHook) || c.Rules.Has(profile.RuleTeam))
 }
 
 // callOf returns a line of the table without what the model expects.
@@ -169,7 +170,7 @@ func naive(c *Call, l *calls.Call) prompt.Usage {
 	if l.Before != nil && c.Gap <= profile.Life(l.Tier) {
 		u.Read = min(c.Left, c.Context-u.Uncached)
 	}
-	if rest := c.Context - u.Uncached - u.Read; c.TTL == prompt.TTL1h {
+	if rest := c.Context - u.Uncached - u.Read; c.TTL == exchange.TTL1h {
 		u.Write1h = rest
 	} else {
 		u.Write5m = rest

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // By hand, of entries that live for five minutes: one read 4 minutes after a response that took 2 is past the edge from its start
@@ -16,7 +17,7 @@ import (
 func TestClocks(t *testing.T) {
 	call := func(model string, gap, stream time.Duration, read int64) Call {
 		return Call{
-			Model: model, TierKnown: model == "claude-opus-4-6", TTL: prompt.TTL5m, Class: ClassPrompt, Gap: int64(gap), Since: int64(gap + stream),
+			Model: model, TierKnown: model == "claude-opus-4-6", TTL: exchange.TTL5m, Class: ClassPrompt, Gap: int64(gap), Since: int64(gap + stream),
 			Left: 1000, Actual: prompt.Usage{Read: read},
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
@@ -326,7 +326,7 @@ var ages = [...]float64{10, 60, 120, 240, 300, 360, 600, 1800, 3500, 3700, 14_40
 // Survival is how often the calls of a provider still read what was left in its cache, by its age.
 type Survival struct {
 	Provider string
-	TTL      prompt.TTL // what the client asked for; an automatic cache has none
+	TTL      exchange.TTL // what the client asked for; an automatic cache has none
 	// Model has a cache that counts ages from the start of the request before, whoever calls; "" for all models whose ages count
 	// from the end of the last response.
 	Model  string
@@ -346,7 +346,7 @@ const leastSurvival = 5
 // survivalKey is what the calls of a curve have in common.
 type survivalKey struct {
 	provider string
-	ttl      prompt.TTL
+	ttl      exchange.TTL
 	model    string
 }
 

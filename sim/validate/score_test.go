@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 func near(t *testing.T, name string, got *float64, want float64) {
@@ -90,15 +91,15 @@ func TestCollapse(t *testing.T) {
 	for _, tc := range []struct {
 		class Class
 		read  int64
-		miss  prompt.MissClass
+		miss  exchange.MissClass
 		want  bool
 	}{
-		{ClassPrompt, 899, prompt.MissNone, true},
-		{ClassPrompt, 900, prompt.MissNone, false},
-		{ClassToolResult, 0, prompt.MissNone, true},
-		{ClassPrompt, 100, prompt.MissHead, false},
-		{ClassExpiry, 0, prompt.MissExpiry, false},
-		{ClassCompaction, 100, prompt.MissCompaction, false},
+		{ClassPrompt, 899, exchange.MissNone, true},
+		{ClassPrompt, 900, exchange.MissNone, false},
+		{ClassToolResult, 0, exchange.MissNone, true},
+		{ClassPrompt, 100, exchange.MissHead, false},
+		{ClassExpiry, 0, exchange.MissExpiry, false},
+		{ClassCompaction, 100, exchange.MissCompaction, false},
 	} {
 		c := madeCall("a", tc.class, 0, tc.read, 1000, 0, 0)
 		c.Miss = tc.miss

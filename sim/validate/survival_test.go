@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -12,7 +13,7 @@ import (
 // compaction tells nothing of the cache, and a point of fewer than five calls is left out.
 func TestSurvival(t *testing.T) {
 	call := func(age time.Duration, read int64, class Class) Call {
-		return Call{Model: "claude-opus-4-6", TierKnown: true, TTL: prompt.TTL5m, Class: class, Gap: int64(age), Left: 1000, Actual: prompt.Usage{Read: read}}
+		return Call{Model: "claude-opus-4-6", TierKnown: true, TTL: exchange.TTL5m, Class: class, Gap: int64(age), Left: 1000, Actual: prompt.Usage{Read: read}}
 	}
 	var calls []Call
 	for i := range 6 {

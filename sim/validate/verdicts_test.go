@@ -5,18 +5,18 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/learning"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // named are the classes of misses that a verdict of the server names. It compares requests alone: an entry that it no
 // longer has is gone, whether it expired or was evicted.
-var named = map[signs.Verdict][]prompt.MissClass{
-	signs.VerdictGone:     {prompt.MissExpiry, prompt.MissEviction},
-	signs.VerdictMessages: {prompt.MissEdit, prompt.MissRewind, prompt.MissCompaction},
-	signs.VerdictSystem:   {prompt.MissHead},
-	signs.VerdictTools:    {prompt.MissHead},
-	signs.VerdictModel:    {prompt.MissModel},
+var named = map[signs.Verdict][]exchange.MissClass{
+	signs.VerdictGone:     {exchange.MissExpiry, exchange.MissEviction},
+	signs.VerdictMessages: {exchange.MissEdit, exchange.MissRewind, exchange.MissCompaction},
+	signs.VerdictSystem:   {exchange.MissHead},
+	signs.VerdictTools:    {exchange.MissHead},
+	signs.VerdictModel:    {exchange.MissModel},
 }
 
 // Newer logs carry the server's own comparison of a request with the one before. Most calls of which it names a
@@ -38,12 +38,12 @@ func TestPredictedMissesAreWhatTheServerNames(t *testing.T) {
 		case !later(&c):
 		case v == signs.VerdictSame:
 			same++
-			unfounded += index(slices.Contains([]prompt.MissClass{
-				prompt.MissEdit, prompt.MissRewind, prompt.MissCompaction, prompt.MissHead, prompt.MissModel,
+			unfounded += index(slices.Contains([]exchange.MissClass{
+				exchange.MissEdit, exchange.MissRewind, exchange.MissCompaction, exchange.MissHead, exchange.MissModel,
 			}, c.Miss))
 		case named[v] != nil:
 			changed++
-			found += index(c.Miss != prompt.MissNone)
+			found += index(c.Miss != exchange.MissNone)
 			agreed += index(slices.Contains(named[v], c.Miss))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 )
 
@@ -13,7 +14,7 @@ import (
 func secondOpinion(list []sent, rows []callRow) error {
 	marked := promptcache.New(promptcache.Config{})
 	automatic := promptcache.NewOpenAI(promptcache.OpenAIConfig{Retention: int64(30 * time.Minute),
-		Serving: func(string) prompt.Serving { return prompt.Serving{Step: chunkTokens} }})
+		Serving: func(string) exchange.Serving { return exchange.Serving{Step: chunkTokens} }})
 	models := map[string]uint32{}
 	var parts []part
 	for i, s := range list {
@@ -22,7 +23,7 @@ func secondOpinion(list []sent, rows []callRow) error {
 			models[s.Model] = uint32(len(models))
 			automatic.NameModel(models[s.Model], s.Model)
 		}
-		r := prompt.Request{Model: models[s.Model], MinTokens: int32(leastTokens(s.Model))}
+		r := exchange.Request{Model: models[s.Model], MinTokens: int32(leastTokens(s.Model))}
 		if s.Key != "" { // of one key, one thread
 			r.Owner = uint32(prompt.DigestString(s.Key).Lo)
 		}
@@ -40,9 +41,9 @@ func secondOpinion(list []sent, rows []callRow) error {
 			}
 			r.Entries = append(r.Entries, e)
 			if p.TTL > 0 {
-				m := prompt.Marker{Position: int32(k)}
+				m := exchange.Marker{Position: int32(k)}
 				if p.TTL > 300 {
-					m.TTL = prompt.TTL1h
+					m.TTL = exchange.TTL1h
 				}
 				r.Markers = append(r.Markers, m)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
 	wire "github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -92,7 +93,7 @@ type observer struct{ list []*request }
 func (*observer) Checked(sim.Point, strategies.Check)                    {}
 func (*observer) Answered(sim.Point, string, string, strategies.Outcome) {}
 func (*observer) Changed(sim.Point, string, strategies.Boundary)         {}
-func (o *observer) Served(_ sim.Point, layer string, r *wire.Request, _ *wire.Outcome) {
+func (o *observer) Served(_ sim.Point, layer string, r *exchange.Request, _ *exchange.Outcome) {
 	out := &request{side: layer != "", size: int(r.Tail)}
 	for i := range r.Entries {
 		e := &r.Entries[i]

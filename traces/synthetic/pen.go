@@ -2,6 +2,7 @@ package synthetic
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/signs"
 )
@@ -57,9 +58,9 @@ func (w *pen) open(static int, reminders float64, warm bool) {
 		t.static = hidden
 	}
 	t.reminders = hidden - t.static
-	ttl := prompt.TTL5m
+	ttl := exchange.TTL5m
 	if g.w.Lifetime == "1h" {
-		ttl = prompt.TTL1h
+		ttl = exchange.TTL1h
 	}
 	w.ledger = ledger{lifetime: g.lifetime, ttl: ttl, static: static}
 }
@@ -291,7 +292,7 @@ const (
 // and expires a lifetime after the end of the last response.
 type ledger struct {
 	lifetime int64 // ns
-	ttl      prompt.TTL
+	ttl      exchange.TTL
 	static   int   // tokens other prompts share
 	cached   int   // tokens the previous call left readable
 	end      int64 // unix ns of the previous response's end
@@ -312,7 +313,7 @@ func (l *ledger) bill(at int64, total, tail int, warm, compacted bool) prompt.Us
 	}
 	u := prompt.Usage{Uncached: int64(tail), Read: int64(read)}
 	written := int64(total - tail - read)
-	if l.ttl == prompt.TTL1h {
+	if l.ttl == exchange.TTL1h {
 		u.Write1h = written
 	} else {
 		u.Write5m = written

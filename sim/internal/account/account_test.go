@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
@@ -131,7 +132,7 @@ func TestBalanceBegins(t *testing.T) {
 		"with deletions":         {minute, summaries{}, 700, true, 8300},
 		"with deletions, cold":   {6 * minute, summaries{}, 700, false, 9000},
 	} {
-		of := &course.Course{Started: true, TTL: prompt.TTL5m}
+		of := &course.Course{Started: true, TTL: exchange.TTL5m}
 		var b Book
 		b.Compacted(&Thread{calls: tc.made}, of, &strategies.Boundary{Before: 10_000, After: 1000}, tc.now, tc.deleted)
 		if p := b.paybacks[0]; p.warm != tc.warm || p.Saved != tc.saved || p.Calls != tc.made.calls {
@@ -157,7 +158,7 @@ func TestWhatABalanceNotes(t *testing.T) {
 	} {
 		b := Book{paybacks: make([]payback, 1)}
 		b.paybacks[0].Later = tc.later
-		q := &prompt.Request{Entries: []prompt.Entry{{Cum: 50}, {Cum: 80}}, Change: prompt.Change{At: tc.at}}
+		q := &exchange.Request{Entries: []prompt.Entry{{Cum: 50}, {Cum: 80}}, Change: prompt.Change{At: tc.at}}
 		b.Sent(&Thread{last: 1}, q, &Call{Kind: tc.kind})
 		if got := b.paybacks[0].Front; got != tc.front {
 			t.Errorf("%s: %d tokens ahead of the change, want %d", name, got, tc.front)
@@ -172,17 +173,17 @@ func TestWhatABalanceNotes(t *testing.T) {
 // What is not read is billed by the lifetime of the last marker, and without one by what the
 // provider calls a write, if it does.
 func TestUnreadClass(t *testing.T) {
-	short, long := prompt.Marker{TTL: prompt.TTL5m}, prompt.Marker{TTL: prompt.TTL1h}
+	short, long := exchange.Marker{TTL: exchange.TTL5m}, exchange.Marker{TTL: exchange.TTL1h}
 	for _, tc := range []struct {
-		markers []prompt.Marker
+		markers []exchange.Marker
 		other   int64
 		want    measures.Class
 	}{
-		{[]prompt.Marker{long, short}, 9, measures.ClassWrite5m}, {[]prompt.Marker{short, long}, 9, measures.ClassWrite1h},
+		{[]exchange.Marker{long, short}, 9, measures.ClassWrite5m}, {[]exchange.Marker{short, long}, 9, measures.ClassWrite1h},
 		{nil, 1, measures.ClassWriteOther}, {nil, 0, measures.ClassUncached},
 	} {
-		out := prompt.Outcome{Usage: prompt.Usage{WriteOther: tc.other}}
-		if got := unreadClass(&prompt.Request{Markers: tc.markers}, &out); got != tc.want {
+		out := exchange.Outcome{Usage: prompt.Usage{WriteOther: tc.other}}
+		if got := unreadClass(&exchange.Request{Markers: tc.markers}, &out); got != tc.want {
 			t.Errorf("%+v: %v", tc, got)
 		}
 	}

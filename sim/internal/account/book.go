@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
@@ -83,7 +84,7 @@ type Call struct {
 	Source  measures.Source
 	Model   int32
 	Start   int64
-	Outcome prompt.Outcome
+	Outcome exchange.Outcome
 	Context int64          // tokens of the request that count
 	Rules   profile.Set    // that had something to say about the request
 	Class   measures.Class // of what it does not read, when a compaction came before it
@@ -100,7 +101,7 @@ func (t *Thread) Inherit(o *Thread) { t.last = o.last }
 
 // Sent notes what the balance of the last compaction needs to know of a request on its way: how tokens that are not read
 // are billed, and what stayed ahead of the change.
-func (b *Book) Sent(t *Thread, q *prompt.Request, c *Call) {
+func (b *Book) Sent(t *Thread, q *exchange.Request, c *Call) {
 	if c.Kind.ByLayer() || t.last == 0 {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -350,10 +351,10 @@ func (b *Book) Compacted(t *Thread, of *course.Course, bd *strategies.Boundary, 
 
 // unreadClass returns the class in which most of a request is billed that is
 // not read.
-func unreadClass(r *prompt.Request, out *prompt.Outcome) measures.Class {
+func unreadClass(r *exchange.Request, out *exchange.Outcome) measures.Class {
 	n := len(r.Markers)
 	switch {
-	case n > 0 && r.Markers[n-1].TTL == prompt.TTL1h:
+	case n > 0 && r.Markers[n-1].TTL == exchange.TTL1h:
 		return measures.ClassWrite1h
 	case n > 0:
 		return measures.ClassWrite5m

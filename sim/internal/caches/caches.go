@@ -4,14 +4,14 @@ package caches
 import (
 	"slices"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Server serves requests from its cache. Times are ns on the cohort's clock.
 type Server interface {
-	Begin(now int64, r *prompt.Request) prompt.Outcome
+	Begin(now int64, r *exchange.Request) exchange.Outcome
 	FirstToken(now int64, ticket int32)
 	End(now int64, ticket int32, output int64)
 	Reset()

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // read sends a request of 5,000 tokens and returns what it read.
 func read(v Server, now int64) int64 {
-	r := &prompt.Request{Thread: 1, Entries: []prompt.Entry{{Kind: prompt.KindPrompt, Tokens: 5000, Cum: 5000, Chain: prompt.DigestString("p")}}}
+	r := &exchange.Request{Thread: 1, Entries: []prompt.Entry{{Kind: prompt.KindPrompt, Tokens: 5000, Cum: 5000, Chain: prompt.DigestString("p")}}}
 	r.Change.At = -1
 	out := v.Begin(now, r)
 	v.FirstToken(now, out.Ticket)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/signs"
 )
@@ -22,7 +23,7 @@ type Course struct {
 	Started bool  // a response has been received
 	Forked  bool  // it began with its parent's context
 	Chain   int   // compactions in a row
-	TTL     prompt.TTL
+	TTL     exchange.TTL
 	LastEnd int64        // end of the last response, ns; the conversation's start before the first
 	Usage   prompt.Usage // of the last response
 	Since   int64        // responses since the start or the last compaction
@@ -124,10 +125,10 @@ func OpeningOf(entries []prompt.Entry) int64 {
 // Deletions are the entries of a context that the client wants the server to leave
 // out without changing the cached prefix.
 type Deletions struct {
-	list   []prompt.Deletion // in order of position
-	ids    []int32           // of the entries, in the same order
-	tokens int64             // of the list
-	edits  uint32            // 1 + edits of the context when positions were last checked, 0 for never
+	list   []exchange.Deletion // in order of position
+	ids    []int32             // of the entries, in the same order
+	tokens int64               // of the list
+	edits  uint32              // 1 + edits of the context when positions were last checked, 0 for never
 }
 
 // Tokens returns what the deletions leave out, tokens, as of the last time that they were resolved.
@@ -164,14 +165,14 @@ func (d *Deletions) add(c *prompt.Context, i int) {
 	for at > 0 && d.list[at-1].Position > int32(i) {
 		at--
 	}
-	d.list = slices.Insert(d.list, at, prompt.Deletion{Position: int32(i), Tokens: e.Tokens, Ref: c.BlockAt(i).Digest})
+	d.list = slices.Insert(d.list, at, exchange.Deletion{Position: int32(i), Tokens: e.Tokens, Ref: c.BlockAt(i).Digest})
 	d.ids = slices.Insert(d.ids, at, e.ID)
 	d.tokens += int64(e.Tokens)
 }
 
 // Resolve brings positions up to date with the context; entries that are gone,
 // or no longer whole, leave the list.
-func (d *Deletions) Resolve(c *prompt.Context) []prompt.Deletion {
+func (d *Deletions) Resolve(c *prompt.Context) []exchange.Deletion {
 	if d.edits == c.Edits()+1 {
 		return d.list
 	}
@@ -186,7 +187,7 @@ func (d *Deletions) Resolve(c *prompt.Context) []prompt.Deletion {
 	return d.list
 }
 
-func (d *Deletions) rebuild(c *prompt.Context) []prompt.Deletion {
+func (d *Deletions) rebuild(c *prompt.Context) []exchange.Deletion {
 	ids, edits := slices.Clone(d.ids), d.edits
 	d.Reset()
 	d.edits = edits

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/changes"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // effect is what an event of a scenario does to a thread's requests.
@@ -94,7 +95,7 @@ func (h *Head) GlobalStrategy() string {
 	switch system := &h.of.Assembly.System; {
 	case !system.Divided():
 		return ""
-	case h.ownPrompt() || h.staticScope() != prompt.ScopeGlobal:
+	case h.ownPrompt() || h.staticScope() != exchange.ScopeGlobal:
 		return "none"
 	}
 	return "system_prompt"

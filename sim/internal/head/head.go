@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
@@ -56,7 +57,7 @@ func (h *Head) SetMemory(tokens int32, content prompt.Digest) {
 // The zero value keeps the recording's head.
 type state struct {
 	sections [client.NumSections]int32 // 1 + id of the entry of a section, 0 for none
-	markers  [prompt.MaxMarkers]prompt.Marker
+	markers  [exchange.MaxMarkers]exchange.Marker
 	marked   int // of the markers in use
 	tools    toolset
 	// keys are the parameters of the request that belong to the cache key, by
@@ -66,7 +67,7 @@ type state struct {
 	times    uint64 // contents that events have made so far
 	model    int32  // 1 + the model that an event switched to
 	notices  int32  // tokens of notices due with the next input
-	recorded prompt.TTL
+	recorded exchange.TTL
 	placed   *traces.Breakpoints // of the recorded request under way, or the last one that shows them
 	flags    uint32              // changes of what the static section depends on
 	rendered uint32              // how many sections the prompt held as it was last rendered
@@ -87,7 +88,7 @@ type pending struct {
 
 // LayOut shapes the head of a thread that begins: tools, system, reminders. Its tokens stay the
 // recording's, except for the memory of sub-agents. It returns the lifetime that the client asks for.
-func (h *Head) LayOut() prompt.TTL {
+func (h *Head) LayOut() exchange.TTL {
 	latch := h.of.latch // nothing is decided before the first request
 	ttl := h.of.Assembly.Lifetime(&h.of.Assembly.Variables, h.asking("", prompt.LifetimeClient), &latch)
 	if !h.of.Assembly.laid {
@@ -232,38 +233,38 @@ func Stretch(c *prompt.Context, level prompt.Level) (from, to int) {
 func (h *Head) mark() {
 	system := &h.of.Assembly.System
 	h.marked = 0
-	add := func(i int, scope prompt.Scope) {
+	add := func(i int, scope exchange.Scope) {
 		if i >= 0 && (h.marked == 0 || int(h.markers[h.marked-1].Position) < i) {
-			h.markers[h.marked] = prompt.Marker{Position: int32(i), Scope: scope}
+			h.markers[h.marked] = exchange.Marker{Position: int32(i), Scope: scope}
 			h.marked++
 		}
 	}
 	if system.ToolMarker == client.ToolMarkerLast {
 		_, to := Stretch(h.context, prompt.LevelTools)
-		add(to-1, prompt.ScopeOrg)
+		add(to-1, exchange.ScopeOrg)
 	}
 	end := h.context.Messages() - 1
 	if !system.Divided() || system.Custom || h.agent {
 		if h.marked > 0 {
-			add(end, prompt.ScopeOrg)
+			add(end, exchange.ScopeOrg)
 		}
 		return
 	}
-	add(find(h.context, h.sections[client.SectionIdentity]), prompt.ScopeOrg)
+	add(find(h.context, h.sections[client.SectionIdentity]), exchange.ScopeOrg)
 	add(find(h.context, h.sections[client.SectionStatic]), h.staticScope())
 	if system.DynamicScope == client.ScopeOrg {
-		add(end, prompt.ScopeOrg)
+		add(end, exchange.ScopeOrg)
 	}
 }
 
 // staticScope returns who shares the static section: everyone, unless another
 // provider serves the request or the tools of some server stand before the section
 // (000:79).
-func (h *Head) staticScope() prompt.Scope {
+func (h *Head) staticScope() exchange.Scope {
 	if h.of.Assembly.Provider == client.ProviderFirstParty && h.tools.mcp == 0 {
-		return prompt.ScopeGlobal
+		return exchange.ScopeGlobal
 	}
-	return prompt.ScopeOrg
+	return exchange.ScopeOrg
 }
 
 // find returns the position of the entry with an id ahead of the messages,
@@ -311,19 +312,19 @@ func (h *Head) asking(source string, lifetime prompt.Lifetime) client.Ask {
 }
 
 // Lifetime returns the lifetime class that a call of a layer asks for.
-func (h *Head) Lifetime(in *prompt.Intent) prompt.TTL {
+func (h *Head) Lifetime(in *prompt.Intent) exchange.TTL {
 	return h.of.Assembly.Lifetime(&h.of.Assembly.Variables, h.asking(in.Source, in.Lifetime), &h.of.latch)
 }
 
 // Renew returns the lifetime of the conversation's next call. Where the recording decides, the
 // lifetime is what the recorded client asked for, whatever the server made of the request. A call
 // that wrote nothing keeps the lifetime of the one before.
-func (h *Head) Renew(r *traces.Round) prompt.TTL {
+func (h *Head) Renew(r *traces.Round) exchange.TTL {
 	switch {
 	case r.Usage.Write1h > 0:
-		h.recorded = prompt.TTL1h
+		h.recorded = exchange.TTL1h
 	case r.Usage.Write5m > 0:
-		h.recorded = prompt.TTL5m
+		h.recorded = exchange.TTL5m
 	}
 	if p := h.of.session.Breakpoints(r); p != nil {
 		if h.placed = p; p.N > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
@@ -48,7 +49,7 @@ func (u *automatic) of(model uint16) *seen {
 // from the provider's file for agent and model, unless the thread's own calls show another: the
 // profile counts for as many calls as its
 // prior has. How long a prefix lives depends on the model alone.
-func (t *Thread) Serving(index int32, model string) prompt.Serving {
+func (t *Thread) Serving(index int32, model string) exchange.Serving {
 	s := t.of
 	p := s.Profile
 	if s.Named != nil {
@@ -57,9 +58,9 @@ func (t *Thread) Serving(index int32, model string) prompt.Serving {
 	switch {
 	case p != nil && p.Codex.Switches.Served:
 	case s.halfDay:
-		return prompt.Serving{Retention: keptHalfDay}
+		return exchange.Serving{Retention: keptHalfDay}
 	default:
-		return prompt.Serving{}
+		return exchange.Serving{}
 	}
 	best := servers.ServingOf(servers.CallerOf(t.Session, t.Recent()), model)
 	if fitted, ok := p.Codex.ServingFor(t.Session.Agent, model, s.Version); ok {
@@ -88,7 +89,7 @@ func halfDay(s *traces.Session) bool {
 
 // serving returns how the calls seen are served, which began as base with the weight of so many calls. Where most
 // reads end at no step of a known grid the steps are estimated from them. It keeps the lifetime of base.
-func (u *seen) serving(base prompt.Serving, model string, weight float64) prompt.Serving {
+func (u *seen) serving(base exchange.Serving, model string, weight float64) exchange.Serving {
 	best, most := grid(base), weight
 	for i, way := range servers.Grids(model) {
 		fits := u.fits[i]
@@ -110,7 +111,7 @@ func (u *seen) serving(base prompt.Serving, model string, weight float64) prompt
 }
 
 // grid returns where the reads of a way of serving end, without how long prefixes live.
-func grid(s prompt.Serving) prompt.Serving {
+func grid(s exchange.Serving) exchange.Serving {
 	s.Retention, s.FromStart, s.Forgets = 0, false, false
 	return s
 }
@@ -120,7 +121,7 @@ func (t *Thread) codex() bool { return t.Session.Agent == facts.Codex }
 
 // describeServed adds to the request of a conversation the part that other sessions keep warm in
 // an automatic cache.
-func (t *Thread) describeServed(q *prompt.Request, model string, p *profile.Profile) {
+func (t *Thread) describeServed(q *exchange.Request, model string, p *profile.Profile) {
 	if p.Codex.Switches.Search && !q.Serving.Replies {
 		q.Unheld = t.searched()
 	}
@@ -141,7 +142,7 @@ func (t *Thread) describeServed(q *prompt.Request, model string, p *profile.Prof
 
 // cutHead returns the tokens up to where a request's head lost its end, 0 if it did not: the server reads them, though no
 // earlier request ends there.
-func cutHead(q *prompt.Request) int64 {
+func cutHead(q *exchange.Request) int64 {
 	at := int(q.Change.At)
 	if at < 0 || at >= len(q.Entries) || q.Entries[at].Kind.Level() == prompt.LevelMessages || q.Entries[at].Form != prompt.FormCleared {
 		return 0
@@ -309,7 +310,7 @@ func (s *Session) learnLost(t *Thread, r *traces.Round) {
 	if t.Round == 0 || s.Fitted == nil || s.Blind || s.Named != nil || s.Abroad || agents.ClaudeCode(s.session) {
 		return
 	}
-	way := prompt.Serving{}
+	way := exchange.Serving{}
 	if s.Automatic {
 		way = servers.ServingOf(servers.CallerOf(s.session, r), s.session.Models[r.Model])
 		if u := t.automatic.of(r.Model); u != nil && u.ratio > 0 && way.Ratio > 0 {
@@ -353,7 +354,7 @@ func (s *Session) gatherShown(r *traces.Round, model string) profile.Shown {
 }
 
 // Lost returns what a loss would take, tokens, of what a request reads.
-func (t *Thread) Lost(q *prompt.Request, read int64) int64 {
+func (t *Thread) Lost(q *exchange.Request, read int64) int64 {
 	if t.of.Automatic {
 		return int64((1 - t.automatic.kept) * float64(read))
 	}
@@ -361,7 +362,7 @@ func (t *Thread) Lost(q *prompt.Request, read int64) int64 {
 }
 
 // headTokens returns the tokens before the messages of a request, up to its breakpoint.
-func (t *Thread) headTokens(q *prompt.Request) int64 {
+func (t *Thread) headTokens(q *exchange.Request) int64 {
 	at := t.Context.Messages() - 1
 	if at < 0 {
 		return 0
@@ -410,7 +411,7 @@ func (t *Thread) alreadyHeld() int32 {
 }
 
 // ReadHeld makes the thread's request read what the server held already, and notes the blocks among what it held that no line shows.
-func (t *Thread) ReadHeld(q *prompt.Request) {
+func (t *Thread) ReadHeld(q *exchange.Request) {
 	n := t.alreadyHeld()
 	if n == 0 || len(q.Markers) == 0 {
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -110,7 +111,7 @@ func (t *Thread) CopyFrom(o *Thread) {
 }
 
 // describeFirst adds to the first request of a session, neither Claude Code's nor Codex's, the part that other sessions of its agent keep warm.
-func (t *Thread) describeFirst(q *prompt.Request, model string) {
+func (t *Thread) describeFirst(q *exchange.Request, model string) {
 	p, s := t.of.Fitted, t.Session
 	if p == nil || t.Started || t.Trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || t.of.Abroad {
 		return
@@ -184,7 +185,7 @@ func (t *Thread) history(p *profile.Profile) (int32, bool) {
 
 // Resume compares the first call of a thread that goes on where a call of another session ended with what that call
 // left: the simulated cache holds no other session, and so cannot tell of a miss there.
-func (t *Thread) Resume(out *prompt.Outcome) {
+func (t *Thread) Resume(out *exchange.Outcome) {
 	left := &t.Trace.Left
 	held := left.Usage.Read + left.Usage.Writes()
 	if t.of.Automatic || t.of.Unwritten {
@@ -201,15 +202,15 @@ func (t *Thread) Resume(out *prompt.Outcome) {
 	switch {
 	case out.Usage.Read >= held:
 	case t.Chain > 0:
-		out.Miss = prompt.MissCompaction
+		out.Miss = exchange.MissCompaction
 	case !left.Model:
-		out.Miss = prompt.MissModel
+		out.Miss = exchange.MissModel
 	case left.Gap > profile.Life(left.TTL):
-		out.Miss = prompt.MissExpiry
+		out.Miss = exchange.MissExpiry
 	case t.of.Automatic:
-		out.Miss = prompt.MissEviction
+		out.Miss = exchange.MissEviction
 	default: // another process, with a head of its own
-		out.Miss = prompt.MissHead
+		out.Miss = exchange.MissHead
 	}
 }
 
@@ -340,14 +341,14 @@ func (s *steps) see(read, input int64) {
 }
 
 // grid returns the estimate, once there are enough reads for one.
-func (s *steps) grid() (prompt.Serving, bool) {
+func (s *steps) grid() (exchange.Serving, bool) {
 	switch {
 	case s.n < leastSteps:
-		return prompt.Serving{}, false
+		return exchange.Serving{}, false
 	case s.step < leastStep:
-		return prompt.Serving{Step: 1, Lag: int32(s.behind)}, true
+		return exchange.Serving{Step: 1, Lag: int32(s.behind)}, true
 	}
-	return prompt.Serving{Step: int32(s.step), Offset: int32(s.last % s.step), Lag: int32(s.behind)}, true
+	return exchange.Serving{Step: int32(s.step), Offset: int32(s.last % s.step), Lag: int32(s.behind)}, true
 }
 
 // divisor returns the greatest common divisor of two numbers that are not negative.

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/signs"
 )
@@ -29,7 +30,7 @@ func TestWhatReadsTell(t *testing.T) {
 		what       string
 		read, wait int64
 		state      unlogged
-		miss       prompt.MissClass
+		miss       exchange.MissClass
 		events     []traces.Event
 		want       told
 	}{
@@ -43,8 +44,8 @@ func TestWhatReadsTell(t *testing.T) {
 		{"lost, less", 1023, 0, unlogged{clues: clues{lost: true}}, 0, nil, told{}},
 		{"lost, most", 4999, 0, unlogged{clues: clues{lost: true}}, 0, nil, told{shared: 4999}},
 		{"lost, half", 5000, 0, unlogged{clues: clues{lost: true}}, 0, nil, told{}},
-		{"another head, least", 1024, 0, unlogged{}, prompt.MissHead, nil, told{static: 1024}},
-		{"another head, less", 1023, 0, unlogged{}, prompt.MissHead, nil, told{}},
+		{"another head, least", 1024, 0, unlogged{}, exchange.MissHead, nil, told{static: 1024}},
+		{"another head, less", 1023, 0, unlogged{}, exchange.MissHead, nil, told{}},
 		{"altered, most", 4999, 0, unlogged{clues: clues{altered: true}}, 0, nil, told{static: 4999}},
 		{"altered, half", 5000, 0, unlogged{clues: clues{altered: true}}, 0, nil, told{}},
 		{"edited by the agent", 2000, 0, unlogged{}, 0, edit, told{static: 2000}},
@@ -106,7 +107,7 @@ func TestSoon(t *testing.T) {
 
 // onThread is a thread whose context is a system prompt of 8,000 tokens, a prompt of 500 that
 // went before and one of 300 that is the round's input, with a marker on each of the first two.
-func onThread(kind traces.ThreadKind, r traces.Round) (*prompt.Request, *Thread) {
+func onThread(kind traces.ThreadKind, r traces.Round) (*exchange.Request, *Thread) {
 	c := new(prompt.Context)
 	c.Reset([]prompt.Block{
 		{Kind: prompt.KindSystem, Tokens: 8000}, {Kind: prompt.KindPrompt, Tokens: 500}, {Kind: prompt.KindPrompt, Tokens: 300},
@@ -116,7 +117,7 @@ func onThread(kind traces.ThreadKind, r traces.Round) (*prompt.Request, *Thread)
 	}
 	s := &traces.Session{Start: 1000 * second, Models: []string{"m"}, Threads: []traces.Thread{{Kind: kind, Rounds: []traces.Round{r}}}}
 	t := &Thread{Course: &course.Course{Session: s, Trace: &s.Threads[0], Context: *c, InputAt: 2, Scores: make([]course.Score, 1)}, of: &Session{session: s}}
-	q := &prompt.Request{Markers: []prompt.Marker{{Position: 0}, {Position: 1}}}
+	q := &exchange.Request{Markers: []exchange.Marker{{Position: 0}, {Position: 1}}}
 	q.Entries = t.Context.Seal()
 	return q, t
 }
@@ -208,7 +209,7 @@ func TestGoesOnFromHistory(t *testing.T) {
 func TestForkReadsWhatItCopied(t *testing.T) {
 	const life = 5 * minute
 	at := func(gap int64) traces.LeftBehind {
-		return traces.LeftBehind{Usage: prompt.Usage{Read: 8000}, TTL: prompt.TTL5m, Gap: gap, Model: true}
+		return traces.LeftBehind{Usage: prompt.Usage{Read: 8000}, TTL: exchange.TTL5m, Gap: gap, Model: true}
 	}
 	other := at(0)
 	other.Model = false
@@ -267,7 +268,7 @@ func TestFirstReadIsShared(t *testing.T) {
 	for read, want := range map[int64]int64{1023: 0, 1024: 1024} {
 		_, th := onThread(traces.ThreadMain, traces.Round{})
 		th.of.Profile = new(profile.Profile)
-		if th.Learn(&traces.Round{Usage: prompt.Usage{Read: read}}, prompt.MissNone); th.unlogged.shared != want {
+		if th.Learn(&traces.Round{Usage: prompt.Usage{Read: read}}, exchange.MissNone); th.unlogged.shared != want {
 			t.Errorf("a read of %d: %d shared, want %d", read, th.unlogged.shared, want)
 		}
 	}
@@ -306,12 +307,12 @@ func TestLifetimeThatWritesTell(t *testing.T) {
 	th.of.Profile = new(profile.Profile)
 	for i, tc := range []struct {
 		usage prompt.Usage
-		want  prompt.TTL
+		want  exchange.TTL
 	}{
-		{prompt.Usage{Write1h: 5}, prompt.TTL1h}, {prompt.Usage{Read: 5}, prompt.TTL1h},
-		{prompt.Usage{Write5m: 5}, prompt.TTL5m}, {prompt.Usage{Read: 5}, prompt.TTL5m},
+		{prompt.Usage{Write1h: 5}, exchange.TTL1h}, {prompt.Usage{Read: 5}, exchange.TTL1h},
+		{prompt.Usage{Write5m: 5}, exchange.TTL5m}, {prompt.Usage{Read: 5}, exchange.TTL5m},
 	} {
-		if th.Learn(&traces.Round{Usage: tc.usage}, prompt.MissNone); th.unlogged.ttl != tc.want {
+		if th.Learn(&traces.Round{Usage: tc.usage}, exchange.MissNone); th.unlogged.ttl != tc.want {
 			t.Errorf("call %d: %v, want %v", i, th.unlogged.ttl, tc.want)
 		}
 	}

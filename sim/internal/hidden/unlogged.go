@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/signs"
 )
@@ -24,7 +25,7 @@ type unlogged struct {
 
 	known bool // a call has been recorded
 	left  int64
-	ttl   prompt.TTL
+	ttl   exchange.TTL
 	model uint16
 	ended bool // the last response ended its turn
 }
@@ -78,7 +79,7 @@ const (
 
 // Describe adds to a request of the conversation what no line shows. unheld are the tokens that the recorded call sent uncached,
 // negative for a call that no recording has.
-func (t *Thread) Describe(q *prompt.Request, model string, unheld int64) {
+func (t *Thread) Describe(q *exchange.Request, model string, unheld int64) {
 	t.describeFirst(q, model)
 	p := t.of.Profile
 	if p == nil {
@@ -137,9 +138,9 @@ func (t *Thread) warmPrior(p *profile.Profile) float64 {
 
 // placeStatic moves the breakpoint behind the system prompt to where the static
 // prefix is taken to end.
-func (t *Thread) placeStatic(q *prompt.Request, p *profile.Profile) {
+func (t *Thread) placeStatic(q *exchange.Request, p *profile.Profile) {
 	at := t.Context.Messages() - 1
-	mark := slices.IndexFunc(q.Markers, func(m prompt.Marker) bool { return int(m.Position) == at })
+	mark := slices.IndexFunc(q.Markers, func(m exchange.Marker) bool { return int(m.Position) == at })
 	if at < 0 || mark < 0 {
 		return
 	}
@@ -185,7 +186,7 @@ func (t *Thread) expects(ordinal uint8, share float64) bool {
 }
 
 // Learn takes from a call that has ended what it shows about the thread.
-func (t *Thread) Learn(r *traces.Round, miss prompt.MissClass) {
+func (t *Thread) Learn(r *traces.Round, miss exchange.MissClass) {
 	t.of.learnLost(t, r)
 	p := t.of.Profile
 	if p == nil {
@@ -217,16 +218,16 @@ func (t *Thread) Learn(r *traces.Round, miss prompt.MissClass) {
 func (u *unlogged) lasts(r *traces.Round) {
 	switch {
 	case r.Usage.Write1h > 0:
-		u.ttl = prompt.TTL1h
+		u.ttl = exchange.TTL1h
 	case r.Usage.Writes() > 0:
-		u.ttl = prompt.TTL5m
+		u.ttl = exchange.TTL5m
 	}
 }
 
 // compare learns from how the read of a call differs from what the last one had left.
-func (t *Thread) compare(r *traces.Round, life int64, miss prompt.MissClass) {
+func (t *Thread) compare(r *traces.Round, life int64, miss exchange.MissClass) {
 	u, read := &t.unlogged, r.Usage.Read
-	acted, replaced := false, miss == prompt.MissHead || u.altered
+	acted, replaced := false, miss == exchange.MissHead || u.altered
 	for i := t.Event - 1; i >= 0 && t.Trace.Events[i].Round == t.Round; i-- {
 		acted = true
 		replaced = replaced || t.Trace.Events[i].Kind != traces.EventShrink

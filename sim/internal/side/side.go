@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -160,7 +161,7 @@ type Asked struct {
 	Beside        bool  // the conversation does not wait
 	Thread, Layer int32 // who asked: indices of the loop's threads, and of the thread's layers
 	Model         int32 // index of the session's models
-	TTL           prompt.TTL
+	TTL           exchange.TTL
 	Event         uint64        // stable id, by where the call began
 	Span          prompt.Digest // of the conversation that it is about
 }
@@ -190,7 +191,7 @@ func (c *Call) Begin(a *Asked, of *course.Course, h Head, now int64) {
 }
 
 // Deletions returns the deletions that the next request declares.
-func (c *Call) Deletions() []prompt.Deletion { return c.deleted.Resolve(&c.Context) }
+func (c *Call) Deletions() []exchange.Deletion { return c.deleted.Resolve(&c.Context) }
 
 // Change returns what changed in the context since the call's last request.
 func (c *Call) Change() prompt.Change {

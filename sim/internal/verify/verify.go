@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -16,12 +17,12 @@ import (
 type Report func(format string, args ...any)
 
 // validator is a server that can tell what the provider would refuse.
-type validator interface{ Validate(*prompt.Request) error }
+type validator interface{ Validate(*exchange.Request) error }
 
 // Served is a request of a conversation with what the server made of it.
 type Served struct {
-	Request   *prompt.Request
-	Outcome   *prompt.Outcome
+	Request   *exchange.Request
+	Outcome   *exchange.Outcome
 	Automatic bool // by a cache that keeps what it answered
 	Held      bool // the recording shows what the server held already (hidden.Thread.KnowsHeld)
 }
@@ -52,15 +53,15 @@ func (c *Cohort) Request(of *course.Course, server any, a *Served, report Report
 	if u := out.Usage; min(u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther) < 0 {
 		report("a token class is negative: %+v", u)
 	}
-	if n := len(r.Markers); n > prompt.MaxMarkers {
-		report("%d markers, at most %d are allowed", n, prompt.MaxMarkers)
+	if n := len(r.Markers); n > exchange.MaxMarkers {
+		report("%d markers, at most %d are allowed", n, exchange.MaxMarkers)
 	}
 	for i, m := range r.Markers {
 		if i > 0 && m.Position <= r.Markers[i-1].Position || int(m.Position) >= len(r.Entries) {
 			report("marker %d at position %d is out of order", i, m.Position)
 		}
 	}
-	if out.Miss == prompt.MissNone && out.Usage.Read < out.Expected {
+	if out.Miss == exchange.MissNone && out.Usage.Read < out.Expected {
 		report("read %d of %d expected tokens without a reason", out.Usage.Read, out.Expected)
 	}
 	c.Read(of, a, report)

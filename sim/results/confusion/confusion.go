@@ -2,7 +2,9 @@
 // call by call.
 package confusion
 
-import "github.com/compactsim/compactsim/sim/prompt"
+import (
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
+)
 
 // Reason is the verdict of a client's break detector on a call. It names what
 // the client can know, which may differ from what happened: see Matrix.
@@ -38,22 +40,22 @@ func (r Reason) Broke() bool { return r >= Model }
 // class. "Server" is everything that happens to an unchanged prompt: evicted,
 // not yet readable, beyond the look-back, too short. A changed message has no
 // reason of its own, because the detector does not look at messages.
-func (r Reason) Means(m prompt.MissClass) bool {
+func (r Reason) Means(m exchange.MissClass) bool {
 	switch r {
 	case Model:
-		return m == prompt.MissModel
+		return m == exchange.MissModel
 	case State:
-		return m == prompt.MissHead
+		return m == exchange.MissHead
 	case Expiry5m, Expiry1h:
-		return m == prompt.MissExpiry
+		return m == exchange.MissExpiry
 	case Server:
-		return m == prompt.MissEviction || m == prompt.MissNotReadable || m == prompt.MissLookback || m == prompt.MissMinimum
+		return m == exchange.MissEviction || m == exchange.MissNotReadable || m == exchange.MissLookback || m == exchange.MissMinimum
 	case Compacted:
-		return m == prompt.MissCompaction
+		return m == exchange.MissCompaction
 	case Deleted:
-		return m == prompt.MissEdit || m == prompt.MissNone
+		return m == exchange.MissEdit || m == exchange.MissNone
 	case None, First, Excluded:
-		return m == prompt.MissNone
+		return m == exchange.MissNone
 	}
 	return false
 }
@@ -95,15 +97,15 @@ const (
 	// Calls are calls of conversations, by verdict and by class of miss.
 	Calls = 0
 	// Changed are the breaks among them with a change, by each named field and by class of miss.
-	Changed = Calls + NumReasons*prompt.NumMissClasses
+	Changed = Calls + NumReasons*exchange.NumMissClasses
 	// Beside are calls that layers made, by verdict. Each is a conversation of its own to the
 	// server, so what it missed is unknown.
-	Beside    = Changed + NumFields*prompt.NumMissClasses
+	Beside    = Changed + NumFields*exchange.NumMissClasses
 	NumCounts = Beside + NumReasons
 )
 
 // Missed are counts by class of miss.
-type Missed [prompt.NumMissClasses]uint32
+type Missed [exchange.NumMissClasses]uint32
 
 // Calls returns the calls of conversations with a reason.
 func (b *Matrix) Calls(r Reason) *Missed { return (*Missed)(b[Calls+int(r)*len(Missed{}):]) }
@@ -112,8 +114,8 @@ func (b *Matrix) Calls(r Reason) *Missed { return (*Missed)(b[Calls+int(r)*len(M
 func (b *Matrix) Changed(f Field) *Missed { return (*Missed)(b[Changed+int(f)*len(Missed{}):]) }
 
 // Add counts a call.
-func (b *Matrix) Add(said Reason, truth prompt.MissClass) {
-	b[Calls+int(said)*prompt.NumMissClasses+int(truth)]++
+func (b *Matrix) Add(said Reason, truth exchange.MissClass) {
+	b[Calls+int(said)*exchange.NumMissClasses+int(truth)]++
 }
 
 // Ran reports whether the detector saw a call of a conversation.
@@ -144,7 +146,7 @@ func (b *Matrix) Said(r Reason) int { return b.Calls(r).total() }
 func (b *Matrix) Right(r Reason) int {
 	n := 0
 	for m, k := range b.Calls(r) {
-		if r.Means(prompt.MissClass(m)) {
+		if r.Means(exchange.MissClass(m)) {
 			n += int(k)
 		}
 	}
@@ -158,9 +160,9 @@ func (b *Matrix) Named(f Field) int { return b.Changed(f).total() }
 // model, over another model.
 func (b *Matrix) NamedRight(f Field) int {
 	if f == FieldModel {
-		return int(b.Changed(f)[prompt.MissModel])
+		return int(b.Changed(f)[exchange.MissModel])
 	}
-	return int(b.Changed(f)[prompt.MissHead])
+	return int(b.Changed(f)[exchange.MissHead])
 }
 
 // True returns the calls that missed in the way a reason means, whatever the
@@ -172,7 +174,7 @@ func (b *Matrix) True(r Reason) int {
 			continue
 		}
 		for m, k := range b.Calls(said) {
-			if r.Means(prompt.MissClass(m)) {
+			if r.Means(exchange.MissClass(m)) {
 				n += int(k)
 			}
 		}

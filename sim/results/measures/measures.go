@@ -3,7 +3,7 @@
 package measures
 
 import (
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
@@ -91,9 +91,9 @@ const (
 	Tokens         = CallsBySource + ID(NumSources) // by class
 	TokensBySource = Tokens + NumClasses            // by source, and by class
 	CostByClass    = TokensBySource + ID(NumSources)*NumClasses
-	CostBySource   = CostByClass + NumClasses                  // by source, and by class
-	MissesByClass  = CostBySource + ID(NumSources)*NumClasses  // of miss
-	SharedTokens   = MissesByClass + ID(prompt.NumMissClasses) // read and written, by who shares them
+	CostBySource   = CostByClass + NumClasses                    // by source, and by class
+	MissesByClass  = CostBySource + ID(NumSources)*NumClasses    // of miss
+	SharedTokens   = MissesByClass + ID(exchange.NumMissClasses) // read and written, by who shares them
 	Waits          = SharedTokens + 2*NumSharings
 	SecondsAt      = Waits + NumWaits
 	Needs          = SecondsAt + NumLevels // what was forgotten of what later actions used

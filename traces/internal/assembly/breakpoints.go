@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
@@ -15,11 +16,11 @@ import (
 // Mark is a cache marker in a message, or in a value: behind so many blocks, or bytes.
 type Mark struct {
 	Behind int
-	TTL    prompt.TTL
+	TTL    exchange.TTL
 }
 
 // Marker reads the value of a cache marker. Null, as libraries write members that are not set, is none.
-func Marker(v jsontext.Value) (ttl prompt.TTL, ok bool) {
+func Marker(v jsontext.Value) (ttl exchange.TTL, ok bool) {
 	var m struct {
 		TTL string `json:"ttl"`
 	}
@@ -27,7 +28,7 @@ func Marker(v jsontext.Value) (ttl prompt.TTL, ok bool) {
 		return 0, false
 	}
 	if m.TTL == "1h" {
-		ttl = prompt.TTL1h
+		ttl = exchange.TTL1h
 	}
 	return ttl, true
 }
@@ -68,7 +69,7 @@ func marksIn(list []Mark, v []byte, at, depth int) []Mark {
 			list = marksIn(list, e, at+s.Offset()-len(e), depth+1)
 		}
 	case '{':
-		ttl, marked := prompt.TTL5m, false
+		ttl, marked := exchange.TTL5m, false
 		for name := range s.Members {
 			switch n := string(name); {
 			case isMarker(n):
@@ -90,8 +91,8 @@ func marksIn(list []Mark, v []byte, at, depth int) []Mark {
 // Placed are the cache breakpoints of a request whose body is read; see Place.
 type Placed struct {
 	traces.Breakpoints
-	Whole bool       // the request has a marker of its own, which stands behind its last block
-	TTL   prompt.TTL // of that marker
+	Whole bool         // the request has a marker of its own, which stands behind its last block
+	TTL   exchange.TTL // of that marker
 }
 
 // Head adds the markers of tools or of the system prompt, which are a value of so many bytes.
@@ -266,14 +267,14 @@ func (r *Request) lifetimes() {
 		asks[p.TTL] = true
 	}
 	switch {
-	case u.Assumed && asks[prompt.TTL1h] && !asks[prompt.TTL5m]:
+	case u.Assumed && asks[exchange.TTL1h] && !asks[exchange.TTL5m]:
 		u.Write1h, u.Write5m, u.Assumed = u.Write5m+u.Write1h, 0, false
-	case u.Assumed && asks[prompt.TTL5m] && !asks[prompt.TTL1h]:
+	case u.Assumed && asks[exchange.TTL5m] && !asks[exchange.TTL1h]:
 		u.Assumed = false
 	case !u.Assumed && (u.Write5m > 0) != (u.Write1h > 0):
-		billed := prompt.TTL5m
+		billed := exchange.TTL5m
 		if u.Write1h > 0 {
-			billed = prompt.TTL1h
+			billed = exchange.TTL1h
 		}
 		if asks[billed] {
 			return
@@ -300,7 +301,7 @@ func markedHead(t *Thread) (blocks int, tokens int64) {
 		case inHead == 0:
 		case inHead == len(b):
 			tokens = c.Read + c.Writes()
-		case c.Read == 0 && c.Write5m > 0 && b[inHead-1].TTL == prompt.TTL1h && b[inHead].TTL == prompt.TTL5m:
+		case c.Read == 0 && c.Write5m > 0 && b[inHead-1].TTL == exchange.TTL1h && b[inHead].TTL == exchange.TTL5m:
 			tokens = c.Write1h
 		}
 		if tokens == 0 {

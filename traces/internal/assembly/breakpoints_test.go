@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
 // A marker is found where interfaces have any, in a part of a result in a list of messages at the deepest. Deeper ones are none, so that a
@@ -12,7 +12,7 @@ import (
 func TestMarksInDepth(t *testing.T) {
 	marked := `{"text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}`
 	result := `[{"role":"user","content":[{"type":"tool_result","content":[` + marked + `]}]}]`
-	if got := MarksIn([]byte(result)); len(got) != 1 || got[0].TTL != prompt.TTL1h || result[:got[0].Behind] != result[:strings.Index(result, marked)+len(marked)] {
+	if got := MarksIn([]byte(result)); len(got) != 1 || got[0].TTL != exchange.TTL1h || result[:got[0].Behind] != result[:strings.Index(result, marked)+len(marked)] {
 		t.Errorf("%v in a result", got)
 	}
 	if got := MarksIn([]byte(strings.Repeat("[", 100) + marked + strings.Repeat("]", 100))); len(got) != 0 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -202,11 +203,11 @@ func (t *Thread) LeftBy(others []Round, first *Round) {
 		return
 	}
 	last := &others[len(others)-1]
-	t.Left = traces.LeftBehind{Usage: last.Usage.Usage, TTL: prompt.TTL5m, Gap: -1, Model: last.Model == first.Model}
+	t.Left = traces.LeftBehind{Usage: last.Usage.Usage, TTL: exchange.TTL5m, Gap: -1, Model: last.Model == first.Model}
 	for i := range slices.Backward(others) { // a call that wrote nothing leaves what it read for as long as before
 		if u := &others[i].Usage; u.Writes() > 0 {
 			if u.Write1h > 0 {
-				t.Left.TTL = prompt.TTL1h
+				t.Left.TTL = exchange.TTL1h
 			}
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -37,7 +38,7 @@ func TestConstantReads(t *testing.T) {
 		}
 		s := traces.Session{Models: []string{tc.model}, Threads: []traces.Thread{th}}
 		if tc.head {
-			s.Placements = []traces.Breakpoints{{N: 1, At: [prompt.MaxMarkers]traces.Breakpoint{{Level: prompt.LevelSystem, Share: 1}}}}
+			s.Placements = []traces.Breakpoints{{N: 1, At: [exchange.MaxMarkers]traces.Breakpoint{{Level: prompt.LevelSystem, Share: 1}}}}
 		}
 		if n, read := constant(&s); n != tc.want || n > 0 && read != tc.read {
 			t.Errorf("%s: %d calls read %d tokens, want %d calls and %d", name, n, read, tc.want, tc.read)
