@@ -191,19 +191,12 @@ func flagError(cmd *cobra.Command, err error) error {
 			return unknownCommand(cmd, args[0]) // whose flag it is meant to be
 		}
 		name := unknown.GetSpecifiedName()
-		if err := removed(cmd, "--"+name); err != nil {
-			return err
-		}
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		err = fmt.Errorf("unknown flag --%s%s", name, nearest.Hint(name, known))
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
-		name := "--" + invalid.GetFlag().Name + " " + invalid.GetValue()
-		if err := removed(cmd, name); err != nil {
-			return err
-		}
 		reason := invalid.Unwrap()
 		var number *strconv.NumError
 		if errors.As(reason, &number) {

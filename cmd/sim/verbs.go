@@ -34,9 +34,6 @@ func group(use, short, long string, verbs ...*cobra.Command) *cobra.Command {
 
 // unknownCommand returns the error of a verb that does not exist.
 func unknownCommand(cmd *cobra.Command, name string) error {
-	if err := removed(cmd, name); err != nil {
-		return err
-	}
 	var known []string
 	for _, c := range cmd.Commands() {
 		known = append(known, c.Name())
@@ -178,65 +175,3 @@ func (c *choice) Set(name string) error {
 
 // Type returns the word for the value in help.
 func (c *choice) Type() string { return "string" }
-
-// gone names what serves in place of a command, a flag or a value of a flag that earlier states of
-// the program had. A key is a command path, followed by the flag or the value; a flag or a value
-// that was the same for all commands stands alone. The table ends with the first release.
-var gone = map[string]string{
-	"sim traces ls --wide":        "--format csv and json have whole ids and all columns",
-	"sim scenarios run":           "docs/claims.md has every claim with its figures",
-	"sim strategies generations":  "sim strategies diff A B lists what differs between two, sim strategies show NAME prints one",
-	"sim audit --reconcile":       "sim audit --format json lists every day by model",
-	"--dpi":                       "a PNG has 144 dots an inch, or 600 with --style paper",
-	"--footnotes":                 "a chart has two lines of footnotes, a caption of --style paper and the report have all",
-	"sim run --html":              pageOf,
-	"sim run --format html":       pageOf,
-	"sim run --closed-loop":       closedLoop,
-	"sim ablate --closed-loop":    closedLoop,
-	"sim tune --closed-loop":      closedLoop,
-	"sim report --closed-loop":    closedLoop,
-	"sim devserver":               "any local server with the interface of OpenAI serves; docs/live.md shows three",
-	"sim tune --sensitivity":      "sim run --set PATH=[VALUE, …] --chart FILE draws the effect of one parameter",
-	"--format csv-raw":            "--format csv keeps spreadsheets from taking a text for a formula, --format json has texts unchanged",
-	"sim validate --fidelity":     "sim calibrate fits what agents fetch again after compactions",
-	"sim validate --chart-dir":    "--chart FILE draws how often calls read what was left in the cache",
-	"sim traces show":             "sim explain SESSION shows every call with --all, and all figures with --format csv",
-	"sim chains":                  "sim audit --compactions takes the same scenario, flags and paths",
-	"sim traces compare":          "sim traces fit writes a profile of each set of sessions; diff the two",
-	"sim merge":                   "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
-	"sim run --resume":            "a run takes seconds: run it again; an interrupted one leaves its folder as it was",
-	"sim run --shard":             "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
-	"sim fleet":                   "users are a part of a scenario: sim run office simulates some, sim scenarios ls lists those that come with sim",
-	"sim export":                  "rows.jsonl of sim run --out, or sim run --format csv --per-session; sim run --anonymize for others to read",
-	"sim ablate --pairs":          "sim ablate --set PATH=VALUE switches one mechanism, and shows what each other one is worth then",
-	"sim tune --subject-to":       "--chart front=FILE draws cost against recall, and --format csv lists both for every setting",
-	"sim tune --design":           "settings are drawn by Halton's sequence",
-	"sim compare --baseline":      "the run or strategy that is named first is the one that others are compared with",
-	"sim compare --level":         ninetyFive,
-	"sim compare --resamples":     ninetyFive,
-	"sim compare --seed":          ninetyFive,
-	"sim validate --folds time":   "--folds session serves",
-	"sim validate --folds user":   "--folds repository serves",
-	"sim traces gen --format":     "gzip packs what it writes, and every command reads that",
-	"--summarizer record-missing": "--summarizer live makes the calls that are not stored, and replays all other calls",
-}
-
-// pageOf says what writes a page.
-const pageOf = "sim report PATH -o FILE writes the page, also of a folder of sim run --out"
-
-// ninetyFive says how intervals of a comparison are made.
-const ninetyFive = "intervals are of 95 %, from 1,000 resamples"
-
-// closedLoop says what --closed-loop was.
-const closedLoop = "the loop is closed unless --open-loop is given"
-
-// removed returns the error of a command, flag or value that is gone, or nil where name, as gone
-// has it behind the command's path, never was one.
-func removed(cmd *cobra.Command, name string) error {
-	for _, key := range []string{cmd.CommandPath() + " " + name, name} {
-		if instead, ok := gone[key]; ok {
-			return usageError{fmt.Errorf("%s is gone: %s", key, instead)}
-		}
-	}
-	return nil
-}
