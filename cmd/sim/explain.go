@@ -120,8 +120,8 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if o.Call > len(e.Calls) {
-		return usageError{fmt.Errorf("call %d: session %s has only %s under %s",
-			o.Call, s.ID, document.Count(len(e.Calls), "call"), strategy)}
+		return usageError{fmt.Errorf("call %d: session %s has only %s under %s; line %[1]d of its file is %[5]s:%[1]d",
+			o.Call, s.ID, document.Count(len(e.Calls), "call"), strategy, args[0])}
 	}
 	if err := explain.Bill(e, s, recorded); err != nil {
 		return err
