@@ -15,6 +15,7 @@ type KeepSet struct {
 	Prompts  int       `yaml:"prompts" doc:"newest prompts that stay, with all that follows" min:"0" off:"0"`
 	Tokens   int64     `yaml:"tokens" doc:"newest messages that stay, as many as have so many tokens" min:"0" off:"0"`
 	PerToken float64   `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
+	AtLeast  bool      `yaml:"at_least" doc:"so many tokens stay or more: the message stays, too, with which the newest messages reach them, unless that is a result; and the newest round, if its results reach them alone" needs:"tokens"`
 	Share    float64   `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
 	ByCount  bool      `yaml:"by_count" doc:"the share is of the messages, and not of their tokens" needs:"share"`
 	Window   float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
@@ -104,7 +105,12 @@ func (k *KeepSet) limit(c *prompt.Context, body, to int, window int64) int {
 		at = max(at, newestFrom(c, body, to, k.Prompts, false, func(c *prompt.Context, i int) bool { return c.At(i).Kind != prompt.KindPrompt }))
 	}
 	if k.Tokens > 0 {
-		at = max(at, newestWithin(c, body, to, k.Tokens-head, k.size))
+		budget, size := k.Tokens-head, k.size
+		next := newestWithin(c, body, to, budget, size)
+		if k.AtLeast && next > body {
+			next = k.reaching(c, body, next, size(c, next, to), budget)
+		}
+		at = max(at, next)
 	}
 	if k.Share > 0 && k.ByCount {
 		n := countMessages(c, body, to)
@@ -161,6 +167,24 @@ func (k *KeepSet) size(c *prompt.Context, from, to int) int64 {
 		n += int64(float64(bytesAt(c, i)) / k.PerToken)
 	}
 	return n
+}
+
+// reaching returns where the newest messages begin that have at least so many tokens, of which those from next on have some: the message
+// ahead of next stays if these tokens are reached with it, and not with its results alone, or if nothing stays behind its results.
+func (k *KeepSet) reaching(c *prompt.Context, body, next int, some, tokens int64) int {
+	if some >= tokens {
+		return next
+	}
+	at, results := legalCut(c, next-1, body), int64(0)
+	for i := at; i < next; i++ {
+		if c.At(i).Kind == prompt.KindToolResult {
+			results += k.size(c, i, i+1)
+		}
+	}
+	if some > 0 && some+results >= tokens {
+		return next
+	}
+	return at
 }
 
 // newestWithin returns the position from which the messages have at most so many tokens by

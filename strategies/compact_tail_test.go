@@ -16,6 +16,13 @@ func TestKeptTokensOfAClient(t *testing.T) {
 		"keep: {tokens: 4000, bytes_per_token: 8}":            4,
 		"keep: {tokens: 4000, bytes_per_token: 3.6}":          1,
 		"keep: {tokens: 4000, bytes_per_token: 8, rounds: 3}": 3,
+		// A result that reaches 4,000 tokens of two bytes itself stays out with its call (pi 1.6.0, findCutPoint), the results of the newest
+		// round stay whatever they have, and 2,250 tokens of eight bytes are reached by the call of the third round.
+		"keep: {tokens: 4000, bytes_per_token: 4, at_least: true}": 2,
+		"keep: {tokens: 1500, bytes_per_token: 4, at_least: true}": 1,
+		"keep: {tokens: 1500, bytes_per_token: 4}":                 0,
+		"keep: {tokens: 2950, bytes_per_token: 8, at_least: true}": 3,
+		"keep: {tokens: 2950, bytes_per_token: 8}":                 2,
 	} {
 		l, k := layer(t, plain+", "+changes+"}"), newTalk()
 		for range 10 {
