@@ -105,6 +105,10 @@ type Config struct {
 	// Blind predicts calls without what the recording's calls read, so that a cache that
 	// breaks does not move the prediction it is held against.
 	Blind bool
+	// Found has the first call of a main conversation find in the cache what the recording's first call read there: it is
+	// sent under every setting, so what others had left is not a strategy's doing. Without it the profile foretells
+	// what is found, as a prediction must that is held against the bill.
+	Found bool
 	// Draw decides what the profile leaves open by draws; without it the more
 	// likely case is taken.
 	Draw bool
@@ -267,7 +271,7 @@ func recordedWindow(s *traces.Session, model string, known int64) int64 {
 
 // hidden returns what is known of a session beside its lines.
 func (c *Config) hidden(s *traces.Session) hidden.Model {
-	return hidden.Model{Fitted: c.Profile, Named: c.Named, Abroad: c.abroad(s), Draw: c.Draw, Blind: c.Blind}
+	return hidden.Model{Fitted: c.Profile, Named: c.Named, Abroad: c.abroad(s), Draw: c.Draw, Blind: c.Blind, Found: c.Found}
 }
 
 // smallWindow and largeWindow are Claude Code's windows, tokens.

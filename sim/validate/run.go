@@ -178,6 +178,7 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, unsho
 // predict predicts a table. A blind prediction treats the client as one that asks for the cache,
 // whatever the recording's client did.
 func predict(table *calls.Table, config sim.Config) (results.Row, error) {
+	config.Found = false
 	asking := asksForCache(table.Session)
 	if !config.Blind || asking == nil {
 		return sim.Predict(table, config)

@@ -25,6 +25,7 @@ type Model struct {
 	Abroad bool             // the profile describes other servers than the session's
 	Draw   bool             // things with a probability are drawn; else the likelier happens
 	Blind  bool             // the bill tells nothing but for how long the client asked
+	Found  bool             // the first call of a main conversation finds what the recording's found
 }
 
 // Session is what the conversations of a session share.
@@ -47,6 +48,7 @@ type Session struct {
 	scale   float64     // of the losses
 	shown   []ownLosses // what its calls show of its losses, by provider and gateway
 	own     float64     // of the losses of the session's person; 0 before it is asked for
+	held    int         // calls that wrote all results of parallel calls, less those that left some uncached
 }
 
 // OpensInLines is the version of Claude Code from which on lines show all that the client sends ahead of the first
@@ -116,8 +118,20 @@ func (t *Thread) describeFirst(q *exchange.Request, model string) {
 	if p == nil || t.Started || t.Trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || t.of.Abroad {
 		return
 	}
+	if n, ok := t.recordedFirst(); ok {
+		q.Shared = n
+		return
+	}
 	at := t.of.gatherShown(t.Current(), model)
 	q.Shared = int32(min(int64(p.FirstShare(&at)*float64(q.Tokens())), t.Opening()))
+}
+
+// recordedFirst returns what the first call of the recording's main conversation found in the cache, tokens, where a
+// simulation takes it for granted.
+func (t *Thread) recordedFirst() (int32, bool) {
+	r := t.Current()
+	ok := t.of.Found && !t.of.Blind && !t.of.Abroad && t.of.Named == nil && t.Trace.Kind == traces.ThreadMain && r.Counted()
+	return int32(r.Usage.Read), ok
 }
 
 // foundFirst returns what the first call of a thread finds in the cache of what
@@ -127,6 +141,9 @@ func (t *Thread) describeFirst(q *exchange.Request, model string) {
 func (t *Thread) foundFirst(p *profile.Profile) int32 {
 	if t.Trace.Kind == traces.ThreadBranch || t.Forked {
 		return 0
+	}
+	if n, ok := t.recordedFirst(); ok {
+		return n
 	}
 	if n, ok := t.history(p); ok {
 		return n

@@ -262,6 +262,47 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
+// Behind another address than the vendor's the client marks the results of parallel calls in whatever order they came (Claude Code 2.1.332 on a
+// loopback server): a call that wrote them all shows that the next one will.
+func TestResultsThatWereWritten(t *testing.T) {
+	for _, tc := range []struct {
+		uncached int64
+		shift    int32
+	}{{3, 0}, {400, -400}, {900, -400}} {
+		q, th := onThread(traces.ThreadMain, traces.Round{})
+		th.of.Profile = &profile.Profile{Switches: profile.Switches{Unheld: true}}
+		th.Scores[0].Behind, th.Started = 400, true
+		th.Learn(&traces.Round{Usage: prompt.Usage{Uncached: tc.uncached, Write5m: 1000}}, prompt.MissNone)
+		if th.Describe(q, "m", 0); q.Markers[1].Shift != tc.shift {
+			t.Errorf("behind a call that left %d uncached the marker moves by %d, want %d", tc.uncached, q.Markers[1].Shift, tc.shift)
+		}
+	}
+}
+
+// A simulation of another setting finds at its start what the recording found; the plain prediction, a sub-agent, and a call without counts do not.
+func TestFirstCallFindsWhatTheRecordingFound(t *testing.T) {
+	for name, tc := range map[string]struct {
+		model Model
+		kind  traces.ThreadKind
+		usage prompt.Usage
+		want  bool
+	}{
+		"simulated":   {Model{Found: true}, traces.ThreadMain, prompt.Usage{Read: 7000, Write5m: 10}, true},
+		"cold":        {Model{Found: true}, traces.ThreadMain, prompt.Usage{Write5m: 7010}, true},
+		"predicted":   {Model{}, traces.ThreadMain, prompt.Usage{Read: 7000}, false},
+		"blind":       {Model{Found: true, Blind: true}, traces.ThreadMain, prompt.Usage{Read: 7000}, false},
+		"elsewhere":   {Model{Found: true, Abroad: true}, traces.ThreadMain, prompt.Usage{Read: 7000}, false},
+		"a sub-agent": {Model{Found: true}, traces.ThreadAgent, prompt.Usage{Read: 7000}, false},
+		"no counts":   {Model{Found: true}, traces.ThreadMain, prompt.Usage{}, false},
+	} {
+		_, th := onThread(tc.kind, traces.Round{Usage: tc.usage})
+		th.of.Model = tc.model
+		if n, ok := th.recordedFirst(); ok != tc.want || ok && int64(n) != tc.usage.Read {
+			t.Errorf("%s: %d, %v; want %d, %v", name, n, ok, tc.usage.Read, tc.want)
+		}
+	}
+}
+
 // What the first call of a conversation reads is what others share, where it is no less than
 // can be cached.
 func TestFirstReadIsShared(t *testing.T) {

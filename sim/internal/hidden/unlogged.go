@@ -93,6 +93,9 @@ func (t *Thread) Describe(q *exchange.Request, model string, unheld int64) {
 	r.Variant = t.variant(p)
 	if n := len(r.Markers); p.Switches.Unheld && unheld >= 0 && n > 0 {
 		behind := t.Score().Behind
+		if t.of.held > 0 {
+			behind = 0
+		}
 		r.Markers[n-1].Shift = -behind
 		r.Unheld = int32(unheld) - behind
 	}
@@ -201,6 +204,7 @@ func (t *Thread) Learn(r *traces.Round, miss exchange.MissClass) {
 		t.learnServed(r)
 		return
 	}
+	t.learnHeld(r)
 	u := &t.unlogged
 	if u.known && r.Model == u.model && r.Usage.Input() > 0 {
 		t.compare(r, profile.Life(u.ttl), miss)
@@ -212,6 +216,18 @@ func (t *Thread) Learn(r *traces.Round, miss exchange.MissClass) {
 	u.known, u.model, u.left, u.ended = true, r.Model, read+r.Usage.Writes(), t.Answered()
 	u.lasts(r)
 	u.thinking.See(t.Score().Content)
+}
+
+// learnHeld notes whether the client marks results of parallel calls wherever they came last: behind another address than the
+// vendor's it does (Claude Code 2.1.49 to 2.1.332, 150 calls on a loopback server, 2026-11-29), and no line says which address it has.
+func (t *Thread) learnHeld(r *traces.Round) {
+	switch behind := int64(t.Score().Behind); {
+	case behind <= traces.MaxTail || r.Usage.Writes() == 0:
+	case r.Usage.Uncached < behind:
+		t.of.held++
+	default:
+		t.of.held--
+	}
 }
 
 // lasts notes for how long a call wrote.
