@@ -158,8 +158,8 @@ func Example_layer() {
 		fmt.Printf("%s: %.0f times forgotten, %.0f misses, $%.2f\n", name, forgotten, misses, usd)
 	}
 	// Output:
-	// forgetful: 37 times forgotten, 37 misses, $70.63
-	// none: 0 times forgotten, 10 misses, $60.80
+	// forgetful: 37 times forgotten, 37 misses, $70.73
+	// none: 0 times forgotten, 10 misses, $60.90
 }
 
 // The code of docs/library.md is the code of these examples.
