@@ -272,7 +272,7 @@ func TestResultsThatWereWritten(t *testing.T) {
 		q, th := onThread(traces.ThreadMain, traces.Round{})
 		th.of.Profile = &profile.Profile{Switches: profile.Switches{Unheld: true}}
 		th.Scores[0].Behind, th.Started = 400, true
-		th.Learn(&traces.Round{Usage: prompt.Usage{Uncached: tc.uncached, Write5m: 1000}}, prompt.MissNone)
+		th.Learn(&traces.Round{Usage: prompt.Usage{Uncached: tc.uncached, Write5m: 1000}}, exchange.MissNone)
 		if th.Describe(q, "m", 0); q.Markers[1].Shift != tc.shift {
 			t.Errorf("behind a call that left %d uncached the marker moves by %d, want %d", tc.uncached, q.Markers[1].Shift, tc.shift)
 		}
