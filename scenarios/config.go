@@ -137,7 +137,7 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Levels:     s.Levels,
 		Overflow:   s.Overflow,
 		Agent:      s.Agent,
-		Found:      true,
+		Premise:    sim.Premise{Found: true},
 		Watch:      sim.Watch{Verify: s.Verify || p.Verify, Breaks: s.Breaks, Rules: &s.Detector},
 	}
 	if s.Needs && p.library != nil {

@@ -102,6 +102,12 @@ type Config struct {
 	// Profile adds to the plain cache model what recordings show of the client and of
 	// other conversations; nil for the plain model.
 	Profile *profile.Profile
+	Premise
+	Watch
+}
+
+// Premise is what a simulation takes for granted of a recording, and whether it draws the rest.
+type Premise struct {
 	// Blind predicts calls without what the recording's calls read, so that a cache that
 	// breaks does not move the prediction it is held against.
 	Blind bool
@@ -112,7 +118,6 @@ type Config struct {
 	// Draw decides what the profile leaves open by draws; without it the more
 	// likely case is taken.
 	Draw bool
-	Watch
 }
 
 // Watch is what looks at the calls of a simulation. It changes none.
