@@ -118,7 +118,7 @@ func (t *Thread) describeFirst(q *exchange.Request, model string) {
 	if p == nil || t.Started || t.Trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || t.of.Abroad {
 		return
 	}
-	if n, ok := t.recordedFirst(); ok {
+	if n, ok := recordedFirst(t); ok {
 		q.Shared = n
 		return
 	}
@@ -128,7 +128,7 @@ func (t *Thread) describeFirst(q *exchange.Request, model string) {
 
 // recordedFirst returns what the first call of the recording's main conversation found in the cache, tokens, where a
 // simulation takes it for granted.
-func (t *Thread) recordedFirst() (int32, bool) {
+func recordedFirst(t *Thread) (int32, bool) {
 	r := t.Current()
 	ok := t.of.Found && !t.of.Blind && !t.of.Abroad && t.of.Named == nil && t.Trace.Kind == traces.ThreadMain && r.Counted()
 	return int32(r.Usage.Read), ok
@@ -142,7 +142,7 @@ func (t *Thread) foundFirst(p *profile.Profile) int32 {
 	if t.Trace.Kind == traces.ThreadBranch || t.Forked {
 		return 0
 	}
-	if n, ok := t.recordedFirst(); ok {
+	if n, ok := recordedFirst(t); ok {
 		return n
 	}
 	if n, ok := t.history(p); ok {

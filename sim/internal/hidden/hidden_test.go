@@ -297,7 +297,7 @@ func TestFirstCallFindsWhatTheRecordingFound(t *testing.T) {
 	} {
 		_, th := onThread(tc.kind, traces.Round{Usage: tc.usage})
 		th.of.Model = tc.model
-		if n, ok := th.recordedFirst(); ok != tc.want || ok && int64(n) != tc.usage.Read {
+		if n, ok := recordedFirst(th); ok != tc.want || ok && int64(n) != tc.usage.Read {
 			t.Errorf("%s: %d, %v; want %d, %v", name, n, ok, tc.usage.Read, tc.want)
 		}
 	}

@@ -204,7 +204,7 @@ func (t *Thread) Learn(r *traces.Round, miss exchange.MissClass) {
 		t.learnServed(r)
 		return
 	}
-	t.learnHeld(r)
+	t.of.learnHeld(r, int64(t.Score().Behind))
 	u := &t.unlogged
 	if u.known && r.Model == u.model && r.Usage.Input() > 0 {
 		t.compare(r, profile.Life(u.ttl), miss)
@@ -220,13 +220,13 @@ func (t *Thread) Learn(r *traces.Round, miss exchange.MissClass) {
 
 // learnHeld notes whether the client marks results of parallel calls wherever they came last: behind another address than the
 // vendor's it does (Claude Code 2.1.49 to 2.1.332, 150 calls on a loopback server, 2026-11-29), and no line says which address it has.
-func (t *Thread) learnHeld(r *traces.Round) {
-	switch behind := int64(t.Score().Behind); {
+func (s *Session) learnHeld(r *traces.Round, behind int64) {
+	switch {
 	case behind <= traces.MaxTail || r.Usage.Writes() == 0:
 	case r.Usage.Uncached < behind:
-		t.of.held++
+		s.held++
 	default:
-		t.of.held--
+		s.held--
 	}
 }
 
