@@ -1,11 +1,8 @@
 package strategies
 
 import (
-	"time"
-
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
-	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -112,92 +109,4 @@ func (p *CompactParams) summary(a *prompt.Answer, by startedBy) prompt.Block {
 		return b
 	}
 	return p.Summary.around(b, by)
-}
-
-// besideParams are the parameters of compactions that run while the conversation goes on.
-type besideParams struct {
-	Enabled bool    `yaml:"enabled" doc:"they do"`
-	Wait    float64 `yaml:"wait" doc:"share of the window, by the client's count, from which on the conversation waits for one under way, 0…1; 0 for never" unit:"share" min:"0" max:"1" off:"0" needs:"enabled"`
-	Ahead   float64 `yaml:"ahead" doc:"share of the window by which the call comes ahead of the trigger, which the summary then waits for, 0…1; 0 for a summary that takes its place as soon as it is there" unit:"share" min:"0" below:"1" off:"0" needs:"enabled"`
-}
-
-// longestWait is the time after which a conversation goes on without a call that it waits
-// for, ns: longer than any call takes.
-const longestWait = int64(time.Hour)
-
-// early returns the trigger at which a call ahead of the layer's trigger begins.
-func (p *CompactParams) early(window int64) *Trigger {
-	first := p.Trigger
-	first.Less += int64(p.Beside.Ahead * float64(window))
-	return &first
-}
-
-// begins reports whether an automatic compaction begins.
-func (l *compact) begins(t *Turn) bool {
-	p := &l.params
-	if p.Beside.Ahead == 0 {
-		return p.When.fires(t, standard.Compact, &p.Trigger, false)
-	}
-	if t.Kin != nil {
-		poll(t.Kin, standard.Compact, func(p *CompactParams) bool {
-			v, ok := p.early(t.Reading.Window).Value(&t.Reading)
-			return ok && t.measure(p.Trigger.Measure) >= v
-		})
-	}
-	return p.When.hold(t, standard.Compact, t.test(standard.Compact, p.early(t.Reading.Window)), false)
-}
-
-// waits reports whether the conversation is large enough to wait.
-func (p *besideParams) waits(t *Turn) bool {
-	return p.Wait > 0 && float64(t.Reading.Values[MeasureClientTokens]) >= p.Wait*float64(t.Reading.Window)
-}
-
-// besideCall is a compaction that is made while the conversation goes on, and its summary until it takes the place of the messages (B3: never two at
-// once).
-type besideCall struct {
-	running bool
-	ready   bool
-	call    summaryCall
-	last    int32 // id of the last entry that the summary replaces
-	result  prompt.Result
-}
-
-// startBeside makes the summary call without waiting for it.
-func (l *compact) startBeside(t *Turn) Outcome {
-	in := l.intent(t)
-	l.beside = besideCall{running: true, call: l.call, last: t.Context.At(l.call.high - 1).ID}
-	t.Background(in)
-	return Outcome{Declined, "a compaction has begun beside the conversation"}
-}
-
-// BackgroundResult takes the block. A request may be under way: the block waits
-// for the next one.
-func (l *compact) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
-	l.beside.running = false
-	if r.Failed != "" {
-		l.beside.call.count(t, l.params.Signal) // another compaction may be under way
-		l.strike(t)
-		return Outcome{Failed, r.Failed}
-	}
-	l.beside.ready, l.beside.result = true, *r
-	return Outcome{Declined, "the block waits for the next request"}
-}
-
-// swap puts the block first, in place of exactly the messages it summarises;
-// what was said meanwhile stays. It reports whether these are still there.
-func (l *compact) swap(t *Turn) bool {
-	l.beside.ready = false
-	high := t.Context.Index(l.beside.last) + 1
-	if high == 0 {
-		t.Refuse(standard.Compact, "what the block stands for is not there")
-		return false
-	}
-	l.call = l.beside.call
-	l.call.low, l.call.high, l.call.end = l.params.Keep.start(t.Context, Body(t.Context), high), high, t.Context.Len()
-	if l.grown(t, &l.beside.result) {
-		t.Refuse(standard.Compact, "the summary is not smaller")
-		return false
-	}
-	l.apply(t, &l.beside.result)
-	return true
 }

@@ -24,7 +24,7 @@ type compact struct {
 	rent     rent    // paid since the last compaction
 	carried  Carried // used where the thread has none
 	call     summaryCall
-	beside   besideCall
+	beside   besideCalls
 	undo     undo                           // of a summary that stands in one request alone
 	looked   int32                          // 1 + the round at whose end conditions were looked at
 	due      func(thread, round int32) bool // a schedule that replaces all other starts of compactions; nil for none
@@ -46,15 +46,16 @@ func (l *compact) Name() string { return standard.Compact }
 func (l *compact) Clone() Layer {
 	c := *l
 	c.carried = l.carried.clone()
-	c.beside = besideCall{} // belongs to the thread that made it
-	c.undo = undo{}         // as do the ids in it
-	c.looked = 0            // a branch counts rounds of its own
+	c.beside = besideCalls{} // belong to the thread that made them
+	c.undo = undo{}          // as do the ids in it
+	c.looked = 0             // a branch counts rounds of its own
 	return &c
 }
 
 func (l *compact) Copy() Layer {
 	c := l.Clone().(*compact)
 	c.beside, c.looked, c.undo = l.beside, l.looked, l.undo.clone()
+	c.beside.ready = slices.Clone(l.beside.ready)
 	return c
 }
 
@@ -75,7 +76,7 @@ func (l *compact) BeforeRequest(t *Turn) Outcome {
 	if l.params.Manual && askedByHand(t.Events) {
 		return l.start(t, endOfPast(t), startedByHand)
 	}
-	if l.beside.ready {
+	if len(l.beside.ready) > 0 {
 		switch {
 		case l.params.Beside.Ahead > 0 && !l.params.When.fires(t, standard.Compact, &l.params.Trigger, false):
 			return Outcome{Declined, "the summary waits for the trigger"}
