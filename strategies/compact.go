@@ -218,6 +218,9 @@ func (p *CompactParams) serverRules() []error {
 	if p.Beside.Enabled && p.Partial.Auto && p.Partial.Direction == partialFrom {
 		errs = append(errs, spec.Wrong("beside.enabled", "puts the block first, and partial.direction from puts it after what stays"))
 	}
+	if p.Beside.Every > 0 && p.Trigger.Measure != measureSince {
+		errs = append(errs, spec.Wrong("beside.every", "counts tokens behind the last summary, and trigger.measure does not: give since"))
+	}
 	return errs
 }
 
@@ -275,12 +278,17 @@ func defaultCompact() CompactParams {
 	}
 }
 
+// tokens returns how many tokens the client's own words have.
+func (s *SummaryText) tokens(by startedBy) int32 {
+	if by == startedByHand {
+		return s.Header + s.Pointer
+	}
+	return s.Header + s.Pointer + s.Continuation
+}
+
 // around adds the client's own words to a summary message.
 func (s *SummaryText) around(b prompt.Block, by startedBy) prompt.Block {
-	text := s.Header + s.Pointer
-	if by != startedByHand {
-		text += s.Continuation
-	}
+	text := s.tokens(by)
 	b.Tokens += text
 	b.Bytes += text * bytesPerToken
 	return b

@@ -42,7 +42,11 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 // [kept][summary][attachments][hooks].
 func (l *compact) replace(t *Turn, a *prompt.Answer) (files int, remainder int64) {
 	s, c := &l.call, t.Context
-	refs := []prompt.Ref{c.Arena().Add(l.params.summary(a, s.by))}
+	text := l.params.summary(a, s.by)
+	if l.params.Beside.Every > 0 && s.low > Body(c) {
+		text = summaryBlock(a) // it goes on with the ones before
+	}
+	refs := []prompt.Ref{c.Arena().Add(text)}
 	if l.params.Keep.Persist == persistNever {
 		l.undo.take(c, s.low, s.high)
 	}

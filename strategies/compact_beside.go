@@ -12,6 +12,9 @@ type besideParams struct {
 	Enabled bool    `yaml:"enabled" doc:"they do"`
 	Wait    float64 `yaml:"wait" doc:"share of the window, by the client's count, from which on the conversation waits for one under way, 0…1; 0 for never" unit:"share" min:"0" max:"1" off:"0" needs:"enabled"`
 	Ahead   float64 `yaml:"ahead" doc:"share of the window by which the call comes ahead of the trigger, which the summary then waits for, 0…1; 0 for a summary that takes its place as soon as it is there" unit:"share" min:"0" below:"1" off:"0" needs:"enabled"`
+	Every   int64   `yaml:"every" doc:"tokens behind the last summary at each multiple of which a call reads what none has read, at each half step near the trigger, and then as many of the summaries that are ready take their place as leave about keep.tokens; 0 for one call" unit:"tokens" min:"0" off:"0" needs:"enabled"`
+	Share   float64 `yaml:"share" doc:"size of a summary of such a piece, as a share of what it stands for, 0…1; 0 as the summariser draws it" unit:"share" min:"0" max:"1" off:"0" needs:"every"`
+	Fold    int64   `yaml:"fold" doc:"tokens of summaries from which on a call replaces all summaries by one; 0 for never" unit:"tokens" min:"0" off:"0" needs:"every"`
 }
 
 // longestWait is the time after which a conversation goes on without a call that it waits
@@ -52,6 +55,7 @@ type besideCalls struct {
 	call    summaryCall // of the call under way
 	last    int32       // id of the last entry that its summary replaces
 	ready   []readySummary
+	pieces
 }
 
 // readySummary is a summary that waits for its place. The oldest comes first.

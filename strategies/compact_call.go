@@ -59,6 +59,7 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		Ordinal:     uint8(s.made), Compacts: s.compacts,
 		Analysis: l.params.AnalysisShare,
 	}
+	readPiece(l, t.Context, &in)
 	if len(s.parts) > 0 || s.joined != nil {
 		in.To = int32(s.until())
 		in.Summarised = int32(tokensBetween(t.Context, int(in.From), int(in.To)))
@@ -147,6 +148,9 @@ func (l *compact) summarized(t *Turn, r *prompt.Result) Outcome {
 	r = l.call.joined
 	if l.grown(t, r) {
 		return l.fail(t, "the summary is not smaller")
+	}
+	if s := &l.call; l.params.Beside.Every > 0 && s.by == startedByTrigger && s.high == t.Context.Len() {
+		lingerPieces(l, t.Context, []int{s.high})
 	}
 	return l.apply(t, r)
 }
@@ -275,6 +279,11 @@ func (l *compact) choose(t *Turn, to int) {
 	case partialFrom:
 		s.low = l.params.Partial.cut(c, body, to)
 	case partialNone:
+		if l.params.Beside.Every > 0 {
+			s.low = behindSummaries(c)
+			s.from = s.low
+			return
+		}
 		s.low = l.params.Keep.start(c, body, to)
 		s.high = l.cut(t, s.low, to)
 		if k := &l.params.Keep; k.Oldest > 0 {

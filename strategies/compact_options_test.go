@@ -315,6 +315,7 @@ func TestCompactionParameters(t *testing.T) {
 			"partial.pivot 1.5 must lie in 0…1", "idle.share 1 must lie between 0 and 1", "signal_seconds -1 must not be negative"},
 		"full-compact: {trigger: {fixed: 1}, call: [server], keep: {rounds: 2}, partial: {direction: from}}":                   {"partial.direction says what is kept"},
 		"full-compact: {trigger: {fixed: 1}, call: [server], beside: {enabled: true}, partial: {auto: true, direction: from}}": {"beside.enabled puts the block first"},
+		"full-compact: {trigger: {fixed: 1}, beside: {enabled: true, every: 6000}}":                                            {"beside.every counts tokens behind the last summary"},
 		"full-compact: {trigger: {fixed: 1}, partial: {direction: upto}}":                                                      {`direction: unknown value "upto"`},
 		"session-memory: {trigger: {fixed: 1}, keep: {min_tokens: 50000}, extract: {turns: 0, failure: 2, seconds: -1, instruction: 0}, memory: {section: 13000, share: 2, largest: 0, sections: 0}}": {
 			"keep.min_tokens 50000 is more than max_tokens 40000", "extract.turns 0 must be at least 1", "extract.failure 2 must lie in 0…1", "extract.seconds -1",

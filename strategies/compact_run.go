@@ -76,7 +76,7 @@ func (l *compact) BeforeRequest(t *Turn) Outcome {
 	if l.params.Manual && askedByHand(t.Events) {
 		return l.start(t, endOfPast(t), startedByHand)
 	}
-	if len(l.beside.ready) > 0 {
+	if len(l.beside.ready) > 0 && l.params.Beside.Every == 0 {
 		switch {
 		case l.params.Beside.Ahead > 0 && !l.params.When.fires(t, standard.Compact, &l.params.Trigger, false):
 			return Outcome{Declined, "the summary waits for the trigger"}
@@ -95,6 +95,8 @@ func (l *compact) BeforeRequest(t *Turn) Outcome {
 		return Outcome{Declined, "stopped by the breaker"}
 	case l.refills.stopped:
 		return Outcome{Declined, "stopped: the context refills at once"}
+	case l.params.Beside.Every > 0:
+		return summarisePieces(l, t)
 	case l.beside.running && l.params.Beside.waits(t):
 		return t.Await(t.Now + longestWait)
 	case l.beside.running:
@@ -187,7 +189,7 @@ func (l *compact) start(t *Turn, to int, by startedBy) Outcome {
 		return l.apply(t, &prompt.Result{Answer: fixedText(l.call.unread)})
 	case l.params.Call[0] == wayNone:
 		return l.apply(t, &prompt.Result{Answer: l.params.Local.compose(t, l.call.low, l.call.high)})
-	case l.params.Beside.Enabled && by == startedByTrigger:
+	case l.params.Beside.Enabled && l.params.Beside.Every == 0 && by == startedByTrigger:
 		return l.startBeside(t)
 	}
 	return l.ask(t)

@@ -103,7 +103,7 @@ func (k *Kin) Unfit(i int, s *traces.Session, f func(layer, reason string)) {
 
 func (l *compact) rest() func(*Turn) bool {
 	p := &l.params
-	if l.due != nil || !l.Sleeps() || p.Rent.Enabled {
+	if l.due != nil || !l.Sleeps() || p.Rent.Enabled || p.Beside.Every > 0 {
 		return nil
 	}
 	return func(t *Turn) bool {

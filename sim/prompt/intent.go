@@ -69,8 +69,8 @@ type Intent struct {
 	// reads nothing of the conversation's prefix.
 	NoTools bool
 	// Recorded is the size, tokens, of the summaries that the recording's own client was
-	// given by such calls; 0 where none is known. The loop sets it. Around says that it
-	// includes what the client writes around a summary.
+	// given by such calls; 0 where none is known. The loop sets it, or a layer that knows
+	// how large its answers are. Around says that it includes what the client writes around a summary.
 	Recorded int32
 	Around   bool
 	// RecordedOutput is the output of such calls; 0 where it is not known.

@@ -119,6 +119,29 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
+// The preset of Mastra edits at the very requests at which @mastra/memory 1.31.0 did (2026-11-29), three conversations long: 18, 27 and 11. Where
+// the fourth parts is a matter of 60 tokens.
+func TestMastra(t *testing.T) {
+	s, err := newSimulator(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	want := map[string][]int{
+		"large":   {4, 5, 6, 7, 9, 10, 12, 14, 16, 18, 20, 23, 24, 25, 26, 28, 29, 30},
+		"prompts": {8, 13, 14, 19, 24, 25, 29, 34, 35, 40, 45, 46, 50, 56, 57, 61, 66, 67, 72, 77, 78, 82, 88, 89, 93, 98, 99},
+		"loop":    {10, 16, 22, 28, 34, 40, 46, 52, 58, 64, 70},
+	}
+	for _, talk := range talks() {
+		if want[talk.Name] == nil {
+			continue
+		}
+		if f, err := s.simulate(t.Context(), "mastra", talk, headTokens); err != nil || !slices.Equal(f.Edits, want[talk.Name]) {
+			t.Errorf("%s: edits %v, %v; want %v", talk.Name, f.Edits, err, want[talk.Name])
+		}
+	}
+}
+
 // Of a log, requests read what ended with a marker, the head too: 10 tokens and 100 for each message. A call of the library's own reads nothing.
 func TestMarked(t *testing.T) {
 	side, other, c := said("aB"), said("a"), marked{}

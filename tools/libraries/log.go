@@ -120,13 +120,23 @@ func (m *message) blocks() (list []block) {
 
 // body returns the request as Anthropic's interface has it.
 func (r *request) body() (map[string]any, error) {
-	var messages []map[string]any
+	var (
+		messages []map[string]any
+		system   []block
+	)
+	if r.system != "" {
+		system = []block{{"type": "text", "text": r.system, "cache_control": block{"type": "ephemeral"}}}
+	}
 	for _, it := range r.items {
 		var m message
 		if err := json.Unmarshal([]byte(it.key), &m); err != nil {
 			return nil, err
 		}
 		list := m.blocks()
+		if m.Role == "system" {
+			system = append(system, list...)
+			continue
+		}
 		role := "user"
 		if m.Role == "assistant" {
 			role = m.Role
@@ -134,8 +144,8 @@ func (r *request) body() (map[string]any, error) {
 		messages = append(messages, map[string]any{"role": role, "content": list})
 	}
 	body := map[string]any{"model": model, "max_tokens": 32_000, "messages": messages}
-	if r.system != "" {
-		body["system"] = []block{{"type": "text", "text": r.system, "cache_control": block{"type": "ephemeral"}}}
+	if system != nil {
+		body["system"] = system
 	}
 	if !r.side {
 		body["tools"] = []block{{"name": "look", "description": fill(500, "look"), "input_schema": block{"type": "object"}}}

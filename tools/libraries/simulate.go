@@ -101,7 +101,7 @@ func (o *observer) Served(_ sim.Point, layer string, r *exchange.Request, _ *exc
 		switch e.Kind {
 		case wire.KindTools, wire.KindSystem, wire.KindUnseen:
 			if len(out.items) == 0 {
-				out.head, out.size = out.head+key+" ", out.size+int(e.Tokens)
+				out.head, out.size = fmt.Sprint(e.Chain), out.size+int(e.Tokens) // calls beside the conversation have blocks of their own for the same head
 				continue
 			}
 		}

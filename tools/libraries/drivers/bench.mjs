@@ -11,7 +11,8 @@ const steps = talk.prompts.flatMap(p => [...p.rounds, { say: p.answer }]);
 const log = fs.openSync(out, 'w');
 let step = 0, refused = 0;
 
-const quarter = text => Math.floor((text || '').length / 4);
+// quarter returns the tokens of a text as the bench counts them.
+export const quarter = text => Math.floor((text || '').length / 4);
 export const size = messages => messages.reduce((n, m) => n + quarter(m.text) + (m.calls || []).reduce((k, c) => k + quarter(c[2]), 0), 0);
 const write = line => fs.writeSync(log, JSON.stringify(line) + '\n');
 
