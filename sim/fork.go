@@ -91,7 +91,8 @@ func (t *thread) rouse() bool {
 	refused := t.requestTokens(l.clock.now)+int64(t.Current().Tail) > t.replay.book.Models.Of(t.head.Model()).Window
 	full := func(int) bool { return false }
 	if t.mayBlock() {
-		full = t.replay.gauge.Full(t.Index, t.view(), (*shown)(t))
+		v := t.view()
+		full = t.replay.gauge.Full(t.Index, &v, (*shown)(t))
 	}
 	due := kin.Due(&l.turn, refused, full)
 	if len(due) > 0 && !l.caches.Copyable() {

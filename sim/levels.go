@@ -75,16 +75,17 @@ func (t *shown) Turn() *strategies.Turn {
 }
 
 // view returns how full the window of a thread is now.
-func (t *thread) view() *gauge.View {
+func (t *thread) view() gauge.View {
 	model := t.head.Model()
 	m := t.replay.book.Models.Of(model)
-	return &gauge.View{Now: t.replay.loop.clock.now, Model: model, Window: m.Window, MaxOutput: m.MaxOutput, Used: t.tally.Tokens(m.Name)}
+	return gauge.View{Now: t.replay.loop.clock.now, Model: model, Window: m.Window, MaxOutput: m.MaxOutput, Used: t.tally.Tokens(m.Name)}
 }
 
 // noteLevels notes the levels that a person sees at a request, which is sent, or after a response.
 func (t *thread) noteLevels(sends bool) {
 	if g := &t.replay.gauge; g.Shows() && !t.Agent() {
-		g.Note(t.Index, sends, t.view(), (*shown)(t))
+		v := t.view()
+		g.Note(t.Index, sends, &v, (*shown)(t))
 	}
 }
 
@@ -115,7 +116,11 @@ func (t *thread) mayBlock() bool {
 // comes first, or the session ends. It reports whether it did; the prompt goes on after
 // the compaction, whatever became of that.
 func (l *Loop) block(t *thread) bool {
-	if !t.mayBlock() || !t.replay.gauge.Stops(t.Index, t.view(), (*shown)(t)) {
+	if !t.mayBlock() {
+		return false
+	}
+	v := t.view()
+	if !t.replay.gauge.Stops(t.Index, &v, (*shown)(t)) {
 		return false
 	}
 	if t.replay.gauge.Levels.Block == BlockEnd || t.replay.alone() {

@@ -257,13 +257,14 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 		Course: course.Course{Session: s.session, Trace: &s.session.Threads[i], Index: i, Context: t.Context, Scores: t.Scores, Deleted: t.Deleted},
 		replay: s, id: s.base + i, layers: layers, strategy: s.strategy,
 		hooks: t.hooks, family: family{child: -1}, mail: mail{t.inbox[:0], t.mailbox[:0]}, gap: gap{wakes: t.wakes[:0]},
-		fetch: t.fetch, hidden: t.hidden,
+		fetch: t.fetch, hidden: t.hidden, carried: t.carried,
 	}
 	t.fetch.Begin(&s.fetch, &t.Course, &t.tally)
 	t.tally.Bind(&s.counter)
 	t.Prepare(s.counter.Estimate)
 	t.Deleted.Reset()
 	t.hidden.Reset()
+	t.carried.CopyFrom(&strategies.Carried{})
 	t.hidden.Bind(&s.hidden, &t.Course)
 	t.Context.Reset(s.session.Blocks, &s.arena)
 	t.head.Begin(t.Trace, i)
