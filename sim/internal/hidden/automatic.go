@@ -133,6 +133,10 @@ func (t *Thread) describeServed(q *exchange.Request, model string, p *profile.Pr
 	case u != nil && c.Switches.Warm:
 		q.Shared = int32(min(u.first, t.Opening()))
 	case u == nil && !t.Started && c.Switches.First && t.codex():
+		if n, ok := recordedFirst(t); ok {
+			q.Shared = n
+			break
+		}
 		q.Shared = int32(min(c.FirstRead(t.firstRead()), t.Opening()))
 	}
 	if kept := cutHead(q); kept > 0 && t.Current().Wait <= q.Serving.Retention {
