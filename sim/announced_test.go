@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // What a client announced comes back behind a compaction (002:165: the full tool set is
@@ -18,11 +19,11 @@ func TestAnnouncedAgainBehindACompaction(t *testing.T) {
 	known := &profile.Profile{Epochs: []string{"2.1.0", "2.1.204"}, Announced: []profile.Announced{{
 		From: "2.1.204", Tools: one(300), Agents: one(3000), Servers: one(200), Hooks: one(1000), N: 9,
 	}}}
-	own := traces.Announced{10, 20, 30, 40}
+	own := signs.Announced{10, 20, 30, 40}
 	for name, tc := range map[string]struct {
 		profile          *profile.Profile
 		version, release string
-		own              traces.Announced
+		own              signs.Announced
 		params           string
 		want             int64
 	}{
@@ -73,8 +74,8 @@ func TestAnnouncedIsDrawn(t *testing.T) {
 		if a != s.announces() {
 			t.Fatalf("%v, and then %v", a, s.announces())
 		}
-		sum += float64(a[traces.AnnouncedTools])
-		if a[traces.AnnouncedTools] < 250 {
+		sum += float64(a[signs.AnnouncedTools])
+		if a[signs.AnnouncedTools] < 250 {
 			low++
 		}
 	}

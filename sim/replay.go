@@ -23,6 +23,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // replay is a session of the cohort while it is simulated. It keeps its storage
@@ -66,12 +67,12 @@ type place struct {
 
 // shows is what a recording shows of its client.
 type shows struct {
-	named   bool             // it is Claude Code, of which is known that names of tools count
-	found   ownThreshold     // at which it compacts main conversations
-	told    traces.Announced // what it announces
-	listing int32            // the listing of all skills when the conversation opens, tokens
-	dense   float64          // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
-	wrote   ownSummary       // what it was given
+	named   bool            // it is Claude Code, of which is known that names of tools count
+	found   ownThreshold    // at which it compacts main conversations
+	told    signs.Announced // what it announces
+	listing int32           // the listing of all skills when the conversation opens, tokens
+	dense   float64         // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
+	wrote   ownSummary      // what it was given
 }
 
 // reset makes s the state of a session at its beginning.
@@ -142,20 +143,20 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 
 // announces returns what the client announces, tokens: what the recording shows or, if it
 // shows nothing, a draw by version. A client of which no recording shows any announces nothing.
-func (s *replay) announces() traces.Announced {
+func (s *replay) announces() signs.Announced {
 	if s.hidden.Profile == nil || !s.named {
 		return s.session.Announced
 	}
 	by := s.hidden.Profile.AnnouncedBy(cmp.Or(s.person.Version, s.version))
 	switch {
 	case by == nil:
-		return traces.Announced{}
-	case s.session.Announced != traces.Announced{}:
+		return signs.Announced{}
+	case s.session.Announced != signs.Announced{}:
 		return s.session.Announced
 	}
-	var drawn traces.Announced
+	var drawn signs.Announced
 	for what, sizes := range [...][]float64{
-		traces.AnnouncedTools: by.Tools, traces.AnnouncedAgents: by.Agents, traces.AnnouncedServers: by.Servers, traces.AnnouncedHooks: by.Hooks,
+		signs.AnnouncedTools: by.Tools, signs.AnnouncedAgents: by.Agents, signs.AnnouncedServers: by.Servers, signs.AnnouncedHooks: by.Hooks,
 	} {
 		drawn[what] = int32(profile.At(sizes, draws.Unit(s.draws.Uint64(draws.Announcement, uint64(what)))))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // gpt-5.6-sol bills writes at $6.25 a million against $5.00 of input, and Codex logs
@@ -94,7 +95,7 @@ func TestKeptForHalfADay(t *testing.T) {
 	}{{true, 2, 0}, {false, 2, 1}, {true, 13, 1}} {
 		b := newSession("half-day").turns(2, second, 5000)
 		if tc.halfDay {
-			b.s.Threads[0].Rounds[0].Flags |= traces.RoundHalfDay
+			b.s.Threads[0].Rounds[0].Flags |= signs.HalfDay
 		}
 		b.round(traces.TriggerPrompt, tc.hours*60*minute, 300)
 		b.s.Agent, b.s.Models[0] = facts.Requests, "gpt-5.6-sol"

@@ -9,7 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // attachments are what a client puts back after a summary. Sizes are tokens.
@@ -91,9 +91,9 @@ func (p *attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([
 		flags  prompt.Flags
 	}{
 		{"plan mode", planMode, 0}, {"agents", p.AgentEach * t.Running, 0},
-		{"tools", t.announced(p.ToolDelta, traces.AnnouncedTools), 0},
-		{"agent kinds", t.announced(p.AgentDelta, traces.AnnouncedAgents), 0},
-		{"MCP", t.announced(p.MCPDelta, traces.AnnouncedServers), 0},
+		{"tools", t.announced(p.ToolDelta, signs.AnnouncedTools), 0},
+		{"agent kinds", t.announced(p.AgentDelta, signs.AnnouncedAgents), 0},
+		{"MCP", t.announced(p.MCPDelta, signs.AnnouncedServers), 0},
 		{"skills", listing, prompt.FlagListing}, {"reminders", p.Reminders, 0},
 	} {
 		if a.tokens > 0 {
@@ -106,7 +106,7 @@ func (p *attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([
 }
 
 // announced returns the tokens of an announcement: the setting, else the client's figure.
-func (t *Turn) announced(set *int32, what traces.Announcement) int32 {
+func (t *Turn) announced(set *int32, what signs.Announcement) int32 {
 	if set != nil {
 		return *set
 	}

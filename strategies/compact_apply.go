@@ -3,7 +3,7 @@ package strategies
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // apply puts the message set in place of the messages.
@@ -91,7 +91,7 @@ func keptFiles(t *Turn, from, to int, list []int32) []int32 {
 // PostCompact hooks.
 func (h *hookSizes) inject(t *Turn, refs []prompt.Ref) []prompt.Ref {
 	arena := t.Context.Arena()
-	if n := t.announced(h.SessionStart, traces.AnnouncedHooks); n > 0 {
+	if n := t.announced(h.SessionStart, signs.AnnouncedHooks); n > 0 {
 		refs = append(refs, arena.Add(reminder("SessionStart hooks", n)))
 	}
 	if h.PostCompact > 0 {

@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Client is who made the recording.
@@ -29,7 +30,7 @@ type Turn struct {
 	// request (client.WaitsForRefusal), and that the recording shows nothing else.
 	Waits bool
 	// Announced is what the client tells the model of its own accord behind a compaction.
-	Announced traces.Announced
+	Announced signs.Announced
 	PerByte   float64  // tokens of a byte of the recording's results; 0 for unknown
 	Listing   int32    // of all skills when the conversation opens, tokens; 0 if the recording shows none
 	User      *User    // what sessions of one user share; nil where there is none

@@ -53,7 +53,7 @@ type Session struct {
 	// logs none.
 	LoggedUSD float64
 	// Announced is what the client told the model ahead of its first response, tokens.
-	Announced Announced
+	Announced signs.Announced
 	// Placements are the different placements of cache breakpoints that requests carry, where the recording shows requests.
 	Placements []Breakpoints
 	// Index is what Options.Listener made of the texts; nil without one.
@@ -61,22 +61,6 @@ type Session struct {
 
 	away *away // nil if the body is in memory
 }
-
-// Announcement is what a client tells the model of its own accord: when a conversation opens,
-// and again behind a compaction.
-type Announcement uint8
-
-// The announcements.
-const (
-	AnnouncedTools   Announcement = iota // tools that are loaded when they are needed
-	AnnouncedAgents                      // kinds of agents
-	AnnouncedServers                     // instructions of MCP servers
-	AnnouncedHooks                       // output of SessionStart hooks
-	NumAnnouncements
-)
-
-// Announced are the sizes of announcements, tokens.
-type Announced [NumAnnouncements]int32
 
 // MayHide reports whether the session may have calls on its conversation's cache, as some clients
 // make at the ends of turns, that no line shows: not where the client's own sum has no room for one.
@@ -190,20 +174,6 @@ var triggerNames = [...]string{"prompt", "tool_result", "other"}
 // String returns the lower-case name used in reports.
 func (t Trigger) String() string { return triggerNames[min(int(t), len(triggerNames)-1)] }
 
-// roundFlags mark what had to be assumed about a round.
-type roundFlags uint8
-
-// The flags of a round.
-const (
-	RoundOutputDerived roundFlags = 1 << iota // Output comes from the next call's growth
-	RoundOutputUnknown                        // logged output is not final and nothing follows to derive it from
-	RoundTierAssumed                          // the recording does not split writes by lifetime; 5m assumed
-	RoundNoTime                               // lines without usable time: intervals are 0
-	RoundFallback                             // another model refused, and the one that is logged answered in its place
-	RoundSpread                               // the input is an estimated share of what the log has for several calls together
-	RoundHalfDay                              // an automatic cache was asked to keep what the call wrote for 12 hours
-)
-
 // Round is one API call: what was appended before it and what it answered.
 type Round struct {
 	ID    string // the API's message id
@@ -212,7 +182,7 @@ type Round struct {
 	Usage prompt.Usage
 	// Tail is the part of Usage.Uncached behind the last cache
 	// breakpoint of every request (a near-constant 1–14 tokens): it is sent
-	// but never cached and is no part of the context. At most MaxTail.
+	// but never cached and is no part of the context. At most signs.MaxTail.
 	Tail   int32
 	Logged int64 // output tokens as logged; Usage.Output is the final or derived count
 	At     int64 // unix ns of the request: time of the last input line; 0 if unknown
@@ -225,7 +195,7 @@ type Round struct {
 	File    uint16
 	Model   uint16
 	Trigger Trigger
-	Flags   roundFlags
+	Flags   signs.Assumed
 	// Signs are what the lines since the last response tell about the client,
 	// and Verdict is what the server said of the request's prefix.
 	Signs   signs.Set
@@ -241,11 +211,7 @@ type Round struct {
 }
 
 // Counted reports whether the log has the input of the call by itself.
-func (r *Round) Counted() bool { return r.Usage.Input() > 0 && r.Flags&RoundSpread == 0 }
-
-// MaxTail is the largest count of uncached tokens taken for the tail behind the
-// last breakpoint; larger counts are uncached context.
-const MaxTail = 64
+func (r *Round) Counted() bool { return r.Usage.Input() > 0 && r.Flags&signs.Spread == 0 }
 
 // EventKind says what a recording did to its context.
 type EventKind uint8

@@ -23,6 +23,7 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // untold are changes that nothing in a log gives away, by format, since no other count holds what they replace. A field stands for those in it.
@@ -113,7 +114,7 @@ func billOf(t *testing.T, prices *costmodel.Table, read reader, text []byte) (b 
 		}
 		for i := range s.Threads {
 			for _, r := range s.Threads[i].Rounds {
-				if r.Flags&(traces.RoundOutputDerived|traces.RoundOutputUnknown) != 0 {
+				if r.Flags&(signs.OutputDerived|signs.OutputUnknown) != 0 {
 					r.Usage.Output = 0
 					derived++
 				}

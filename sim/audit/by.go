@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // A Dimension is a property by which Breakdown divides a bill. Dimensions that weigh things
@@ -43,18 +44,18 @@ func Dimensions() []Dimension {
 		{Name: "person", About: "homes in which projects lie", of: func(c *calls.Call, _ *time.Location) string { return cmp.Or(c.Session.Person(), "(nobody's home)") }},
 		{Name: "subagent", About: "kinds of sub-agents; other calls under \"(conversation)\"", of: subAgent},
 		{Name: "skill", About: "skills under which the client says that it called", of: func(c *calls.Call, _ *time.Location) string {
-			return cmp.Or(c.Session.Named(traces.NameSkill, c.Recorded.Skill), "(no skill)")
+			return cmp.Or(c.Session.Named(signs.NameSkill, c.Recorded.Skill), "(no skill)")
 		}},
 		{Name: "plugin", About: "plugins that these skills come from", of: func(c *calls.Call, _ *time.Location) string {
-			return cmp.Or(c.Session.Named(traces.NamePlugin, c.Recorded.Plugin), "(no plugin)")
+			return cmp.Or(c.Session.Named(signs.NamePlugin, c.Recorded.Plugin), "(no plugin)")
 		}},
 		{Name: "source", About: "who made the call: the conversation, sub-agents, summaries, advisors", of: func(c *calls.Call, _ *time.Location) string { return c.Source.String() }},
 		{Name: "cause", About: "why a call missed the cache; hits under \"(no miss)\"", of: cause},
 		{Name: "part", About: "what contexts are made of: prompts, results, summaries", Weighs: true, thing: func(s *traces.Session, b int32) string { return partNames[partOf(&s.Blocks[b])] }},
 		{Name: "tool", About: "tools, by their calls and results in contexts", Weighs: true, thing: tool},
 		{Name: "mcp", About: "MCP servers, by the calls and results of their tools", Weighs: true, thing: server},
-		{Name: "hook", About: "hooks, by the output that was sent to the model", Weighs: true, thing: nameOf(traces.NameHook)},
-		{Name: "memory", About: "CLAUDE.md files of folders and other memories, as far as logs show them", Weighs: true, thing: nameOf(traces.NameMemory)},
+		{Name: "hook", About: "hooks, by the output that was sent to the model", Weighs: true, thing: nameOf(signs.NameHook)},
+		{Name: "memory", About: "CLAUDE.md files of folders and other memories, as far as logs show them", Weighs: true, thing: nameOf(signs.NameMemory)},
 		{Name: "file", About: "files, by what contexts held of them", Weighs: true, thing: file},
 	}
 }
@@ -158,7 +159,7 @@ func tool(s *traces.Session, b int32) string {
 }
 
 // nameOf returns the name of a kind that a block has.
-func nameOf(k traces.NameKind) func(*traces.Session, int32) string {
+func nameOf(k signs.NameKind) func(*traces.Session, int32) string {
 	return func(s *traces.Session, b int32) string { return s.Named(k, s.Blocks[b].Tool) }
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // allNames returns the names of all dimensions, each alone and behind a day.
@@ -141,7 +142,7 @@ func TestClockChangesAndMidnight(t *testing.T) {
 	for _, gap := range []int64{0, 1, 90, 60} {
 		k.call(gap*minute, prompt.Usage{Write5m: 1000})
 	}
-	k.s.Threads[0].Rounds = append(k.s.Threads[0].Rounds, traces.Round{ID: "untimed", Usage: prompt.Usage{Write5m: 1000}, Flags: traces.RoundNoTime})
+	k.s.Threads[0].Rounds = append(k.s.Threads[0].Rounds, traces.Round{ID: "untimed", Usage: prompt.Usage{Write5m: 1000}, Flags: signs.NoTime})
 	b := breakdown(t, []*traces.Session{k.s}, []string{"day"}, Options{Prices: auditPrices(t), Zone: zone}, time.Time{})
 	var got []string
 	for _, g := range b.Groups {

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // days are sessions of n days, one a day, of ten calls for two prompts; each as a function of its day has it.
@@ -87,7 +88,7 @@ func TestNoChanges(t *testing.T) {
 	untimed := days(20, func(k *scene, day int) { changed(k, day/5) })
 	for _, s := range untimed {
 		for i := range s.Threads[0].Rounds {
-			s.Threads[0].Rounds[i].At, s.Threads[0].Rounds[i].Flags = 0, traces.RoundNoTime
+			s.Threads[0].Rounds[i].At, s.Threads[0].Rounds[i].Flags = 0, signs.NoTime
 		}
 	}
 	for name, sessions := range map[string][]*traces.Session{"chance": days(20, vary), "seven days": days(7, changed), "no times": untimed} {

@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // What the simulation says of compactions is told as it says it: $0.24 given for a
@@ -166,7 +167,7 @@ func TestDefects(t *testing.T) {
 	untimed := newScene("untimed")
 	for range 2 {
 		r := untimed.call(0, prompt.Usage{Write5m: 10})
-		r.At, r.Flags = 0, traces.RoundNoTime
+		r.At, r.Flags = 0, signs.NoTime
 	}
 	untimed.s.Start, untimed.s.Project = 0, "/other/api"
 	back := newScene("back")

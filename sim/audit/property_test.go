@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // drawScene makes a session that nobody recorded: clocks that run back, calls
@@ -40,7 +41,7 @@ func drawScene(t *rapid.T) *scene {
 		r.Wait = max(0, pause)
 		r.Model = uint16(rapid.IntRange(0, 1).Draw(t, "model"))
 		if rapid.IntRange(0, 4).Draw(t, "timed") == 0 {
-			r.At, r.Flags = 0, traces.RoundNoTime
+			r.At, r.Flags = 0, signs.NoTime
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "results") {
 			k.result(1, op.Op(rapid.IntRange(0, 3).Draw(t, "op")), rapid.Int32Range(0, 30_000).Draw(t, "tokens"))

@@ -202,7 +202,7 @@ func (w *walker) clock(c *Call) {
 	if c.At == 0 && before != nil && before.End != 0 {
 		c.At = before.End + r.Wait
 	}
-	c.Untimed = c.At == 0 || r.Flags&traces.RoundNoTime != 0
+	c.Untimed = c.At == 0 || r.Flags&signs.NoTime != 0
 	if c.Untimed {
 		return
 	}

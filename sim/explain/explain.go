@@ -278,12 +278,12 @@ func Bill(e *studies.Explanation, s *traces.Session, recorded sim.Config) error 
 // notes says how well a call is counted, and what other models did while it was answered.
 func notes(t *calls.Table, l *calls.Call) (list []string) {
 	switch r := l.Recorded; {
-	case r.Flags&traces.RoundSpread != 0:
+	case r.Flags&signs.Spread != 0:
 		list = append(list, "its input is an estimated share of what the log has for several calls together, so only their sum can be compared with the model")
 	case r.Usage.Input() == 0:
 		list = append(list, "the log has no count of its input, so the bill has its output alone")
 	}
-	if l.Recorded.Flags&traces.RoundFallback != 0 {
+	if l.Recorded.Flags&signs.Fallback != 0 {
 		list = append(list, "another model refused, and this one answered in its place")
 	}
 	if l.Search > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/signs"
 	"gonum.org/v1/gonum/stat/distuv"
 	"gopkg.in/yaml.v3"
 )
@@ -253,7 +254,7 @@ func Invented(s *traces.Session) string {
 			if !known || rd.Usage.Read == 0 {
 				continue
 			}
-			if rd.Flags&traces.RoundSpread != 0 {
+			if rd.Flags&signs.Spread != 0 {
 				is.step = 1
 			}
 			switch read := rd.Usage.Read; {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // A read that the documents of its provider exclude is no server's: shorter than any that is kept, or between two steps. A sum over
@@ -23,7 +24,7 @@ func TestInventedCounts(t *testing.T) {
 	} {
 		rd := traces.Round{Line: 7, Usage: prompt.Usage{Read: tc.read, Uncached: 9000}}
 		if tc.sum {
-			rd.Flags |= traces.RoundSpread
+			rd.Flags |= signs.Spread
 		}
 		got := Invented(&traces.Session{Models: []string{tc.model}, Threads: []traces.Thread{{Rounds: []traces.Round{rd}}}})
 		if tc.want == "" && got != "" || !strings.Contains(got, tc.want) || got != "" && !strings.Contains(got, "line 7") {

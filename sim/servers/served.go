@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // MaxGrids is the largest number of grids of all servers together.
@@ -57,7 +58,7 @@ type Caller struct {
 
 // CallerOf returns who asked for a model in a round. A provider under a name of its own, such as openai-codex, is no gateway.
 func CallerOf(s *traces.Session, r *traces.Round) Caller {
-	c := Caller{s.Agent, s.Named(traces.NameGateway, r.Gateway)}
+	c := Caller{s.Agent, s.Named(signs.NameGateway, r.Gateway)}
 	if own := promptcache.ProviderOf(s.Models[r.Model]); own != "" && strings.HasPrefix(c.Gateway, own) {
 		c.Gateway = ""
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Reads by hand behind a request of 40,000 tokens, by agent and model. Codex: 384 modulo 512 is 39,808, 768 modulo 1,024 at
@@ -67,7 +68,7 @@ func TestGrids(t *testing.T) {
 
 // A provider under a name of its own is no gateway.
 func TestCallerOf(t *testing.T) {
-	s := &traces.Session{Agent: "pi", Models: []string{"gpt-5.4"}, Tools: []string{"", traces.NameGateway.Of("openai-codex"), traces.NameGateway.Of("github-copilot")}}
+	s := &traces.Session{Agent: "pi", Models: []string{"gpt-5.4"}, Tools: []string{"", signs.NameGateway.Of("openai-codex"), signs.NameGateway.Of("github-copilot")}}
 	for gateway, want := range []string{"", "", "github-copilot"} {
 		if got := CallerOf(s, &traces.Round{Gateway: uint16(gateway)}); got != (Caller{"pi", want}) {
 			t.Errorf("%+v, want the gateway %q", got, want)

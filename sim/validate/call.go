@@ -120,8 +120,8 @@ func callOf(l *calls.Call) Call {
 		Session: s.ID, Agent: s.Agent, Version: s.Version(), Model: s.Models[r.Model], Entry: s.Entry,
 		recorded: recorded{r.Verdict, r.Trigger == traces.TriggerPrompt},
 		Line:     int(r.Line), Thread: l.Thread.ID, Kind: l.Thread.Kind, Round: int(l.Round), TTL: l.Billed(),
-		TierKnown: r.Flags&traces.RoundTierAssumed == 0 && !l.Automatic(), Gap: r.Wait, Context: r.Usage.Input(),
-		Actual: input(r.Usage), Class: classOf(l), Spread: r.Flags&traces.RoundSpread != 0,
+		TierKnown: r.Flags&signs.TierAssumed == 0 && !l.Automatic(), Gap: r.Wait, Context: r.Usage.Input(),
+		Actual: input(r.Usage), Class: classOf(l), Spread: r.Flags&signs.Spread != 0,
 	}
 	if l.Before != nil {
 		c.Left, c.Since = l.Before.Leaves(), c.Gap+l.Before.Recorded.Stream

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Facts are what the client of a session does, by name: both sums of a ratio.
@@ -129,7 +130,7 @@ func (f Facts) see(s *traces.Session, t *traces.Thread, calls float64) {
 		if side > 0 && r == 0 {
 			add(factFirst, float64(round.Usage.Read), float64(round.Usage.Input()))
 		}
-		if round.Flags&traces.RoundTierAssumed == 0 {
+		if round.Flags&signs.TierAssumed == 0 {
 			add(lifetime, float64(round.Usage.Write1h), float64(round.Usage.Write1h+round.Usage.Write5m))
 		}
 		thinks := 0.0

@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Fit returns a profile fitted on the sessions of Claude Code, and its Codex part on the sessions
@@ -270,7 +271,7 @@ func deciles(x []float64) []float64 {
 // fitAnnounced returns what conversations are told when they open, by epochs of a profile.
 // Conversations that are told nothing count; those that begin amid a recording do not.
 func fitAnnounced(p *profile.Profile, sessions []*traces.Session) []profile.Announced {
-	told := map[string][]traces.Announced{}
+	told := map[string][]signs.Announced{}
 	shown := map[string]bool{}
 	for _, s := range sessions {
 		if len(s.Threads) == 0 || s.Threads[0].Kind != traces.ThreadMain || s.Threads[0].MidContext {
@@ -278,14 +279,14 @@ func fitAnnounced(p *profile.Profile, sessions []*traces.Session) []profile.Anno
 		}
 		epoch := p.Epoch(s.Version())
 		told[epoch] = append(told[epoch], s.Announced)
-		shown[epoch] = shown[epoch] || s.Announced != traces.Announced{}
+		shown[epoch] = shown[epoch] || s.Announced != signs.Announced{}
 	}
 	var list []profile.Announced
 	for _, epoch := range sortedKeys(shown) {
 		if !shown[epoch] {
 			continue
 		}
-		of := func(what traces.Announcement) []float64 {
+		of := func(what signs.Announcement) []float64 {
 			var sizes []float64
 			for _, a := range told[epoch] {
 				sizes = append(sizes, float64(a[what]))
@@ -293,8 +294,8 @@ func fitAnnounced(p *profile.Profile, sessions []*traces.Session) []profile.Anno
 			return deciles(sizes)
 		}
 		list = append(list, profile.Announced{
-			From: epoch, N: len(told[epoch]), Tools: of(traces.AnnouncedTools), Agents: of(traces.AnnouncedAgents),
-			Servers: of(traces.AnnouncedServers), Hooks: of(traces.AnnouncedHooks),
+			From: epoch, N: len(told[epoch]), Tools: of(signs.AnnouncedTools), Agents: of(signs.AnnouncedAgents),
+			Servers: of(signs.AnnouncedServers), Hooks: of(signs.AnnouncedHooks),
 		})
 	}
 	slices.SortFunc(list, func(a, b profile.Announced) int { return profile.Compare(a.From, b.From) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Eleven conversations of an epoch, the least told nothing and the most 1,000 tokens of agents,
@@ -14,7 +15,7 @@ import (
 func TestAnnouncedByEpoch(t *testing.T) {
 	session := func(version string, agents int32, mid bool) *traces.Session {
 		s := &traces.Session{Versions: []string{version}, Threads: []traces.Thread{{MidContext: mid}}}
-		s.Announced[traces.AnnouncedAgents] = agents
+		s.Announced[signs.AnnouncedAgents] = agents
 		return s
 	}
 	list := []*traces.Session{session("2.1.25", 0, false), session("2.1.219", 5000, true)}

@@ -23,6 +23,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Options say how to validate.
@@ -204,7 +205,7 @@ func asksForCache(s *traces.Session) *traces.Session {
 		var hour bool
 		for r := range s.Threads[i].Rounds {
 			u := s.Threads[i].Rounds[r].Usage
-			if hour = hour || u.Write1h > 0; u.Uncached <= traces.MaxTail {
+			if hour = hour || u.Write1h > 0; u.Uncached <= signs.MaxTail {
 				continue
 			}
 			if own == nil {

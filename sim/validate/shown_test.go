@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Of 14 calls of a rollout behind tools, ten are early; one that waited an hour, one
@@ -28,7 +29,7 @@ func TestShortReadsAreShown(t *testing.T) {
 	rounds[13].Model, rounds[13].Usage = 1, nothing // and the call behind it has another again
 	s.Threads[0].Events = []traces.Event{{Kind: traces.EventShrink, Round: 5}}
 	rounds[5].Usage = nothing
-	s.Tools = append(s.Tools, "", traces.NameGateway.Of("github-copilot"))
+	s.Tools = append(s.Tools, "", signs.NameGateway.Of("github-copilot"))
 	rounds[7].Gateway, rounds[7].Usage = uint16(len(s.Tools)-1), nothing
 	want := profile.Shown{
 		Agent: facts.Codex, Provider: "openai", Model: "gpt-5.4", Series: "0.118", Session: profile.Key(prompt.DigestString(s.ID)),

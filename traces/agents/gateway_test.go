@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // A client logs beside a call whom it asked for the model; one that has a single gateway need not.
@@ -30,7 +31,7 @@ func TestGateways(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := c.Sessions[0]
-		if got := s.Named(traces.NameGateway, s.Threads[0].Rounds[0].Gateway); got != tt.want {
+		if got := s.Named(signs.NameGateway, s.Threads[0].Rounds[0].Gateway); got != tt.want {
 			t.Errorf("%s asked %q, want %q", agent, got, tt.want)
 		}
 	}

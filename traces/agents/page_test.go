@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // has is what the reader of an agent finds in a generated session.
@@ -35,10 +36,10 @@ func found(s *traces.Session) has {
 		for _, r := range s.Threads[i].Rounds {
 			h.calls++
 			count(&h.counted, r.Counted() && r.Logged > 0)
-			count(&h.spread, r.Flags&traces.RoundSpread != 0 && r.Logged > 0)
+			count(&h.spread, r.Flags&signs.Spread != 0 && r.Logged > 0)
 			count(&h.read, r.Usage.Read > 0)
 			count(&h.written, r.Usage.Writes() > 0)
-			count(&h.assumed, r.Flags&traces.RoundTierAssumed != 0)
+			count(&h.assumed, r.Flags&signs.TierAssumed != 0)
 			count(&h.timed, r.At > 0 && r.Stream > 0)
 			count(&h.first, r.First < r.Stream)
 		}

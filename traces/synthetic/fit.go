@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 const (
@@ -244,7 +245,7 @@ func (o *observer) thread(s *traces.Session, t *traces.Thread, users string) int
 		calls[len(calls)-1]++
 		o.calls++
 		o.usage.Add(&rd.Usage)
-		if rd.Flags&traces.RoundNoTime == 0 && rd.First > 0 {
+		if rd.Flags&signs.NoTime == 0 && rd.First > 0 {
 			o.add("time to first block", float64(rd.First)/1e9)
 		}
 		if t.Kind == traces.ThreadMain && begins {

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // layer lays a plan out as the session that a reader would make of its
@@ -114,7 +115,7 @@ func (l *layer) round(t *track, rd *traces.Round) {
 		l.s.Blocks[n].Message = message
 	}
 	rd.Reply = l.span(t, rd.Reply)
-	if rd.Flags&traces.RoundOutputDerived != 0 {
+	if rd.Flags&signs.OutputDerived != 0 {
 		l.s.Quality.DerivedOutputs++
 	}
 }

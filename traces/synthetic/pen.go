@@ -210,7 +210,7 @@ func (w *pen) reply(rd *traces.Round, k spot, last bool) {
 	rd.Usage.Output, rd.Logged = out, out
 	if !g.final {
 		rd.Logged = min(int64(1+k.below(forLogged, 10)), out)
-		rd.Flags |= traces.RoundOutputDerived
+		rd.Flags |= signs.OutputDerived
 	}
 	perToken := 1 / k.draw(&g.w.Speed, forSpeed)
 	start := k.draw(&g.w.FirstToken, forFirstToken)

@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // automatic is what a thread's earlier calls show of the automatic caches they go to. A
@@ -83,7 +84,7 @@ const keptHalfDay = int64(12 * time.Hour)
 // halfDay reports whether the calls of a session asked for that. As it is the client's setting, one call tells it of all.
 func halfDay(s *traces.Session) bool {
 	return slices.ContainsFunc(s.Threads, func(t traces.Thread) bool {
-		return slices.ContainsFunc(t.Rounds, func(r traces.Round) bool { return r.Flags&traces.RoundHalfDay != 0 })
+		return slices.ContainsFunc(t.Rounds, func(r traces.Round) bool { return r.Flags&signs.HalfDay != 0 })
 	})
 }
 

@@ -222,7 +222,7 @@ func (t *Thread) Learn(r *traces.Round, miss exchange.MissClass) {
 // vendor's it does (Claude Code 2.1.49 to 2.1.332, 150 calls on a loopback server, 2026-11-29), and no line says which address it has.
 func (s *Session) learnHeld(r *traces.Round, behind int64) {
 	switch {
-	case behind <= traces.MaxTail || r.Usage.Writes() == 0:
+	case behind <= signs.MaxTail || r.Usage.Writes() == 0:
 	case r.Usage.Uncached < behind:
 		s.held++
 	default:

@@ -54,7 +54,7 @@ type Session struct {
 	Project    string
 	Entry      string
 	Window     int64
-	Announced  traces.Announced
+	Announced  signs.Announced
 	Variant    string // as in traces.Session
 	Files      []*File
 	Owned      []*File // files whose lines and problems are counted here; see Own
@@ -156,7 +156,7 @@ func (f *Format) Context(c *Call) int64 { return c.Input() - f.tailOf(c) }
 // tailOf returns the part of the uncached input after the last cache marker
 // (traces.Round.Tail).
 func (f *Format) tailOf(c *Call) int64 {
-	if u := c.Usage.Usage; f.Tail && c.OK && u.Uncached <= traces.MaxTail && u.Uncached < u.Input() {
+	if u := c.Usage.Usage; f.Tail && c.OK && u.Uncached <= signs.MaxTail && u.Uncached < u.Input() {
 		return u.Uncached
 	}
 	return 0

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Total is what a log has of several calls together, tokens. Input includes what was read and written.
@@ -119,10 +120,10 @@ var contradictions = [...]sign{
 		return !compacted && call.Usage.Writes() > 0 && call.Usage.Writes() == before.Usage.Writes()
 	}},
 	{what: "as much is neither read nor written as by the call before", most: 0.5, has: func(before, call *traces.Round, compacted bool) bool {
-		return !compacted && call.Usage.Uncached > traces.MaxTail && call.Usage.Uncached == before.Usage.Uncached
+		return !compacted && call.Usage.Uncached > signs.MaxTail && call.Usage.Uncached == before.Usage.Uncached
 	}},
 	{what: "the output is as long as the output of the call before", most: 0.5, long: true, told: true, may: true, has: func(before, call *traces.Round, _ bool) bool {
-		return call.Usage.Output > shortOutput && call.Flags&(traces.RoundOutputDerived|traces.RoundOutputUnknown) == 0 &&
+		return call.Usage.Output > shortOutput && call.Flags&(signs.OutputDerived|signs.OutputUnknown) == 0 &&
 			call.Usage.Output == before.Usage.Output
 	}},
 }

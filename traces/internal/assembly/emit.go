@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // emitter lays threads out in the flat form of a session.
@@ -265,9 +266,9 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 		ID: rd.ID, Logged: rd.Output, At: rd.InputAt, Line: rd.Line, File: e.files[rd.Source],
 		Model: e.intern(e.models, &e.out.Models, cmp.Or(rd.Model, unnamed), "models"), Trigger: traces.TriggerOther,
 		Signs: rd.Signs, Verdict: rd.Verdict, Parted: rd.Parted,
-		Skill:   e.intern(e.tools, &e.out.Tools, traces.NameSkill.Of(rd.Skill), "tools"),
-		Plugin:  e.intern(e.tools, &e.out.Tools, traces.NamePlugin.Of(rd.Plugin), "tools"),
-		Gateway: e.intern(e.tools, &e.out.Tools, traces.NameGateway.Of(rd.Gateway), "tools"),
+		Skill:   e.intern(e.tools, &e.out.Tools, signs.NameSkill.Of(rd.Skill), "tools"),
+		Plugin:  e.intern(e.tools, &e.out.Tools, signs.NamePlugin.Of(rd.Plugin), "tools"),
+		Gateway: e.intern(e.tools, &e.out.Tools, signs.NameGateway.Of(rd.Gateway), "tools"),
 	}
 	if rd.OK {
 		out.Usage, out.Tail = rd.Usage.Usage, int32(rd.tail)
@@ -296,9 +297,9 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 	intervals(&out, rd, before, compaction)
 	if r > 0 && rd.InputAt != 0 && rd.InputAt < t.Calls[r-1].First {
 		e.s.Problem(rd.Place, "time runs back: the request is older than the response before it")
-		out.Flags |= traces.RoundNoTime
+		out.Flags |= signs.NoTime
 	}
-	if out.Flags&traces.RoundNoTime != 0 {
+	if out.Flags&signs.NoTime != 0 {
 		e.untimed++
 	}
 	return out
@@ -322,25 +323,25 @@ func (e *emitter) flags(rd *Round, out *traces.Round) {
 	q := &e.s.Quality
 	q.WebSearches += int(rd.Searches)
 	if rd.Fallback {
-		out.Flags |= traces.RoundFallback
+		out.Flags |= signs.Fallback
 	}
 	if rd.derived {
-		out.Flags |= traces.RoundOutputDerived
+		out.Flags |= signs.OutputDerived
 		q.DerivedOutputs++
 	}
 	if rd.unknown {
-		out.Flags |= traces.RoundOutputUnknown
+		out.Flags |= signs.OutputUnknown
 		q.UnknownOutputs++
 	}
 	if rd.Assumed && rd.OK {
-		out.Flags |= traces.RoundTierAssumed
+		out.Flags |= signs.TierAssumed
 		q.AssumedTiers++
 	}
 	if rd.HalfDay && rd.OK {
-		out.Flags |= traces.RoundHalfDay
+		out.Flags |= signs.HalfDay
 	}
 	if rd.Spread && rd.OK {
-		out.Flags |= traces.RoundSpread
+		out.Flags |= signs.Spread
 		q.Spread++
 	}
 	text := "call %s has no usable token counts; its size is estimated"
@@ -375,7 +376,7 @@ const mostAhead = int64(10 * time.Second)
 // previous response and how long compactions in between took.
 func intervals(out *traces.Round, rd *Round, before, compaction int64) {
 	if rd.First == 0 {
-		out.Flags |= traces.RoundNoTime
+		out.Flags |= signs.NoTime
 		return
 	}
 	request := rd.InputAt
@@ -383,7 +384,7 @@ func intervals(out *traces.Round, rd *Round, before, compaction int64) {
 		request = before // nothing new was said: a retry or continuation
 	}
 	if request == 0 {
-		out.Flags |= traces.RoundNoTime
+		out.Flags |= signs.NoTime
 		request = rd.First
 	}
 	if before != 0 {

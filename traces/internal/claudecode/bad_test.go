@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // good is a transcript of two calls, 3 lines long.
@@ -137,7 +138,7 @@ func TestNoTimes(t *testing.T) {
 	}
 	got := sessionOf(t, s)
 	want(t, "threads", shape(got), "main: m1 m2")
-	if got.Start != 0 || got.Threads[0].Rounds[0].Flags&traces.RoundNoTime == 0 {
+	if got.Start != 0 || got.Threads[0].Rounds[0].Flags&signs.NoTime == 0 {
 		t.Errorf("start %d flags %b", got.Start, got.Threads[0].Rounds[0].Flags)
 	}
 }

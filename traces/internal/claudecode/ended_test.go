@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // ended is a session of 2.1.60 with two responses of two lines, of which the first begins with 1 token of output, and the last ends at 300.
@@ -51,7 +52,7 @@ func TestStartIsNotTheEnd(t *testing.T) {
 			c := corpusOf(t, traces.Options{}, map[string][]byte{"S.jsonl": []byte(body)})
 			got := c.Sessions[0]
 			last := got.Threads[0].Rounds[1]
-			derived := last.Flags&traces.RoundOutputDerived != 0
+			derived := last.Flags&signs.OutputDerived != 0
 			if final := last.Logged == 300; final != tt.final || derived == tt.final {
 				t.Errorf("logged output %d, derived %v", last.Logged, derived)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // twoCalls is a session of two calls with 1,000 bytes of reply (260 tokens by
@@ -59,15 +60,15 @@ func TestGrowth(t *testing.T) {
 func TestOutput(t *testing.T) {
 	final := func(s *script) { s.version = "2.1.59" }
 	got := twoCalls(t, 1000, nil).Threads[0].Rounds
-	if got[0].Usage.Output != 260 || got[0].Logged != 1 || got[0].Flags&traces.RoundOutputDerived == 0 {
+	if got[0].Usage.Output != 260 || got[0].Logged != 1 || got[0].Flags&signs.OutputDerived == 0 {
 		t.Errorf("before 2.1.59: output %d logged %d flags %b, want the derived 260", got[0].Usage.Output, got[0].Logged, got[0].Flags)
 	}
-	if got[1].Usage.Output != 1 || got[1].Flags&traces.RoundOutputDerived == 0 {
+	if got[1].Usage.Output != 1 || got[1].Flags&signs.OutputDerived == 0 {
 		t.Errorf("last call: output %d flags %b, want its estimate of 1", got[1].Usage.Output, got[1].Flags)
 	}
 	s := twoCalls(t, 1000, final)
 	got = s.Threads[0].Rounds
-	if got[0].Usage.Output != 1 || got[0].Flags&traces.RoundOutputDerived != 0 {
+	if got[0].Usage.Output != 1 || got[0].Flags&signs.OutputDerived != 0 {
 		t.Errorf("2.1.59: output %d flags %b, want the logged 1", got[0].Usage.Output, got[0].Flags)
 	}
 	want(t, "a reply weighs its final output", blocks(s, got[0].Reply), "text:1")
@@ -306,7 +307,7 @@ func TestImpossibleOutput(t *testing.T) {
 		s.callUsage("m1", fields{"input_tokens": 3, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 20_000, "output_tokens": output}, text("a"))
 		got := sessionOf(t, s)
 		r := &got.Threads[0].Rounds[0]
-		if r.Usage.Input() != 20_003 || r.Flags&traces.RoundOutputDerived == 0 {
+		if r.Usage.Input() != 20_003 || r.Flags&signs.OutputDerived == 0 {
 			t.Errorf("%v: %+v, flags %b", output, r.Usage, r.Flags)
 		}
 		if p := got.Problems; len(p) != 1 || !strings.Contains(p[0].Text, "impossible token count") {
@@ -324,10 +325,10 @@ func TestTiers(t *testing.T) {
 		"cache_creation": fields{"ephemeral_1h_input_tokens": 50}, "output_tokens": 1}, text("b"))
 	got := sessionOf(t, s)
 	r := got.Threads[0].Rounds
-	if r[0].Usage.Write5m != 20_000 || r[0].Flags&traces.RoundTierAssumed == 0 || got.Quality.AssumedTiers != 1 {
+	if r[0].Usage.Write5m != 20_000 || r[0].Flags&signs.TierAssumed == 0 || got.Quality.AssumedTiers != 1 {
 		t.Errorf("writes without a split: %+v flags %b, want 5m, assumed", r[0].Usage, r[0].Flags)
 	}
-	if r[1].Usage.Write1h != 50 || r[1].Usage.Write5m != 0 || r[1].Flags&traces.RoundTierAssumed != 0 {
+	if r[1].Usage.Write1h != 50 || r[1].Usage.Write5m != 0 || r[1].Flags&signs.TierAssumed != 0 {
 		t.Errorf("writes with a split: %+v flags %b", r[1].Usage, r[1].Flags)
 	}
 }
@@ -397,7 +398,7 @@ func TestAnnouncements(t *testing.T) {
 	s.prompt("more")
 	s.call("m2", 20_100, text("b"))
 	got := sessionOf(t, s)
-	if want := (traces.Announced{62, 310, 93, 62}); got.Announced != want {
+	if want := (signs.Announced{62, 310, 93, 62}); got.Announced != want {
 		t.Errorf("announced %v, want %v", got.Announced, want)
 	}
 	rounds := got.Threads[0].Rounds

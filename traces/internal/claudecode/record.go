@@ -109,14 +109,14 @@ type source struct {
 	row        int             // records at the end that follow each other and say the same of their session
 	tasks      []assembly.Task
 	names      names
-	state      state                        // of the client, by the latest lines
-	announced  [traces.NumAnnouncements]int // ahead of the first response, bytes
-	folder     string                       // in which the client works, by the latest line that says it
-	opens      bool                         // all that the client sends ahead of the first prompt is in lines
-	totals     []total                      // by line
-	requests   []request                    // by line
-	answered   map[prompt.Digest]bool       // requests that an answer names
-	naming     bool                         // most answers name a request of the file
+	state      state                       // of the client, by the latest lines
+	announced  [signs.NumAnnouncements]int // ahead of the first response, bytes
+	folder     string                      // in which the client works, by the latest line that says it
+	opens      bool                        // all that the client sends ahead of the first prompt is in lines
+	totals     []total                     // by line
+	requests   []request                   // by line
+	answered   map[prompt.Digest]bool      // requests that an answer names
+	naming     bool                        // most answers name a request of the file
 }
 
 // names interns the strings of a source; 0 is the empty string.

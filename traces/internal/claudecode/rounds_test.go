@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // A response that asked an advisor has the usage of three iterations (recorded:
@@ -107,7 +108,7 @@ func TestFallbackBehindARefusal(t *testing.T) {
 	s.prompt("go")
 	s.callUsage("m1", usage, text("one"))
 	rounds := sessionOf(t, s).Threads[0].Rounds
-	if len(rounds) != 1 || rounds[0].Flags&traces.RoundFallback == 0 || rounds[0].Usage.Read != 54_112 {
+	if len(rounds) != 1 || rounds[0].Flags&signs.Fallback == 0 || rounds[0].Usage.Read != 54_112 {
 		t.Errorf("rounds %+v, want one of 54,112 tokens read behind a refusal", rounds)
 	}
 }
@@ -124,7 +125,7 @@ func TestPassWithAnImpossibleOutput(t *testing.T) {
 	s.callUsage("m1", usage, text("one"))
 	got := sessionOf(t, s)
 	r := got.Threads[0].Rounds
-	if len(r) != 2 || r[0].Usage.Read != 20_000 || r[0].Flags&(traces.RoundOutputDerived|traces.RoundOutputUnknown) == 0 {
+	if len(r) != 2 || r[0].Usage.Read != 20_000 || r[0].Flags&(signs.OutputDerived|signs.OutputUnknown) == 0 {
 		t.Errorf("rounds %+v", r)
 	}
 	if p := got.Problems; len(p) != 1 || !strings.Contains(p[0].Text, "impossible token count") {

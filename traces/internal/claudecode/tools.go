@@ -5,9 +5,9 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
-	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // toolInput is what is read from the arguments of a tool call.
@@ -171,10 +171,10 @@ type attachment struct {
 }
 
 // announcements are the types of attachments whose text is what they add.
-var announcements = map[string]traces.Announcement{
-	"deferred_tools_delta":   traces.AnnouncedTools,
-	"agent_listing_delta":    traces.AnnouncedAgents,
-	"mcp_instructions_delta": traces.AnnouncedServers,
+var announcements = map[string]signs.Announcement{
+	"deferred_tools_delta":   signs.AnnouncedTools,
+	"agent_listing_delta":    signs.AnnouncedAgents,
+	"mcp_instructions_delta": signs.AnnouncedServers,
 }
 
 // readAttachment reads an attachment, or its rendered text beside it.
@@ -246,7 +246,7 @@ func (p *parser) lines(to *[]byte) {
 // announces returns what an attachment announces and its text, if the client sent it when
 // the conversation opened. Later ones belong to a compaction, or stand in the growth of the
 // context that no line shows.
-func (p *parser) announces(a *attachment) (what traces.Announcement, text []byte, ok bool) {
+func (p *parser) announces(a *attachment) (what signs.Announcement, text []byte, ok bool) {
 	if len(p.src.answers) > 0 {
 		return 0, nil, false
 	}
@@ -256,13 +256,13 @@ func (p *parser) announces(a *attachment) (what traces.Announcement, text []byte
 		}
 		return what, a.added, true
 	}
-	return traces.AnnouncedHooks, a.body, string(a.typ) == "hook_success" && string(a.event) == "SessionStart"
+	return signs.AnnouncedHooks, a.body, string(a.typ) == "hook_success" && string(a.event) == "SessionStart"
 }
 
 // announce notes an announcement of so many bytes. It takes the place of an earlier one;
 // hooks add to each other.
-func (s *source) announce(what traces.Announcement, n int) {
-	if what == traces.AnnouncedHooks {
+func (s *source) announce(what signs.Announcement, n int) {
+	if what == signs.AnnouncedHooks {
 		n += s.announced[what]
 	}
 	s.announced[what] = n
@@ -296,9 +296,9 @@ func (a *attachment) flags() prompt.Flags {
 func (a *attachment) name() []byte {
 	switch {
 	case bytes.HasPrefix(a.typ, []byte("hook_")):
-		return []byte(traces.NameHook.Of(string(a.hook)))
+		return []byte(signs.NameHook.Of(string(a.hook)))
 	case a.flags()&prompt.FlagMemory != 0:
-		return []byte(traces.NameMemory.Of(string(a.path)))
+		return []byte(signs.NameMemory.Of(string(a.path)))
 	}
 	return nil
 }

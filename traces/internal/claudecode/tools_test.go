@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // One file that a command shows whole and alone is the file; anything else is not.
@@ -80,15 +80,15 @@ func TestWhoCausedIt(t *testing.T) {
 	s.call("m4", 20_300, text("done"))
 	got := sessionOf(t, s)
 	main := &got.Threads[0]
-	if r := &main.Rounds[0]; got.Named(traces.NameSkill, r.Skill) != "review" || got.Named(traces.NamePlugin, r.Plugin) != "quality" {
-		t.Errorf("skill %q, plugin %q, names %q", got.Named(traces.NameSkill, r.Skill), got.Named(traces.NamePlugin, r.Plugin), got.Tools)
+	if r := &main.Rounds[0]; got.Named(signs.NameSkill, r.Skill) != "review" || got.Named(signs.NamePlugin, r.Plugin) != "quality" {
+		t.Errorf("skill %q, plugin %q, names %q", got.Named(signs.NameSkill, r.Skill), got.Named(signs.NamePlugin, r.Plugin), got.Tools)
 	}
 	if r := &main.Rounds[1]; r.Skill != 0 || r.Plugin != 0 {
 		t.Errorf("the second call has a skill: %+v", r)
 	}
 	seen := map[string]prompt.Kind{}
 	for _, b := range got.Blocks {
-		for _, k := range []traces.NameKind{traces.NameHook, traces.NameMemory} {
+		for _, k := range []signs.NameKind{signs.NameHook, signs.NameMemory} {
 			if name := got.Named(k, b.Tool); name != "" {
 				seen[name] = b.Kind
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/codex"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // good is a session of one call, three lines in front of the reply.
@@ -103,7 +104,7 @@ func TestBadCounts(t *testing.T) {
 		r := good().user("two").assistant("msg_2", "b")
 		s := readOne(t, r.sum(10, 0, 5).event(last))
 		rd := s.Threads[0].Rounds
-		if len(rd) != 2 || rd[1].Usage.Input() != 0 || rd[1].Flags&traces.RoundOutputDerived == 0 {
+		if len(rd) != 2 || rd[1].Usage.Input() != 0 || rd[1].Flags&signs.OutputDerived == 0 {
 			t.Errorf("%s: %d calls, the last with %+v", name, len(rd), rd[len(rd)-1].Usage)
 		}
 		if len(s.Problems) != 1 || !strings.Contains(s.Problems[0].Text, "no usable token counts") {

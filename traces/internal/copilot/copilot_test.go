@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // script writes events, one second each.
@@ -76,7 +77,7 @@ func TestTurn(t *testing.T) {
 	}
 	var sum prompt.Usage
 	for _, r := range th.Rounds {
-		if sum.Uncached += r.Usage.Uncached; r.Flags&traces.RoundSpread == 0 || r.Counted() {
+		if sum.Uncached += r.Usage.Uncached; r.Flags&signs.Spread == 0 || r.Counted() {
 			t.Errorf("call %s is not marked", r.ID)
 		}
 		sum.Read, sum.Write5m, sum.Output = sum.Read+r.Usage.Read, sum.Write5m+r.Usage.Write5m, sum.Output+r.Usage.Output

@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // script writes a session of version 3, one second an entry.
@@ -274,7 +275,7 @@ func TestRecorded(t *testing.T) {
 		unseen, input = unseen+s.Quality.UnseenTokens, input+s.Quality.InputTokens
 		for i := range s.Threads {
 			for _, r := range s.Threads[i].Rounds {
-				if r.Flags&traces.RoundNoTime != 0 || r.Stream <= 0 || r.Stream > int64(2*time.Hour) {
+				if r.Flags&signs.NoTime != 0 || r.Stream <= 0 || r.Stream > int64(2*time.Hour) {
 					t.Errorf("%s line %d: a call of %v", s.ID, r.Line, time.Duration(r.Stream))
 				}
 			}

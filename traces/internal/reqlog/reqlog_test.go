@@ -208,7 +208,7 @@ func TestOpenAILifetimes(t *testing.T) {
 			`"model":"gpt-5.6-sol","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}],"usage":{"input_tokens":100,`+
 			`"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":60%s},"output_tokens":7}}}`, start, details)})
 		r := &c.Sessions[0].Threads[0].Rounds[0]
-		if got := r.Flags&traces.RoundHalfDay != 0; got != want.halfDay || r.Flags&traces.RoundTierAssumed != 0 != want.assumed || r.Usage.Writes() != 60 {
+		if got := r.Flags&signs.HalfDay != 0; got != want.halfDay || r.Flags&signs.TierAssumed != 0 != want.assumed || r.Usage.Writes() != 60 {
 			t.Errorf("%s: %+v, 12 hours %t, want %+v", details, r, got, want)
 		}
 	}
