@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -77,7 +78,7 @@ func TestBackgroundCallAtTheWindow(t *testing.T) {
 		c := written(t, "  - memory-extraction: {turns: 1}\n")
 		c.Window = window
 		row, _ := run(t, c, newSession("s").looping(1, 1).session())
-		if got := row.CallsBy(measures.SourceOf("extract_memories")); got != want || row.Reasons["memory-extraction: "+prompt.FailTooLong] != 1-want {
+		if got := row.CallsBy(measures.SourceOf("extract_memories")); got != want || row.Reasons["memory-extraction: "+ask.FailTooLong] != 1-want {
 			t.Errorf("a window of %d: %d calls, %v", window, got, row.Reasons)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -84,7 +85,7 @@ func TestSmallModelWindow(t *testing.T) {
 // Refused calls bill nothing; answers that cannot be used do.
 func TestFallbackOnTheClock(t *testing.T) {
 	s := newSession("s").turns(60, 0, 4000).session()
-	for reason, billed := range map[string]int{prompt.FailToolCall: 2, prompt.FailEmpty: 2, prompt.FailAPI: 1, prompt.FailTooLong: 1} {
+	for reason, billed := range map[string]int{ask.FailToolCall: 2, ask.FailEmpty: 2, ask.FailAPI: 1, ask.FailTooLong: 1} {
 		c := testConfig(t, "auto-compact/167k")
 		stub := summarizer.Default()
 		stub.Script = summarizer.Script{Calls: []int{1}, As: reason}

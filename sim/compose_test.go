@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -101,7 +102,7 @@ func TestComposerSeesTheCall(t *testing.T) {
 // next fork has less by the gap.
 func TestComposerRefusesWithAGap(t *testing.T) {
 	c := testConfig(t, "auto-compact/167k")
-	k := &composer{Stub: summarizer.Default(), answer: prompt.Answer{Failed: prompt.FailTooLong, Excess: 30_000}}
+	k := &composer{Stub: summarizer.Default(), answer: prompt.Answer{Failed: ask.FailTooLong, Excess: 30_000}}
 	c.Summarizer = k
 	run(t, c, newSession("s").turns(38, 0, 4000).session())
 	if len(k.calls) < 3 {

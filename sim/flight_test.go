@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
@@ -60,7 +61,7 @@ func TestFirstCallIsTheConversations(t *testing.T) {
 
 // A call that fills the window is made; one token more is too long. The request has 18,300.
 func TestCallAtTheWindow(t *testing.T) {
-	for window, want := range map[int64]string{20_000: "", 19_999: prompt.FailTooLong} {
+	for window, want := range map[int64]string{20_000: "", 19_999: ask.FailTooLong} {
 		c := testConfig(t, "none")
 		c.Window = window
 		_, _, failed := inquired(t, c, inquirer{instruction: 1700}, newSession("s").turns(1, 0, 0).session())

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/internal/gauge"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/strategies/standard"
@@ -188,7 +188,7 @@ func (t *thread) await(hook, layer int) {
 // a compaction of the thread. The end of the thread's wait dissolves it.
 func (t *thread) detectDeadlock() {
 	if layer, ok := t.wait.deadlock(); ok {
-		t.replay.book.Refuse(t.layers[layer].Name(), prompt.FailDeadlock)
+		t.replay.book.Refuse(t.layers[layer].Name(), ask.FailDeadlock)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -92,7 +93,7 @@ func TestSessionMemoryBar(t *testing.T) {
 			"    - full-compact: {trigger: {fixed: 148000}, call: [streaming]}\n"
 		waits[barred], _ = run(t, written(t, layers), newSession("s").turns(34, 0, 4000).session())
 	}
-	const reason = "session-memory: " + prompt.FailDeadlock
+	const reason = "session-memory: " + ask.FailDeadlock
 	with, without := waits["true"], waits["false"]
 	if with.Reasons[reason] != 0 || without.Reasons[reason] != 1 {
 		t.Errorf("%v with the bar, %v without", with.Reasons, without.Reasons)
@@ -127,7 +128,7 @@ func TestDeadlocks(t *testing.T) {
 	for barred, want := range map[string]int{"[compact]": 0, "[]": 3} {
 		layers := "  - full-compact: {trigger: {fixed: 148000}, call: [streaming], reactive: false, barred: " + barred + "}\n"
 		row, _ := run(t, written(t, layers), newSession("s").turns(38, 0, 4000).session())
-		deadlocks, calls := row.Reasons["full-compact: "+prompt.FailDeadlock], row.CallsBy(measures.SourceCompact)
+		deadlocks, calls := row.Reasons["full-compact: "+ask.FailDeadlock], row.CallsBy(measures.SourceCompact)
 		if deadlocks != want || row.N(measures.FailedCompactions) != want || (calls > 0) != (want == 0) {
 			t.Errorf("barred %s: %d deadlocks, %d failed, %d calls", barred, deadlocks, row.N(measures.FailedCompactions), calls)
 		}

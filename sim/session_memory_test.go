@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -133,7 +134,7 @@ func TestSessionMemoryLoop(t *testing.T) {
 	if a == 0 || b < 5*a {
 		t.Errorf("%d calls of updates with the guard, %d without", a, b)
 	}
-	if without.Reasons["session-memory: "+prompt.FailTooLong] == 0 {
+	if without.Reasons["session-memory: "+ask.FailTooLong] == 0 {
 		t.Errorf("what ended the loop: %v", without.Reasons)
 	}
 }

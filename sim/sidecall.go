@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
@@ -25,7 +26,7 @@ func (l *Loop) launch(t *thread, layer int) {
 	case t.hooks.result[layer] == nil:
 		l.breach(t, layer, "asks for a call and has no IntentResult")
 	case in.Compacts: // the conversation goes on, and compacts, after the call
-		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailDeadlock}, Source: in.Source})
+		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: ask.FailDeadlock}, Source: in.Source})
 	default:
 		l.call(t, layer, &in, false)
 	}
@@ -65,10 +66,10 @@ func (l *Loop) call(t *thread, layer int, in *prompt.Intent, beside bool) {
 	case !tooLong:
 		c.Answer = t.summarize(c)
 	case beside:
-		c.Answer = prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}
+		c.Answer = prompt.Answer{Failed: ask.FailTooLong, Excess: excess}
 	default:
 		l.sides.End(place)
-		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}})
+		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: ask.FailTooLong, Excess: excess}})
 		return
 	}
 	if c.Answer.Measured != nil {
@@ -208,7 +209,7 @@ func (t *thread) summarize(c *side.Call) prompt.Answer {
 	})
 	if err != nil {
 		l.stop(s.session, err)
-		return prompt.Answer{Failed: prompt.FailAPI}
+		return prompt.Answer{Failed: ask.FailAPI}
 	}
 	s.measure(answer.Measured)
 	return answer

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -33,9 +34,9 @@ func TestWhatACallSends(t *testing.T) {
 		"no head":               {prompt.Intent{Own: true, From: 7}, second},
 		"the newest":            {prompt.Intent{Own: true, Newest: 1400}, slices.Concat(first[1:], second)},
 		"the newest that fit":   {prompt.Intent{Own: true, Newest: 1399}, second[1:]},
-		"text alone":            {prompt.Intent{Own: true, Strip: prompt.StripThinking | prompt.StripTools}, []int32{300, 60, 60}},
-		"without thinking":      {prompt.Intent{Strip: prompt.StripThinking}, slices.Concat(head, []int32{300, 60, 100}, []int32{1000, 60, 100})},
-		"without, up to a call": {prompt.Intent{Strip: prompt.StripThinking, To: 7, Instruction: 1}, slices.Concat(head, []int32{300, 60, 100, 1})},
+		"text alone":            {prompt.Intent{Own: true, Strip: ask.StripThinking | ask.StripTools}, []int32{300, 60, 60}},
+		"without thinking":      {prompt.Intent{Strip: ask.StripThinking}, slices.Concat(head, []int32{300, 60, 100}, []int32{1000, 60, 100})},
+		"without, up to a call": {prompt.Intent{Strip: ask.StripThinking, To: 7, Instruction: 1}, slices.Concat(head, []int32{300, 60, 100, 1})},
 	} {
 		var sent prompt.Context
 		side.Build(&sent, th.replay.session.Blocks, &th.Context, &th.head, &tc.in)
@@ -56,7 +57,7 @@ func TestWhatACallSends(t *testing.T) {
 type busy struct{}
 
 func (busy) Summarize(*prompt.Intent, draws.Source, uint64, prompt.Digest) prompt.Answer {
-	return prompt.Answer{Failed: prompt.FailAPI, First: second, Total: 7 * second}
+	return prompt.Answer{Failed: ask.FailAPI, First: second, Total: 7 * second}
 }
 
 // A refused call takes its time, reads nothing and costs nothing.
@@ -65,7 +66,7 @@ func TestRefusedCallTakesItsTime(t *testing.T) {
 	c.Summarizer = busy{}
 	s := newSession("s").turns(2, 0, 1000).session()
 	row, calls, failed := inquired(t, c, inquirer{instruction: 100}, s)
-	if !slices.Equal(failed, []string{prompt.FailAPI, prompt.FailAPI}) || len(calls) != 2 || !near(row.Figures[measures.AddedLatency], 14) {
+	if !slices.Equal(failed, []string{ask.FailAPI, ask.FailAPI}) || len(calls) != 2 || !near(row.Figures[measures.AddedLatency], 14) {
 		t.Errorf("%q, %d calls, %g s of waiting; want two refusals of 7 s", failed, len(calls), row.Figures[measures.AddedLatency])
 	}
 	none, _ := run(t, testConfig(t, "none"), s)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -72,12 +73,12 @@ func TestAgentSummaryCall(t *testing.T) {
 	for text, want := range map[string]prompt.Intent{
 		"agent-summary: {}": {
 			Source: "agent_summary", Way: "small-model", Model: "claude-haiku-4-5", Own: true, Head: 1000,
-			Strip: prompt.StripThinking, Instruction: 150, Lifetime: prompt.Lifetime5m},
+			Strip: ask.StripThinking, Instruction: 150, Lifetime: ask.Lifetime5m},
 		"agent-summary: {strip_thinking: false, skip_cache_write: true, lifetime: client}": {
 			Source: "agent_summary", Way: "small-model", Model: "claude-haiku-4-5", Own: true, Head: 1000,
 			Instruction: 150, SkipCacheWrite: true},
 		"agent-summary: {same_model: true, instruction: 99}": {
-			Source: "agent_summary", Way: "fork", Instruction: 99, Lifetime: prompt.Lifetime5m},
+			Source: "agent_summary", Way: "fork", Instruction: 99, Lifetime: ask.Lifetime5m},
 	} {
 		k, _ := agentTalk()
 		_, calls := beats(k, layer(t, text), 1, false)

@@ -3,6 +3,7 @@ package strategies
 import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -201,7 +202,7 @@ const agentSummaryName = "agent-summary"
 func defaultAgentSummary() agentSummaryParams {
 	return agentSummaryParams{
 		Switch: on, Seconds: 30, Model: "claude-haiku-4-5", Head: 1000, StripThinking: true, Instruction: 150, Output: 8,
-		Lifetime: callLifetime(prompt.Lifetime5m),
+		Lifetime: callLifetime(ask.Lifetime5m),
 	}
 }
 
@@ -260,7 +261,7 @@ func (l *agentSummary) call(t *Turn) prompt.Intent {
 	in := prompt.Intent{
 		Source: "agent_summary", Way: wayFork.String(), Instruction: p.Instruction,
 		To:             int32(endOfAnswered(t.Context)),
-		SkipCacheWrite: p.SkipCacheWrite, Lifetime: prompt.Lifetime(p.Lifetime), Known: &l.answer,
+		SkipCacheWrite: p.SkipCacheWrite, Lifetime: ask.Lifetime(p.Lifetime), Known: &l.answer,
 	}
 	if !p.SameModel {
 		in.Way, in.Own, in.Model, in.Head = waySmallModel.String(), true, p.Model, p.Head

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 )
 
 // CompactParams are the parameters of full-compact. Sizes are tokens; each
@@ -138,7 +139,7 @@ func (r *reads) prompt(c *prompt.Context, from, to int) int {
 func (r *reads) limit(in *prompt.Intent) {
 	in.Clip, in.Newest = r.ResultBytes, r.Newest
 	if r.Text {
-		in.Strip |= prompt.StripTools | prompt.StripThinking
+		in.Strip |= ask.StripTools | ask.StripThinking
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies/standard"
 )
@@ -86,16 +87,16 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 	return in
 }
 
-func strip(media, listings, thinking bool) prompt.Strip {
-	var s prompt.Strip
+func strip(media, listings, thinking bool) ask.Strip {
+	var s ask.Strip
 	if media {
-		s |= prompt.StripMedia
+		s |= ask.StripMedia
 	}
 	if listings {
-		s |= prompt.StripListings
+		s |= ask.StripListings
 	}
 	if thinking {
-		s |= prompt.StripThinking
+		s |= ask.StripThinking
 	}
 	return s
 }
@@ -115,12 +116,12 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 		return l.ask(t)
 	case r.Failed == "":
 		return l.summarized(t, r)
-	case r.Failed == prompt.FailDeadlock:
+	case r.Failed == ask.FailDeadlock:
 		return l.fail(t, r.Failed)
-	case r.Failed != prompt.FailTooLong && s.repeats < l.repeats():
+	case r.Failed != ask.FailTooLong && s.repeats < l.repeats():
 		s.repeats++
 		return l.ask(t)
-	case r.Failed == prompt.FailTooLong && l.params.TooLong.Older:
+	case r.Failed == ask.FailTooLong && l.params.TooLong.Older:
 		if s.retries >= l.params.TooLong.Retries || !l.leaveNewer(t, r.Excess) {
 			return l.fail(t, r.Failed)
 		}
@@ -131,7 +132,7 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 		s.repeats = 0
 		s.fallbacks++
 		return l.ask(t)
-	case r.Failed == prompt.FailTooLong && s.retries < l.params.TooLong.Retries:
+	case r.Failed == ask.FailTooLong && s.retries < l.params.TooLong.Retries:
 		if !l.dropOldest(t, r.Excess) {
 			return l.fail(t, "prompt too long, and nothing left to summarise")
 		}

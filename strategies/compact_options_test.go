@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -147,7 +148,7 @@ func TestServerCall(t *testing.T) {
 	if in := begin(t, l, k); in != want {
 		t.Errorf("%+v, want %+v", in, want)
 	}
-	if in, _ := answer(l, k, prompt.FailEmpty, 0); in.Way != "streaming" {
+	if in, _ := answer(l, k, ask.FailEmpty, 0); in.Way != "streaming" {
 		t.Errorf("%+v", in)
 	}
 }
@@ -370,7 +371,7 @@ func TestBesideTheConversation(t *testing.T) {
 		t.Errorf("%+v, %v", out, h.reasons)
 	}
 	l, k = start()
-	l.BackgroundResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailAPI}})
+	l.BackgroundResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Failed: ask.FailAPI}})
 	if l.failures != 1 || len(l.beside.ready) > 0 {
 		t.Errorf("%d failures of one", l.failures)
 	}

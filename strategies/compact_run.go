@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies/standard"
@@ -255,14 +256,14 @@ const (
 )
 
 // part returns what a summary in the direction replaces.
-func (d direction) part() prompt.Part {
+func (d direction) part() ask.Part {
 	switch d {
 	case partialUpTo:
-		return prompt.PartUpTo
+		return ask.PartUpTo
 	case partialFrom:
-		return prompt.PartFrom
+		return ask.PartFrom
 	}
-	return prompt.PartWhole
+	return ask.PartWhole
 }
 
 // Names returns the names used in YAML, by value.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -172,8 +173,8 @@ func TestRoundAtTheEnd(t *testing.T) {
 func TestMarkerIsAGroupOfTen(t *testing.T) {
 	l, k := layer(t, plain+", call: [streaming], prompt_too_long: {strip_marker: false}}"), rounds(11, 900)
 	all := begin(t, l, k).Summarised
-	first, _ := answer(l, k, prompt.FailTooLong, 0)
-	if in, _ := answer(l, k, prompt.FailTooLong, 0); all-first.Summarised != 2500 || first.Summarised-in.Summarised != 1000 {
+	first, _ := answer(l, k, ask.FailTooLong, 0)
+	if in, _ := answer(l, k, ask.FailTooLong, 0); all-first.Summarised != 2500 || first.Summarised-in.Summarised != 1000 {
 		t.Errorf("%d, then %d, then %d tokens; want 2,500 gone, then 1,000", all, first.Summarised, in.Summarised)
 	}
 	// A conversation that begins with a response has no marker before its first entry.

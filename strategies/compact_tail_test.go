@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 )
 
 // Tokens of a client that takes four bytes for one are bytes: of rounds of 100 and 900 tokens in
@@ -173,7 +174,7 @@ func TestTooLongOverTheOlderPart(t *testing.T) {
 		in := begin(t, l, k)
 		got := []int{countRounds(k.Context, int(in.From), int(in.To))}
 		for len(got) < len(tc.want) {
-			in, _ = answer(l, k, prompt.FailTooLong, tc.excess)
+			in, _ = answer(l, k, ask.FailTooLong, tc.excess)
 			got = append(got, countRounds(k.Context, int(in.From), int(in.To)))
 		}
 		if !slices.Equal(got, tc.want) {
@@ -188,7 +189,7 @@ func TestTooLongOverTheOlderPart(t *testing.T) {
 		begin(t, l, k)
 		out := Outcome{Verdict: Pending}
 		for out.Verdict == Pending {
-			_, out = answer(l, k, prompt.FailTooLong, tc.excess)
+			_, out = answer(l, k, ask.FailTooLong, tc.excess)
 		}
 		if out.Verdict != Failed {
 			t.Errorf("%s: %+v", name, out)

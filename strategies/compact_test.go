@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -49,11 +50,11 @@ func TestWaysOfTheCall(t *testing.T) {
 	for text, want := range map[string]prompt.Intent{
 		plain + ", call: [fork]}": {Way: "fork", SkipCacheWrite: true},
 		plain + ", call: [fork], fork: {strip: true, skip_cache_write: false}}": {Way: "fork",
-			Strip: prompt.StripMedia | prompt.StripListings},
+			Strip: ask.StripMedia | ask.StripListings},
 		plain + ", call: [streaming]}": {Way: "streaming", Own: true, Head: 3000, MaxOutput: 20000,
-			Strip: prompt.StripMedia | prompt.StripListings},
+			Strip: ask.StripMedia | ask.StripListings},
 		plain + ", call: [small-model]}": {Way: "small-model", Model: "claude-haiku-4-5", Own: true, Head: 20, MaxOutput: 20000,
-			Strip: prompt.StripMedia | prompt.StripListings | prompt.StripThinking},
+			Strip: ask.StripMedia | ask.StripListings | ask.StripThinking},
 	} {
 		k := rounds(10, 1000)
 		want.Source, want.From, want.To, want.Instruction = "compact", 3, int32(k.Context.Len()), 1500
@@ -88,7 +89,7 @@ func TestSummariesChain(t *testing.T) {
 // That is made at most three times (004, K97: 2 retries), and then
 // the compaction has failed once.
 func TestFallback(t *testing.T) {
-	for _, reason := range []string{prompt.FailToolCall, prompt.FailEmpty, prompt.FailAPI, prompt.FailTooLong} {
+	for _, reason := range []string{ask.FailToolCall, ask.FailEmpty, ask.FailAPI, ask.FailTooLong} {
 		l, k := layer(t, plain+"}"), rounds(10, 1000)
 		before := k.sizes(0)
 		begin(t, l, k)
@@ -97,11 +98,11 @@ func TestFallback(t *testing.T) {
 			t.Errorf("after %s: %+v, want streaming", reason, in)
 		}
 		for n := range 2 {
-			if in, _ = answer(l, k, prompt.FailEmpty, 0); in.Way != "streaming" || int(in.Ordinal) != n+2 {
+			if in, _ = answer(l, k, ask.FailEmpty, 0); in.Way != "streaming" || int(in.Ordinal) != n+2 {
 				t.Errorf("retry %d after %s: %+v", n+1, reason, in)
 			}
 		}
-		if _, out := answer(l, k, prompt.FailEmpty, 0); out != (Outcome{Failed, prompt.FailEmpty}) {
+		if _, out := answer(l, k, ask.FailEmpty, 0); out != (Outcome{Failed, ask.FailEmpty}) {
 			t.Errorf("%+v, want failed", out)
 		}
 		if got := l.(*compact).failures; got != 1 || !slices.Equal(before, k.sizes(0)) {
@@ -110,7 +111,7 @@ func TestFallback(t *testing.T) {
 	}
 	l, k := layer(t, plain+"}"), rounds(10, 1000)
 	begin(t, l, k)
-	answer(l, k, prompt.FailToolCall, 0)
+	answer(l, k, ask.FailToolCall, 0)
 	if _, out := answer(l, k, "", 0); out.Verdict != Done {
 		t.Fatalf("%+v", out)
 	}
@@ -127,7 +128,7 @@ func TestBreakerCounts(t *testing.T) {
 	h := compactionHosted(k)
 	fail := func() {
 		begin(t, l, k)
-		answer(l, k, prompt.FailAPI, 0)
+		answer(l, k, ask.FailAPI, 0)
 	}
 	fail()
 	fail()
@@ -175,7 +176,7 @@ func TestDropOldest(t *testing.T) {
 	} {
 		l, k := layer(t, plain+", call: [streaming]"+tc.text+"}"), rounds(tc.n, 900)
 		all := begin(t, l, k).Summarised
-		in, out := answer(l, k, prompt.FailTooLong, tc.gap)
+		in, out := answer(l, k, ask.FailTooLong, tc.gap)
 		if out.Verdict != Pending || all-in.Summarised != tc.dropped {
 			t.Errorf("%s: dropped %d (%+v), want %d", name, all-in.Summarised, out, tc.dropped)
 		}
@@ -195,10 +196,10 @@ func TestPromptTooLongRetries(t *testing.T) {
 	var out Outcome
 	for in.Way != "" {
 		ways = append(ways, in.Way)
-		in, out = answer(l, k, prompt.FailTooLong, 1)
+		in, out = answer(l, k, ask.FailTooLong, 1)
 	}
 	want := []string{"fork", "streaming", "fork", "streaming", "fork", "streaming", "fork", "streaming"}
-	if !slices.Equal(ways, want) || out != (Outcome{Failed, prompt.FailTooLong}) {
+	if !slices.Equal(ways, want) || out != (Outcome{Failed, ask.FailTooLong}) {
 		t.Errorf("%v, %+v; want %v", ways, out, want)
 	}
 }
@@ -208,7 +209,7 @@ func TestPromptTooLongRetries(t *testing.T) {
 func TestNothingLeftToSummarise(t *testing.T) {
 	l, k := layer(t, plain+", call: [streaming]}"), rounds(5, 900)
 	begin(t, l, k)
-	if _, out := answer(l, k, prompt.FailTooLong, 1_000_000); out.Reason != "prompt too long, and nothing left to summarise" || out.Verdict != Failed {
+	if _, out := answer(l, k, ask.FailTooLong, 1_000_000); out.Reason != "prompt too long, and nothing left to summarise" || out.Verdict != Failed {
 		t.Errorf("%+v", out)
 	}
 }
@@ -223,7 +224,7 @@ func TestMarkerAsGroupStalls(t *testing.T) {
 		l, k := layer(t, plain+", call: [streaming], prompt_too_long: {"+text+"}}"), rounds(6, 900)
 		got := []int32{begin(t, l, k).Summarised}
 		for range 3 {
-			in, _ := answer(l, k, prompt.FailTooLong, 0)
+			in, _ := answer(l, k, ask.FailTooLong, 0)
 			got = append(got, in.Summarised)
 		}
 		if !slices.Equal(got, wants) {
@@ -334,8 +335,8 @@ func TestUnbarredSummaryCall(t *testing.T) {
 	l, k := layer(t, plain+", call: [fork, streaming]}"), rounds(10, 1000)
 	l.(BeforeRequest).BeforeRequest(&k.Turn)
 	k.Intent()
-	r := prompt.Result{Answer: prompt.Answer{Failed: prompt.FailDeadlock}}
-	if out := l.(IntentResult).IntentResult(&k.Turn, &r); out != (Outcome{Failed, prompt.FailDeadlock}) {
+	r := prompt.Result{Answer: prompt.Answer{Failed: ask.FailDeadlock}}
+	if out := l.(IntentResult).IntentResult(&k.Turn, &r); out != (Outcome{Failed, ask.FailDeadlock}) {
 		t.Errorf("%+v", out)
 	}
 }

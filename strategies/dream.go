@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies/standard"
 )
@@ -66,7 +67,7 @@ func defaultDream() dreamParams {
 	return dreamParams{
 		Switch: on, Hours: 24, ScanMinutes: 10, Sessions: 5, StaleMinutes: 60, Reread: true,
 		Phases: dreamPhases{Orient: 2, Gather: 3, Consolidate: 3, Prune: 2}, Instruction: 2000, TurnInput: 2500, TurnOutput: 400,
-		Lifetime: callLifetime(prompt.Lifetime5m), SurvivesExit: true, Pruned: 0.3, Index: defaultIndex,
+		Lifetime: callLifetime(ask.Lifetime5m), SurvivesExit: true, Pruned: 0.3, Index: defaultIndex,
 	}
 }
 
@@ -179,14 +180,14 @@ func (l *dream) call(t *Turn) prompt.Intent {
 	turns := p.Phases.turns()
 	l.answer = prompt.Answer{Output: p.TurnOutput}
 	if t.Draw(standard.Dream, drawFails) < p.Failure {
-		l.answer.Failed = prompt.FailAPI
+		l.answer.Failed = ask.FailAPI
 	}
 	if l.killed {
 		turns = (turns + 1) / 2
 	}
 	return prompt.Intent{
 		Source: "dream", Way: wayFork.String(), Instruction: p.Instruction,
-		Turns: turns, TurnInput: p.TurnInput, Lifetime: prompt.Lifetime(p.Lifetime), Known: &l.answer,
+		Turns: turns, TurnInput: p.TurnInput, Lifetime: ask.Lifetime(p.Lifetime), Known: &l.answer,
 	}
 }
 

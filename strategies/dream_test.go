@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -149,7 +149,7 @@ func TestDreamLockAfterwards(t *testing.T) {
 		again                 int
 	}{
 		{"dream: {}", "", "", 1, 0},
-		{"dream: {failure: 0.6}", prompt.FailAPI, prompt.FailAPI, 0, 1},
+		{"dream: {failure: 0.6}", ask.FailAPI, ask.FailAPI, 0, 1},
 		{"dream: {killed: 0.6}", "", "killed", 0, 1},
 	} {
 		k, h := dreamTalk()
@@ -209,7 +209,7 @@ func TestDreamKeepsOffTheLockOfOthers(t *testing.T) {
 		loopEnds(k, l)
 		other := dreamLock{Last: k.Epoch + 7, Holder: holder}
 		k.User.Dream = other
-		answers(k, l, prompt.FailAPI)
+		answers(k, l, ask.FailAPI)
 		if k.User.Dream != other {
 			t.Errorf("%+v, want %+v", k.User.Dream, other)
 		}
@@ -226,7 +226,7 @@ func TestDreamCall(t *testing.T) {
 	} {
 		k, _ := dreamTalk()
 		in := loopEnds(k, layer(t, text))[0]
-		if in.Source != "dream" || in.Own || in.Turns != turns || in.Lifetime != prompt.Lifetime5m ||
+		if in.Source != "dream" || in.Own || in.Turns != turns || in.Lifetime != ask.Lifetime5m ||
 			in.Instruction != 2000 || in.TurnInput != 2500 || in.Known.Output != 400 {
 			t.Errorf("%s: %+v %+v, want %d turns", text, in, in.Known, turns)
 		}

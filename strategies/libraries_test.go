@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -147,13 +148,13 @@ func TestChunkTooLong(t *testing.T) {
 	if in := second(); in.Summarised != 2000 {
 		t.Fatalf("the second call reads %d tokens", in.Summarised)
 	}
-	if in, out := answer(l, k, prompt.FailTooLong, 100); out.Verdict != Pending || in.Summarised != 100 || in.Summarised != int32(tokensBetween(k.Context, int(in.From), int(in.To))) {
+	if in, out := answer(l, k, ask.FailTooLong, 100); out.Verdict != Pending || in.Summarised != 100 || in.Summarised != int32(tokensBetween(k.Context, int(in.From), int(in.To))) {
 		t.Errorf("its repetition reads %d tokens (%+v), want 100", in.Summarised, out)
 	}
 	if in := second(); in.Summarised != 900 {
 		t.Errorf("the third call reads %d tokens", in.Summarised)
 	}
-	if _, out := answer(l, k, prompt.FailTooLong, 2500); out.Verdict != Failed {
+	if _, out := answer(l, k, ask.FailTooLong, 2500); out.Verdict != Failed {
 		t.Errorf("without its one message the third call is %+v", out)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies/standard"
@@ -40,7 +41,7 @@ func (p *memoryParams) Rules() []error {
 
 // callLifetime is the lifetime class that the markers of a layer's call ask
 // for.
-type callLifetime prompt.Lifetime
+type callLifetime ask.Lifetime
 
 // Names returns the names used in YAML, by value.
 func (callLifetime) Names() []string { return []string{"client", "5m", "1h"} }
@@ -114,7 +115,7 @@ var memoryDefinition = Define(standard.MemoryExtraction,
 func defaultMemory() memoryParams {
 	return memoryParams{
 		Switch: on, Paths: []string{"*/.claude/projects/*/memory/*"}, SkipWritten: true, Every: 1,
-		Turns: 2, Instruction: 1500, TurnInput: 1500, TurnOutput: 400, Lifetime: callLifetime(prompt.Lifetime5m),
+		Turns: 2, Instruction: 1500, TurnInput: 1500, TurnOutput: 400, Lifetime: callLifetime(ask.Lifetime5m),
 		Saves: 0.3, Growth: 1, Index: defaultIndex,
 	}
 }
@@ -198,11 +199,11 @@ func (l *memoryExtraction) call(t *Turn) prompt.Intent {
 	p := &l.params
 	l.answer = prompt.Answer{Output: p.TurnOutput}
 	if t.Draw(standard.MemoryExtraction, drawFails) < p.Failure {
-		l.answer.Failed = prompt.FailAPI
+		l.answer.Failed = ask.FailAPI
 	}
 	return prompt.Intent{
 		Source: sourceMemory, Way: wayFork.String(), Instruction: p.Instruction,
-		Turns: p.Turns, TurnInput: p.TurnInput, Lifetime: prompt.Lifetime(p.Lifetime), Known: &l.answer,
+		Turns: p.Turns, TurnInput: p.TurnInput, Lifetime: ask.Lifetime(p.Lifetime), Known: &l.answer,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies/standard"
@@ -73,7 +74,7 @@ func TestMemoryExtractionCall(t *testing.T) {
 		t.Fatalf("%d calls, want 1", len(calls))
 	}
 	in := calls[0]
-	if in.Source != "extract_memories" || in.Own || in.Turns != 2 || in.Lifetime != prompt.Lifetime5m {
+	if in.Source != "extract_memories" || in.Own || in.Turns != 2 || in.Lifetime != ask.Lifetime5m {
 		t.Errorf("%+v", in)
 	}
 	if in.Instruction != 900 || in.TurnInput != 700 || in.Known.Output != 300 || in.Known.Failed != "" {
@@ -113,7 +114,7 @@ func TestMemoryExtractionSkipsWhatWasWritten(t *testing.T) {
 // What was looked at once is not held against the next end of a loop; what a
 // failed call had looked at is looked at again.
 func TestMemoryExtractionLooksOnce(t *testing.T) {
-	for failed, want := range map[string]int{"": 1, prompt.FailAPI: 0} {
+	for failed, want := range map[string]int{"": 1, ask.FailAPI: 0} {
 		k, h := besideTalk()
 		l := layer(t, "memory-extraction: {}")
 		k.round("Write", memoryFile, 50)
@@ -168,11 +169,11 @@ func TestMemoryExtractionExclusions(t *testing.T) {
 func TestMemoryExtractionFailure(t *testing.T) {
 	k, h := besideTalk()
 	l := layer(t, "memory-extraction: {failure: 1}")
-	if in := loopEnds(k, l); in[0].Known.Failed != prompt.FailAPI {
+	if in := loopEnds(k, l); in[0].Known.Failed != ask.FailAPI {
 		t.Errorf("%+v", in[0].Known)
 	}
-	answers(k, l, prompt.FailAPI)
-	if !maps.Equal(h.reasons, map[string]int{prompt.FailAPI: 1}) || h.counts[measures.MemoryExtractions] != 0 || len(h.sections) != 0 {
+	answers(k, l, ask.FailAPI)
+	if !maps.Equal(h.reasons, map[string]int{ask.FailAPI: 1}) || h.counts[measures.MemoryExtractions] != 0 || len(h.sections) != 0 {
 		t.Errorf("%v %v %v", h.reasons, h.counts, h.sections)
 	}
 }
@@ -310,7 +311,7 @@ func TestBesideDecliningAllocatesNothing(t *testing.T) {
 func TestSharesOfFailures(t *testing.T) {
 	k, _ := besideTalk()
 	k.Host = quiet{} // draws 0
-	for failure, want := range map[string]string{"0": "", "0.01": prompt.FailAPI} {
+	for failure, want := range map[string]string{"0": "", "0.01": ask.FailAPI} {
 		if in := layer(t, "memory-extraction: {failure: "+failure+"}").(*memoryExtraction).call(&k.Turn); in.Known.Failed != want {
 			t.Errorf("extractions that fail with %s: %q, want %q", failure, in.Known.Failed, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -274,7 +275,7 @@ func TestTwoCompactions(t *testing.T) {
 		t.Fatalf("%+v", out)
 	}
 	under := l.call
-	if out := l.BackgroundResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailAPI}}); out.Verdict != Failed || !reflect.DeepEqual(l.call, under) {
+	if out := l.BackgroundResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Failed: ask.FailAPI}}); out.Verdict != Failed || !reflect.DeepEqual(l.call, under) {
 		t.Errorf("%+v: the compaction under way is %+v, was %+v", out, l.call, under)
 	}
 	for changes, want := range map[string]int{", smaller: true": 24, ", smaller: false": 4} {

@@ -2,7 +2,7 @@ package strategies
 
 import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 )
 
 // sessionMemoryParams are the parameters of session-memory. Sizes are tokens.
@@ -72,7 +72,7 @@ func defaultSessionMemory() sessionMemoryParams {
 		Switch: on, Compact: true,
 		Extract: extraction{
 			Init: 10000, Growth: 5000, ToolCalls: 3, Guard: true, Barred: true,
-			Instruction: 1000, Turns: 2, TurnInput: 100, Output: 400, Lifetime: callLifetime(prompt.Lifetime5m),
+			Instruction: 1000, Turns: 2, TurnInput: 100, Output: 400, Lifetime: callLifetime(ask.Lifetime5m),
 		},
 		Memory: sessionMemoryFile{
 			Template: 300, Sections: 10, Section: 2000, Total: 12000, Share: 0.05, Largest: 0.3,

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -159,7 +160,7 @@ func TestSharedBreaker(t *testing.T) {
 	for range 3 {
 		l.(BeforeRequest).BeforeRequest(&k.Turn)
 		begin(t, full, k)
-		answer(full, k, prompt.FailAPI, 0)
+		answer(full, k, ask.FailAPI, 0)
 	}
 	stopped := Outcome{Declined, "stopped by the breaker"}
 	if a, b := l.(BeforeRequest).BeforeRequest(&k.Turn), full.(BeforeRequest).BeforeRequest(&k.Turn); a != stopped || b != stopped {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies/standard"
 )
@@ -128,10 +129,10 @@ func (l *sessionMemory) intent(t *Turn) prompt.Intent {
 	}
 	ordinal := uint8(l.nested)
 	if t.Draw(standard.SessionMemory, ordinal) < p.Failure {
-		l.answer.Failed = prompt.FailEmpty
+		l.answer.Failed = ask.FailEmpty
 	}
 	return prompt.Intent{
-		Source: sourceSessionMemory, Way: wayFork.String(), Lifetime: prompt.Lifetime(p.Lifetime),
+		Source: sourceSessionMemory, Way: wayFork.String(), Lifetime: ask.Lifetime(p.Lifetime),
 		Instruction: int32(l.asked() + l.nested*l.own()), Turns: p.Turns, TurnInput: p.TurnInput,
 		To: int32(endOfAnswered(t.Context)), Ordinal: ordinal, Known: &l.answer,
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -134,7 +135,7 @@ func TestSessionMemoryCall(t *testing.T) {
 	l, k := layer(t, notesOnly+"}"), rounds(10, 900)
 	h := compactionHosted(k)
 	in, _ := reply(l, k, 0)
-	if in.Source != "session_memory" || in.Own || in.Turns != 2 || in.Lifetime != prompt.Lifetime5m ||
+	if in.Source != "session_memory" || in.Own || in.Turns != 2 || in.Lifetime != ask.Lifetime5m ||
 		in.Instruction != 1000+300 || in.Known.Output != 400 {
 		t.Errorf("%+v (%+v)", in, in.Known)
 	}
@@ -169,7 +170,7 @@ func TestSessionMemoryFailure(t *testing.T) {
 	l, k := layer(t, notesOnly+", extract: {failure: 0.6}}"), rounds(14, 900)
 	h := compactionHosted(k)
 	in, _ := reply(l, k, 0)
-	if in.Known.Failed != prompt.FailEmpty {
+	if in.Known.Failed != ask.FailEmpty {
 		t.Fatalf("a draw of 0.5 at a rate of 0.6: %+v", in.Known)
 	}
 	out := l.(BackgroundResult).BackgroundResult(&k.Turn, &prompt.Result{Answer: *in.Known})

@@ -2,6 +2,7 @@ package strategies
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
@@ -33,7 +34,7 @@ const endOfTurnShare = 0.58
 func defaultSuggestion() shortForkParams {
 	return shortForkParams{
 		Switch: on, Share: endOfTurnShare, Turns: 1, Instruction: 300, TurnOutput: 15, SkipCacheWrite: true,
-		Lifetime: callLifetime(prompt.Lifetime5m),
+		Lifetime: callLifetime(ask.Lifetime5m),
 	}
 }
 
@@ -41,7 +42,7 @@ func defaultSuggestion() shortForkParams {
 func defaultSpeculation() shortForkParams {
 	return shortForkParams{
 		Switch: on, Share: endOfTurnShare, Turns: 2, Instruction: 50, TurnInput: 1000, TurnOutput: 300,
-		Lifetime: callLifetime(prompt.Lifetime5m),
+		Lifetime: callLifetime(ask.Lifetime5m),
 	}
 }
 
@@ -112,7 +113,7 @@ func (l *shortFork) EndOfLoop(t *Turn) Outcome {
 	l.running, l.fate, l.answer = true, l.decide(t), prompt.Answer{Output: p.TurnOutput}
 	t.Background(prompt.Intent{
 		Source: l.source, Way: wayFork.String(), Instruction: p.Instruction,
-		Turns: p.Turns, TurnInput: p.TurnInput, SkipCacheWrite: p.SkipCacheWrite, Lifetime: prompt.Lifetime(p.Lifetime),
+		Turns: p.Turns, TurnInput: p.TurnInput, SkipCacheWrite: p.SkipCacheWrite, Lifetime: ask.Lifetime(p.Lifetime),
 		Known: &l.answer,
 	})
 	return Outcome{Verdict: Done}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
@@ -15,9 +16,9 @@ import (
 func TestShortForkCalls(t *testing.T) {
 	for text, want := range map[string]prompt.Intent{
 		"prompt-suggestion: {share: 1}": {
-			Source: "prompt_suggestion", Way: "fork", Turns: 1, Instruction: 300, SkipCacheWrite: true, Lifetime: prompt.Lifetime5m},
+			Source: "prompt_suggestion", Way: "fork", Turns: 1, Instruction: 300, SkipCacheWrite: true, Lifetime: ask.Lifetime5m},
 		"prompt-suggestion: {share: 1, lifetime: 1h, skip_cache_write: false}": {
-			Source: "prompt_suggestion", Way: "fork", Turns: 1, Instruction: 300, Lifetime: prompt.Lifetime1h},
+			Source: "prompt_suggestion", Way: "fork", Turns: 1, Instruction: 300, Lifetime: ask.Lifetime1h},
 		"speculation: {share: 1, turns: 3, lifetime: client}": {
 			Source: "speculation", Way: "fork", Turns: 3, TurnInput: 1000, Instruction: 50},
 	} {
@@ -94,8 +95,8 @@ func TestShortForkFates(t *testing.T) {
 	k, h := besideTalk()
 	l := layer(t, "prompt-suggestion: {}")
 	loopEnds(k, l)
-	answers(k, l, prompt.FailTooLong)
-	if h.why(t) != prompt.FailTooLong || h.counts[measures.Suggestions] != 0 {
+	answers(k, l, ask.FailTooLong)
+	if h.why(t) != ask.FailTooLong || h.counts[measures.Suggestions] != 0 {
 		t.Errorf("a failure: %v %v", h.reasons, h.counts)
 	}
 }

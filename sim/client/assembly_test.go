@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
@@ -73,8 +74,8 @@ func TestPolicy(t *testing.T) {
 		"list of 2.1.240":     {func(a *Assembly) { a.TTL.Allow = []string{"repl_main_thread*", "sdk"} }, Ask{Agent: true}, exchange.TTL5m},
 		"sdk":                 {func(a *Assembly) { a.TTL.Source = "sdk" }, Ask{}, exchange.TTL1h},
 		"sdk not listed":      {func(a *Assembly) { a.TTL.Source, a.TTL.Allow = "sdk", []string{"repl_main_thread*"} }, Ask{}, exchange.TTL5m},
-		"asked for 5m":        {nil, Ask{Lifetime: prompt.Lifetime5m}, exchange.TTL5m},
-		"asked for 1h":        {func(a *Assembly) { a.TTL.Allow = nil }, Ask{Source: "dream", Lifetime: prompt.Lifetime1h}, exchange.TTL1h},
+		"asked for 5m":        {nil, Ask{Lifetime: ask.Lifetime5m}, exchange.TTL5m},
+		"asked for 1h":        {func(a *Assembly) { a.TTL.Allow = nil }, Ask{Source: "dream", Lifetime: ask.Lifetime1h}, exchange.TTL1h},
 		"overage":             {nil, Ask{Overage: true}, exchange.TTL5m},
 		"employee in overage": {func(a *Assembly) { a.TTL.Employee = true }, Ask{Overage: true}, exchange.TTL1h},
 		"USER_TYPE":           {func(a *Assembly) { a.Env.UserType, a.TTL.Subscriber = "ant", false }, Ask{}, exchange.TTL1h},
@@ -83,11 +84,11 @@ func TestPolicy(t *testing.T) {
 		"bedrock":             {func(a *Assembly) { a.Provider = ProviderBedrock }, Ask{}, exchange.TTL5m},
 		"bedrock opted in":    {func(a *Assembly) { a.Provider, a.Env.EnableBedrock1h = ProviderBedrock, "true" }, Ask{Source: "dream"}, exchange.TTL1h},
 		"bedrock opted in, session memory": {func(a *Assembly) { a.Provider, a.Env.EnableBedrock1h = ProviderBedrock, "true" },
-			Ask{Source: "session_memory", Lifetime: prompt.Lifetime5m}, exchange.TTL1h},
+			Ask{Source: "session_memory", Lifetime: ask.Lifetime5m}, exchange.TTL1h},
 		"opted in, not on bedrock": {func(a *Assembly) { a.Env.EnableBedrock1h, a.TTL.Subscriber = "true", false }, Ask{}, exchange.TTL5m},
 		"forced 5m":                {func(a *Assembly) { a.Env.Force5m = "1" }, Ask{}, exchange.TTL5m},
 		"forced 5m against 1h": {func(a *Assembly) { a.Env.Force5m, a.Env.Enable1h, a.TTL.Choice = "1", "1", Choice1h },
-			Ask{Lifetime: prompt.Lifetime1h}, exchange.TTL5m},
+			Ask{Lifetime: ask.Lifetime1h}, exchange.TTL5m},
 		"1h in overage":       {func(a *Assembly) { a.Env.Enable1h = "1" }, Ask{Overage: true, Source: "session_memory"}, exchange.TTL1h},
 		"setting of agents":   {func(a *Assembly) { a.Env.AgentCacheTTL = "5m" }, Ask{Agent: true}, exchange.TTL5m},
 		"setting of the main": {func(a *Assembly) { a.Env.CacheTTL = "5m" }, Ask{Agent: true}, exchange.TTL1h},
@@ -95,7 +96,7 @@ func TestPolicy(t *testing.T) {
 		"recorded 5m":         {func(a *Assembly) { a.TTL.Choice = choiceRecorded }, Ask{}, exchange.TTL5m},
 		"always 5m":           {func(a *Assembly) { a.TTL.Choice = Choice5m }, Ask{Recorded: exchange.TTL1h}, exchange.TTL5m},
 		"always 1h":           {func(a *Assembly) { a.TTL.Choice = Choice1h }, Ask{Source: "speculation"}, exchange.TTL1h},
-		"always 1h but forks": {func(a *Assembly) { a.TTL.Choice = Choice1h }, Ask{Source: "speculation", Lifetime: prompt.Lifetime5m}, exchange.TTL5m},
+		"always 1h but forks": {func(a *Assembly) { a.TTL.Choice = Choice1h }, Ask{Source: "speculation", Lifetime: ask.Lifetime5m}, exchange.TTL5m},
 	} {
 		a := DefaultAssembly()
 		a.TTL.Choice = ChoicePolicy

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
 
@@ -53,7 +53,7 @@ type Ask struct {
 	Agent    bool         // the conversation is a sub-agent's
 	Recorded exchange.TTL // what the recorded call requested
 	Overage  bool         // the user has exceeded the plan's quota
-	Lifetime prompt.Lifetime
+	Lifetime ask.Lifetime
 }
 
 // Lifetime returns the lifetime a call requests. Variables come first: forcing
@@ -75,8 +75,8 @@ func (a *Assembly) Lifetime(v *Variables, k Ask, latch *Latch) exchange.TTL {
 		return exchange.TTL1h
 	case t.Choice == ChoicePolicy && a.Provider == ProviderBedrock && v.bedrock1h:
 		return exchange.TTL1h // no allow-list, and short forks too
-	case k.Lifetime == prompt.Lifetime5m, k.Lifetime == prompt.Lifetime1h:
-		return class(k.Lifetime == prompt.Lifetime1h)
+	case k.Lifetime == ask.Lifetime5m, k.Lifetime == ask.Lifetime1h:
+		return class(k.Lifetime == ask.Lifetime1h)
 	case t.Choice == Choice5m, t.Choice == Choice1h:
 		return class(t.Choice == Choice1h)
 	case t.Choice != ChoicePolicy:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -34,9 +35,9 @@ func (p *plan) read(reply *Reply) reading {
 	r.text, r.analysis = extract(whole)
 	switch {
 	case reply.StopReason == "refusal":
-		return reading{failed: prompt.FailEmpty, why: whyRefusal, output: int32(output)}
+		return reading{failed: ask.FailEmpty, why: whyRefusal, output: int32(output)}
 	case r.text == "":
-		return reading{failed: prompt.FailEmpty, output: int32(output)}
+		return reading{failed: ask.FailEmpty, output: int32(output)}
 	case reply.StopReason == "max_tokens" || reply.StopReason == "model_context_window_exceeded":
 		r.cut++
 	}

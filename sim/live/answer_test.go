@@ -1,9 +1,11 @@
 package live
 
 import (
-	"github.com/compactsim/compactsim/sim/prompt"
 	"strings"
 	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 )
 
 // What stands in the summary block is the summary, whatever the model makes of
@@ -115,11 +117,11 @@ func TestRead(t *testing.T) {
 			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9, cut: 1}},
 		{"a server that keeps no limit", plan{maxOutput: 10}, Reply{StopReason: "end_turn", Text: words(whole), Usage: usage},
 			reading{text: strings.Repeat("s", 20), analysis: analysis, tokens: 10, output: 50, missing: 9, cut: 1}},
-		{"nothing", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Usage: usage}, reading{failed: prompt.FailEmpty, output: 50}},
+		{"nothing", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Usage: usage}, reading{failed: ask.FailEmpty, output: 50}},
 		{"a server that counts nothing", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Text: words(whole)},
 			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 10, output: 25, missing: 9}},
 		{"a refusal", plan{maxOutput: 1000}, Reply{StopReason: "refusal", Text: "I cannot.", Usage: usage},
-			reading{failed: prompt.FailEmpty, why: whyRefusal, output: 50}},
+			reading{failed: ask.FailEmpty, why: whyRefusal, output: 50}},
 	} {
 		if got := c.plan.read(&c.reply); got != c.want {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", c.name, got, c.want)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces/texts"
@@ -172,7 +173,7 @@ func share(text string, e prompt.Entry, b *prompt.Block) string {
 
 // cover records how the part begins that the summary replaces.
 func (p *composer) cover(i int, text string) {
-	if i >= p.plan.pivot && p.quote == "" && p.plan.part == prompt.PartFrom {
+	if i >= p.plan.pivot && p.quote == "" && p.plan.part == ask.PartFrom {
 		p.quote = strings.Join(strings.Fields(cut(text, 200)), " ")
 	}
 }

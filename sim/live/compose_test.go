@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -254,7 +255,7 @@ func TestComposePart(t *testing.T) {
 	s := conversation("alpha")
 	c := s.call()
 	tail := s.context.At(s.context.Len() - 2).Tokens
-	c.Intent.Summarised, c.Intent.Part = tail, prompt.PartFrom
+	c.Intent.Summarised, c.Intent.Part = tail, ask.PartFrom
 	r, _ := request(t, s, c, Options{})
 	m := r.Messages[len(r.Messages)-1].Content
 	got := m[len(m)-1].Text
@@ -263,7 +264,7 @@ func TestComposePart(t *testing.T) {
 	}
 	s = conversation("alpha")
 	c = s.call()
-	c.Intent.Part = prompt.PartUpTo
+	c.Intent.Part = ask.PartUpTo
 	r, _ = request(t, s, c, Options{})
 	m = r.Messages[len(r.Messages)-1].Content
 	got = m[len(m)-1].Text
@@ -286,7 +287,7 @@ func TestComposeCleared(t *testing.T) {
 // Custom instructions stand in the instruction, which says at its start and at
 // its end that no tool may be called.
 func TestInstruction(t *testing.T) {
-	for _, p := range []plan{{}, {part: prompt.PartUpTo}} {
+	for _, p := range []plan{{}, {part: ask.PartUpTo}} {
 		got := p.instruction("", "Name every ticket.")
 		if strings.Count(got, "Call no tool") != 2 || !strings.Contains(got, "Name every ticket.") {
 			t.Errorf("part %d: %q", p.part, got)

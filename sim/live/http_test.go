@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -95,12 +96,12 @@ func TestFaults(t *testing.T) {
 		{"loris@1", "", 2, false, false},
 		{"stall@1", "", 2, false, false},
 		{"error-answer@1", "", 2, false, false},
-		{"529", prompt.FailAPI, 4, false, false},
-		{"400", prompt.FailAPI, 1, false, false},
-		{"429:3600", prompt.FailAPI, 1, false, false},
-		{"too-long", prompt.FailTooLong, 1, true, false},
-		{"empty", prompt.FailEmpty, 1, false, false},
-		{"refusal", prompt.FailEmpty, 1, false, false},
+		{"529", ask.FailAPI, 4, false, false},
+		{"400", ask.FailAPI, 1, false, false},
+		{"429:3600", ask.FailAPI, 1, false, false},
+		{"too-long", ask.FailTooLong, 1, true, false},
+		{"empty", ask.FailEmpty, 1, false, false},
+		{"refusal", ask.FailEmpty, 1, false, false},
 		{"401", "", 1, false, true},
 		{"404", "", 1, false, true},
 	} {
@@ -141,7 +142,7 @@ func TestTooLongRetry(t *testing.T) {
 	s := long("alpha")
 	l := newLive(t, Options{Backend: web, Texts: library(s), Settings: Settings{MaxOutput: 1000}})
 	a := compose(t, l, s.call())
-	if a.Failed != prompt.FailTooLong || a.Excess < 10_000 {
+	if a.Failed != ask.FailTooLong || a.Excess < 10_000 {
 		t.Fatalf("answer %+v, want a prompt too long by some ten thousand tokens", a)
 	}
 	from, drop := s.context.Messages(), int64(0)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/texts"
@@ -64,7 +65,7 @@ func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.An
 		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 	case c.Intent.Way == wayServer:
 		s.opts.Shared.update(func(r *Report) { count(&r.Failures, whyNotMade) })
-		return prompt.Answer{Failed: prompt.FailAPI}, nil
+		return prompt.Answer{Failed: ask.FailAPI}, nil
 	}
 	p := s.opts.plan(c)
 	a, err := s.fetch(ctx, c, &p)
@@ -179,9 +180,9 @@ func (s *Summarizer) answer(m *composer, reply *Reply, replayed bool) prompt.Ans
 	a := prompt.Answer{Measured: &prompt.Measured{Usage: reply.Usage, Wasted: reply.Wasted, Attempts: int32(reply.Attempts)}}
 	var why string
 	if f := reply.Failure; f != nil {
-		a.Failed, why = prompt.FailAPI, string(f.Cause)
+		a.Failed, why = ask.FailAPI, string(f.Cause)
 		if f.Cause == CauseTooLong {
-			a.Failed, a.Excess = prompt.FailTooLong, f.Excess
+			a.Failed, a.Excess = ask.FailTooLong, f.Excess
 		}
 	} else {
 		why = s.take(&a, m, reply)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
 
@@ -40,7 +41,7 @@ func TestWhatGoesLive(t *testing.T) {
 	}
 	// The provider's own compaction is not asked for: the call fails at once, for the strategy to go on.
 	c.Intent.Source, c.Intent.Way = sourceCompact, wayServer
-	if a := compose(t, l, c); a.Failed != prompt.FailAPI || l.opts.Shared.Report().Failures[whyNotMade] != 1 {
+	if a := compose(t, l, c); a.Failed != ask.FailAPI || l.opts.Shared.Report().Failures[whyNotMade] != 1 {
 		t.Errorf("the provider's compaction: %+v, %+v", a, l.opts.Shared.Report())
 	}
 	c.Intent.Way = "fork"
@@ -136,11 +137,11 @@ func TestFailures(t *testing.T) {
 		excess int64
 		cause  string
 	}{
-		{"too long", &Failure{Cause: CauseTooLong, Excess: 123}, prompt.FailTooLong, 123, "prompt too long"},
-		{"too long by an unknown gap", &Failure{Cause: CauseTooLong}, prompt.FailTooLong, 0, "prompt too long"},
-		{"overloaded", fmt.Errorf("gave up: %w", &Failure{Cause: CauseOverloaded}), prompt.FailAPI, 0, "overloaded"},
-		{"a broken response", &Failure{Cause: CauseBroken}, prompt.FailAPI, 0, "broken response"},
-		{"a request the server refuses", &Failure{Cause: CauseRequest, Status: 400}, prompt.FailAPI, 0, "bad request"},
+		{"too long", &Failure{Cause: CauseTooLong, Excess: 123}, ask.FailTooLong, 123, "prompt too long"},
+		{"too long by an unknown gap", &Failure{Cause: CauseTooLong}, ask.FailTooLong, 0, "prompt too long"},
+		{"overloaded", fmt.Errorf("gave up: %w", &Failure{Cause: CauseOverloaded}), ask.FailAPI, 0, "overloaded"},
+		{"a broken response", &Failure{Cause: CauseBroken}, ask.FailAPI, 0, "broken response"},
+		{"a request the server refuses", &Failure{Cause: CauseRequest, Status: 400}, ask.FailAPI, 0, "bad request"},
 		{"a wrong key", &Failure{Cause: CauseAuth, Status: 401}, "", 0, ""},
 		{"an unknown model", &Failure{Cause: CauseModel, Status: 404}, "", 0, ""},
 		{"the budget", budget, "", 0, ""},
@@ -185,7 +186,7 @@ func TestRetryIsAnotherCall(t *testing.T) {
 		c.Intent.Ordinal = uint8(n)
 		got = append(got, compose(t, l, c).Failed)
 	}
-	want := []string{prompt.FailTooLong, prompt.FailEmpty, ""}
+	want := []string{ask.FailTooLong, ask.FailEmpty, ""}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("answers %q, want %q", got, want)
 	}

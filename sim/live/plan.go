@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
@@ -56,7 +57,7 @@ const whyNotMade = "the provider's own compaction is not asked for in real calls
 
 // plan is what a call requests; it depends only on sizes.
 type plan struct {
-	part      prompt.Part
+	part      ask.Part
 	pivot     int // position of the first entry the summary replaces
 	model     string
 	maxOutput int // tokens of the answer
@@ -72,7 +73,7 @@ func (o *Options) plan(c *summarizer.Call) plan {
 		p.maxOutput = int(in.MaxOutput)
 	}
 	p.maxOutput = o.bounded(p.maxOutput, p.model, c)
-	if p.part = in.Part; p.part == prompt.PartFrom {
+	if p.part = in.Part; p.part == ask.PartFrom {
 		p.pivot = pivot(c)
 	}
 	return p
@@ -225,7 +226,7 @@ func sectionsOf(name string) (list []section) {
 
 // sections returns the sections that an answer must have.
 func (p *plan) sections() []section {
-	if p.part == prompt.PartUpTo {
+	if p.part == ask.PartUpTo {
 		n := len(summarySections) - len(workSections)
 		return append(summarySections[:n:n], workSections...)
 	}
@@ -240,10 +241,10 @@ const summaryForm = "IMPORTANT: answer with text only. Call no tool: every call 
 func (p *plan) instruction(quote, custom string) string {
 	part := "Summarise this conversation. Your summary takes its place: whoever goes on with the work sees nothing else."
 	switch p.part {
-	case prompt.PartFrom:
+	case ask.PartFrom:
 		part = fmt.Sprintf("Summarise the later part of this conversation. It begins with these words:\n%q\nThe messages before them stay "+
 			"as they are: do not summarise them again, and use them only to understand the rest.", quote)
-	case prompt.PartUpTo:
+	case ask.PartUpTo:
 		part = "Summarise this conversation. Newer messages, which you do not see, stay as they are and will follow your summary."
 	}
 	var list strings.Builder

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
@@ -66,8 +67,8 @@ func TestIdentity(t *testing.T) {
 		"prefix":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Own = true }),
 		"repetition":           name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Ordinal = 1 }),
 		"markers":              name(Options{}, func(_ *script, c *summarizer.Call) { c.Markers[1].TTL = exchange.TTL1h }),
-		"part":                 name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part = prompt.PartUpTo }),
-		"pivot":                name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part, c.Intent.Summarised = prompt.PartFrom, 5 }),
+		"part":                 name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part = ask.PartUpTo }),
+		"pivot":                name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part, c.Intent.Summarised = ask.PartFrom, 5 }),
 		"provider":             name(Options{Settings: Settings{Provider: OpenAI}}, nil),
 		"a bound of the model": name(Options{MaxOutputOf: func(string) int { return 8192 }}, nil),
 		"tools of the session": name(Options{}, func(s *script, _ *summarizer.Call) { s.session.Tools = []string{"", "Read", "Shell"} }),

@@ -1,35 +1,6 @@
 package prompt
 
-// Strip says what a model call leaves out of the messages it sends.
-type Strip uint8
-
-// What a call may leave out.
-const (
-	StripMedia    Strip = 1 << iota // images and documents become a placeholder, inside tool results too
-	StripListings                   // skill listings are left out
-	StripThinking                   // thinking is left out, as the server does for a call without thinking
-	StripTools                      // tool calls and their results are left out
-)
-
-// Lifetime says which lifetime class a call asks for.
-type Lifetime uint8
-
-// What a call may ask for.
-const (
-	LifetimeClient Lifetime = iota // as the client decides for its source
-	Lifetime5m
-	Lifetime1h
-)
-
-// Part is the part of a conversation that a summary stands for.
-type Part uint8
-
-// The parts of a conversation.
-const (
-	PartWhole Part = iota
-	PartUpTo       // the messages before those that stay; messages that stay are not sent
-	PartFrom       // the messages after those that stay; messages that stay are sent
-)
+import "github.com/compactsim/compactsim/sim/prompt/ask"
 
 // Intent is a model call that a layer asks for. The loop makes it, at its place
 // on the clock, and hands the Result back to the layer.
@@ -53,7 +24,7 @@ type Intent struct {
 	// stands for what was cut off, where a response would otherwise come first.
 	Lead int32
 	// Strip says what is left out of the messages.
-	Strip Strip
+	Strip ask.Strip
 	// Clip is how many bytes it shows of each tool result and each piece of thinking, 0 for
 	// all; Newest how many tokens of the newest messages it sends, 0 for all.
 	Clip, Newest int32
@@ -81,14 +52,14 @@ type Intent struct {
 	// Summarised is the number of tokens the answer stands for; Part says which messages
 	// they are.
 	Summarised int32
-	Part       Part
+	Part       ask.Part
 	// Turns is how many responses the call takes when it uses tools between
 	// them; 0 and 1 are one. Each further one sends what the last answered and
 	// TurnInput tokens of results.
 	Turns     int32
 	TurnInput int32
 	// Lifetime is the lifetime class its markers ask for.
-	Lifetime Lifetime
+	Lifetime ask.Lifetime
 	// Compacts says that the call begins with a compaction of its thread, which it
 	// waits for.
 	Compacts bool
@@ -112,7 +83,7 @@ func (in *Intent) Whole() bool { return in.Strip == 0 && in.Clip == 0 && in.Newe
 // tools need no results. A call under a head of its own sends a part that ends ahead of the newest message, a single result for
 // instance, as such a text.
 func (in *Intent) AsText() bool {
-	return in.Newest > 0 || in.Strip&StripTools != 0 || in.Own && in.To > 0
+	return in.Newest > 0 || in.Strip&ask.StripTools != 0 || in.Own && in.To > 0
 }
 
 // Answer is what a summariser gives: how large the summary is and what the
@@ -142,21 +113,9 @@ type Measured struct {
 	Missing, Cut int32
 }
 
-// Reasons why a model call gives no usable answer. A call that the server refuses as too
-// long, or that fails on its side, is not billed; one that answers with a tool call or
-// without text is.
-const (
-	FailTooLong  = "prompt too long"
-	FailAPI      = "API error"
-	FailToolCall = "tool call instead of text"
-	FailEmpty    = "empty text"
-	// FailDeadlock: the call waits for a compaction that waits for the call.
-	FailDeadlock = "deadlock: a call and a compaction wait for each other"
-)
-
 // Refused reports whether the server gave no answer at all: nothing was read,
 // written or billed.
-func (a *Answer) Refused() bool { return a.Failed == FailTooLong || a.Failed == FailAPI }
+func (a *Answer) Refused() bool { return a.Failed == ask.FailTooLong || a.Failed == ask.FailAPI }
 
 // Result is what became of an Intent.
 type Result struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -138,7 +139,7 @@ type Failures struct {
 func (f *Failures) rates() [4]float64 { return [...]float64{f.ToolCall, f.Empty, f.API, f.TooLong} }
 
 // failureNames are the reasons of prompt.Answer.Failed in the order of rates.
-var failureNames = [...]string{prompt.FailToolCall, prompt.FailEmpty, prompt.FailAPI, prompt.FailTooLong}
+var failureNames = [...]string{ask.FailToolCall, ask.FailEmpty, ask.FailAPI, ask.FailTooLong}
 
 // draw returns the failure that a uniform draw in [0, 1) falls into, or "".
 func (f *Failures) draw(u float64) string {
@@ -184,7 +185,7 @@ func (s *Script) Rules() []error {
 func (s *Stub) failure(in *prompt.Intent, src draws.Source, event uint64) string {
 	if slices.Contains(s.Calls, int(in.Number)) {
 		if s.As == "" {
-			return prompt.FailEmpty
+			return ask.FailEmpty
 		}
 		return s.As
 	}
@@ -206,7 +207,7 @@ const toolCallTokens = 100
 // and a tool call is billed for its output.
 func (s *Stub) failed(reason string) prompt.Answer {
 	a := prompt.Answer{Failed: reason, First: int64(s.FirstToken), Total: int64(s.FirstToken)}
-	if reason == prompt.FailToolCall {
+	if reason == ask.FailToolCall {
 		a.Output = toolCallTokens
 	}
 	return a

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 )
 
 func answers(s *Stub, in prompt.Intent, n int) []prompt.Answer {
@@ -102,7 +103,7 @@ func TestFailuresByWay(t *testing.T) {
 	counts := map[string]int{}
 	for _, a := range answers(s, prompt.Intent{Summarised: 1000, Way: "fork"}, 4000) {
 		counts[a.Failed]++
-		if want := a.Failed == prompt.FailAPI || a.Failed == prompt.FailTooLong; a.Refused() != want {
+		if want := a.Failed == ask.FailAPI || a.Failed == ask.FailTooLong; a.Refused() != want {
 			t.Fatalf("%q: refused %v", a.Failed, a.Refused())
 		}
 		if a.Summary != 0 {
@@ -111,7 +112,7 @@ func TestFailuresByWay(t *testing.T) {
 	}
 	// Binomial: the standard deviation is at most 31, four standard deviations either way.
 	for reason, want := range map[string]int{
-		prompt.FailToolCall: 400, prompt.FailEmpty: 800, prompt.FailAPI: 1200, prompt.FailTooLong: 1600, "": 0,
+		ask.FailToolCall: 400, ask.FailEmpty: 800, ask.FailAPI: 1200, ask.FailTooLong: 1600, "": 0,
 	} {
 		if n := counts[reason]; n < want-min(want, 124) || n > want+124 || want == 0 && n != 0 {
 			t.Errorf("%q: %d of 4000, want %d ± 124", reason, n, want)
@@ -127,10 +128,10 @@ func TestFailuresByWay(t *testing.T) {
 // A script fails the calls it names, whatever is drawn: the first and the third
 // of a session.
 func TestScript(t *testing.T) {
-	for _, as := range []string{"", prompt.FailAPI} {
+	for _, as := range []string{"", ask.FailAPI} {
 		s := Default()
 		s.Script = Script{Calls: []int{1, 3}, As: as}
-		want := prompt.FailEmpty
+		want := ask.FailEmpty
 		if as != "" {
 			want = as
 		}

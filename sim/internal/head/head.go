@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -90,7 +91,7 @@ type pending struct {
 // recording's, except for the memory of sub-agents. It returns the lifetime that the client asks for.
 func (h *Head) LayOut() exchange.TTL {
 	latch := h.of.latch // nothing is decided before the first request
-	ttl := h.of.Assembly.Lifetime(&h.of.Assembly.Variables, h.asking("", prompt.LifetimeClient), &latch)
+	ttl := h.of.Assembly.Lifetime(&h.of.Assembly.Variables, h.asking("", ask.LifetimeClient), &latch)
 	if !h.of.Assembly.laid {
 		return ttl
 	}
@@ -305,7 +306,7 @@ func Swap(c *prompt.Context, i int, grow int32, content prompt.Digest, cause pro
 }
 
 // asking describes a call that needs a lifetime for its markers.
-func (h *Head) asking(source string, lifetime prompt.Lifetime) client.Ask {
+func (h *Head) asking(source string, lifetime ask.Lifetime) client.Ask {
 	return client.Ask{
 		Source: source, Agent: h.agent, Recorded: h.recorded, Overage: h.of.overage, Lifetime: lifetime,
 	}
@@ -331,7 +332,7 @@ func (h *Head) Renew(r *traces.Round) exchange.TTL {
 			h.recorded = p.At[p.N-1].TTL
 		}
 	}
-	return h.of.Assembly.Lifetime(&h.of.Assembly.Variables, h.asking("", prompt.LifetimeClient), &h.of.latch)
+	return h.of.Assembly.Lifetime(&h.of.Assembly.Variables, h.asking("", ask.LifetimeClient), &h.of.latch)
 }
 
 // changed counts a change of tools, system prompt or request parameters

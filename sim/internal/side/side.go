@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -129,13 +130,13 @@ func newest(c *prompt.Context, from, to int, in *prompt.Intent) int {
 func showEntry(e prompt.Entry, b *prompt.Block, in *prompt.Intent) prompt.Entry {
 	tool := e.Kind == prompt.KindToolUse || e.Kind == prompt.KindToolResult
 	switch strip := in.Strip; {
-	case strip&prompt.StripListings != 0 && b.Flags&prompt.FlagListing != 0,
-		strip&prompt.StripThinking != 0 && e.Kind == prompt.KindThinking,
-		strip&prompt.StripTools != 0 && tool:
+	case strip&ask.StripListings != 0 && b.Flags&prompt.FlagListing != 0,
+		strip&ask.StripThinking != 0 && e.Kind == prompt.KindThinking,
+		strip&ask.StripTools != 0 && tool:
 		e.Tokens = 0
-	case strip&prompt.StripMedia != 0 && (e.Kind == prompt.KindImage || e.Kind == prompt.KindDocument):
+	case strip&ask.StripMedia != 0 && (e.Kind == prompt.KindImage || e.Kind == prompt.KindDocument):
 		e.Form, e.Tokens = prompt.FormPointer, min(e.Tokens, imagePlaceholder)
-	case strip&prompt.StripMedia != 0 && b.Flags&prompt.FlagImage != 0 && e.Form == prompt.FormVerbatim:
+	case strip&ask.StripMedia != 0 && b.Flags&prompt.FlagImage != 0 && e.Form == prompt.FormVerbatim:
 		e.Form, e.Tokens = prompt.FormRange, min(e.Tokens, imagePlaceholder+b.Bytes/3)
 	}
 	if in.Clip > 0 && (e.Kind == prompt.KindToolResult || e.Kind == prompt.KindThinking) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/ask"
 )
 
 // An image or a document becomes [image], three tokens, inside a result beside its text; what
@@ -12,26 +13,26 @@ import (
 func TestWhatACallLeavesOut(t *testing.T) {
 	for name, tc := range map[string]struct {
 		block prompt.Block
-		strip prompt.Strip
+		strip ask.Strip
 		want  []int32
 		clip  int32
 	}{
-		"an image":                    {prompt.Block{Kind: prompt.KindImage, Tokens: 1500}, prompt.StripMedia, []int32{3}, 0},
-		"a document":                  {prompt.Block{Kind: prompt.KindDocument, Tokens: 9000}, prompt.StripMedia, []int32{3}, 0},
-		"a tiny image":                {prompt.Block{Kind: prompt.KindImage, Tokens: 2}, prompt.StripMedia, []int32{2}, 0},
-		"a result with one":           {prompt.Block{Kind: prompt.KindToolResult, Tokens: 1600, Bytes: 300, Flags: prompt.FlagImage}, prompt.StripMedia, []int32{103}, 0},
-		"a result of text":            {prompt.Block{Kind: prompt.KindToolResult, Tokens: 100, Bytes: 300}, prompt.StripMedia, []int32{100}, 0},
-		"an image that stays":         {prompt.Block{Kind: prompt.KindImage, Tokens: 1500}, prompt.StripThinking, []int32{1500}, 0},
-		"thinking":                    {prompt.Block{Kind: prompt.KindThinking, Tokens: 40}, prompt.StripThinking, nil, 0},
-		"thinking that stays":         {prompt.Block{Kind: prompt.KindThinking, Tokens: 40}, prompt.StripListings, []int32{40}, 0},
-		"a listing":                   {prompt.Block{Kind: prompt.KindAttachment, Tokens: 40, Flags: prompt.FlagListing}, prompt.StripListings, nil, 0},
-		"a listing that stays":        {prompt.Block{Kind: prompt.KindAttachment, Tokens: 40, Flags: prompt.FlagListing}, prompt.StripMedia, []int32{40}, 0},
-		"an attachment as such":       {prompt.Block{Kind: prompt.KindAttachment, Tokens: 40}, prompt.StripListings, []int32{40}, 0},
+		"an image":                    {prompt.Block{Kind: prompt.KindImage, Tokens: 1500}, ask.StripMedia, []int32{3}, 0},
+		"a document":                  {prompt.Block{Kind: prompt.KindDocument, Tokens: 9000}, ask.StripMedia, []int32{3}, 0},
+		"a tiny image":                {prompt.Block{Kind: prompt.KindImage, Tokens: 2}, ask.StripMedia, []int32{2}, 0},
+		"a result with one":           {prompt.Block{Kind: prompt.KindToolResult, Tokens: 1600, Bytes: 300, Flags: prompt.FlagImage}, ask.StripMedia, []int32{103}, 0},
+		"a result of text":            {prompt.Block{Kind: prompt.KindToolResult, Tokens: 100, Bytes: 300}, ask.StripMedia, []int32{100}, 0},
+		"an image that stays":         {prompt.Block{Kind: prompt.KindImage, Tokens: 1500}, ask.StripThinking, []int32{1500}, 0},
+		"thinking":                    {prompt.Block{Kind: prompt.KindThinking, Tokens: 40}, ask.StripThinking, nil, 0},
+		"thinking that stays":         {prompt.Block{Kind: prompt.KindThinking, Tokens: 40}, ask.StripListings, []int32{40}, 0},
+		"a listing":                   {prompt.Block{Kind: prompt.KindAttachment, Tokens: 40, Flags: prompt.FlagListing}, ask.StripListings, nil, 0},
+		"a listing that stays":        {prompt.Block{Kind: prompt.KindAttachment, Tokens: 40, Flags: prompt.FlagListing}, ask.StripMedia, []int32{40}, 0},
+		"an attachment as such":       {prompt.Block{Kind: prompt.KindAttachment, Tokens: 40}, ask.StripListings, []int32{40}, 0},
 		"a long result":               {prompt.Block{Kind: prompt.KindToolResult, Tokens: 3000, Bytes: 9000}, 0, []int32{666}, 2000},
 		"a short result":              {prompt.Block{Kind: prompt.KindToolResult, Tokens: 700, Bytes: 2000}, 0, []int32{700}, 2000},
 		"long thinking":               {prompt.Block{Kind: prompt.KindThinking, Tokens: 1000, Bytes: 4000}, 0, []int32{500}, 2000},
 		"a long prompt":               {prompt.Block{Kind: prompt.KindPrompt, Tokens: 3000, Bytes: 9000}, 0, []int32{3000}, 2000},
-		"a long result with an image": {prompt.Block{Kind: prompt.KindToolResult, Tokens: 4500, Bytes: 9000, Flags: prompt.FlagImage}, prompt.StripMedia, []int32{1000}, 2000},
+		"a long result with an image": {prompt.Block{Kind: prompt.KindToolResult, Tokens: 4500, Bytes: 9000, Flags: prompt.FlagImage}, ask.StripMedia, []int32{1000}, 2000},
 	} {
 		c := new(prompt.Context)
 		c.Reset([]prompt.Block{tc.block}, new(prompt.Arena))
