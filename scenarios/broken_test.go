@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -100,10 +101,10 @@ func TestPairThatFails(t *testing.T) {
 		for _, cell := range run.Cells {
 			rows[cell.Cell] = cell.Rows.Len()
 		}
-		if rows[results.StrategyBilled] != 5 || rows[results.StrategyRecorded] != 5 || rows["none"] != 4 || rows["truncate-oldest"] != 5 {
+		if rows[measures.StrategyBilled] != 5 || rows[measures.StrategyRecorded] != 5 || rows["none"] != 4 || rows["truncate-oldest"] != 5 {
 			t.Errorf("rows are %v; want four of none and five of others", rows)
 		}
-		none, recorded := run.Reference("none"), run.Reference(results.StrategyRecorded)
+		none, recorded := run.Reference("none"), run.Reference(measures.StrategyRecorded)
 		was := 0.0
 		for _, row := range recorded.Rows.All() {
 			if row.Session != lost {

@@ -43,7 +43,7 @@ func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run,
 // foremost once more costs less than recording all.
 func (p *Plan) Keep(corpus *traces.Corpus, calls bool) error {
 	d, err := p.design()
-	if err != nil || len(d.Cells) > 2*results.ForemostCells {
+	if err != nil || len(d.Cells) > 2*measures.ForemostCells {
 		return err
 	}
 	p.kept = newFollower(d, corpus.WithCalls())
@@ -147,7 +147,7 @@ func (f *follower) of(names []string, run *results.Run, sessions []*traces.Sessi
 // Billed returns what was billed for each call of the longest sessions, as Follow returns
 // what is simulated.
 func (p *Plan) Billed(corpus *traces.Corpus) (results.CellCalls, error) {
-	list := results.CellCalls{Cell: results.StrategyBilled}
+	list := results.CellCalls{Cell: measures.StrategyBilled}
 	for _, s := range longest(corpus.WithCalls()) {
 		whole, err := s.Load()
 		if err != nil {

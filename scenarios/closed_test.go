@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // closedText runs one strategy in a loop that is closed as the placeholder says.
@@ -23,9 +23,9 @@ strategies:
 // open too where no texts are examined, and none where the recording is repeated.
 func TestTheLoopIsClosedByDefault(t *testing.T) {
 	usd := map[string]float64{}
-	for way, want := range map[string]results.Loop{
-		"": results.LoopClosed, "agent: {refetch: fitted}": results.LoopClosed, "agent: {refetch: always}": results.LoopClosed,
-		"agent: {refetch: never}": results.LoopOpen, "needs: false": results.LoopOpen,
+	for way, want := range map[string]measures.Loop{
+		"": measures.LoopClosed, "agent: {refetch: fitted}": measures.LoopClosed, "agent: {refetch: always}": measures.LoopClosed,
+		"agent: {refetch: never}": measures.LoopOpen, "needs: false": measures.LoopOpen,
 	} {
 		cells := run(t, expand(t, strings.Replace(closedText, "WAY", way, 1))).Cells
 		c := cells[len(cells)-1]
@@ -35,7 +35,7 @@ func TestTheLoopIsClosedByDefault(t *testing.T) {
 			}
 		}
 		for _, r := range cells[0].Rows.All() {
-			if r.Loop != results.LoopNone {
+			if r.Loop != measures.LoopNone {
 				t.Errorf("%q: a row of %s has the loop %v", way, cells[0].Cell, r.Loop)
 			}
 		}

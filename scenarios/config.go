@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/sim/users"
@@ -212,7 +213,7 @@ func (p *Plan) learn(ctx context.Context, d *Design, sessions []*traces.Session,
 	if err != nil {
 		return err
 	}
-	config, err := p.Config(results.StrategyRecorded, nil)
+	config, err := p.Config(measures.StrategyRecorded, nil)
 	if err != nil {
 		return err
 	}

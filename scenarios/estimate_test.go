@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -23,7 +22,7 @@ func TestCallsOfForemostCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cells) != results.ForemostCells || cells[0].Cell != results.StrategyRecorded {
+	if len(cells) != measures.ForemostCells || cells[0].Cell != measures.StrategyRecorded {
 		t.Fatalf("%d cells, first %q", len(cells), cells[0].Cell)
 	}
 	for _, c := range cells {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -167,7 +167,7 @@ func (x *expansion) read(d *Design) {
 		if e := x.entry(n); e != nil {
 			d.entries = append(d.entries, e)
 		} else {
-			failed = failed || entryName(n) != results.StrategyBilled
+			failed = failed || entryName(n) != measures.StrategyBilled
 		}
 	}
 	slices.SortStableFunc(d.entries, func(a, b *entry) int {
@@ -197,14 +197,14 @@ func (x *expansion) listed() []*yaml.Node {
 	own := File{tree: x.tree}
 	nodes := own.entries()
 	for _, n := range nodes {
-		if entryName(n) == results.StrategyRecorded {
+		if entryName(n) == measures.StrategyRecorded {
 			return nodes
 		}
 	}
 	if hasUsers(x.tree) {
 		return nodes // nothing was recorded
 	}
-	return append([]*yaml.Node{spec.Text(results.StrategyRecorded)}, nodes...)
+	return append([]*yaml.Node{spec.Text(measures.StrategyRecorded)}, nodes...)
 }
 
 // uniqueNames reports strategies of the same name. A preset that is only named
@@ -227,7 +227,7 @@ func (x *expansion) uniqueNames(nodes []*yaml.Node) []*yaml.Node {
 }
 
 func recordedFirst(name string) int {
-	if name == results.StrategyRecorded {
+	if name == measures.StrategyRecorded {
 		return 0
 	}
 	return 1
@@ -376,7 +376,7 @@ func newCell(name string, strategy *strategies.Strategy, v, around *variant) Cel
 
 // hears reports whether the cell depends on a parameter around its strategy.
 func (c *Cell) hears(path string) bool {
-	return (path != results.SeedParam || c.Draws()) && (!strings.HasPrefix(path, "summarizer.") || asksSummarizer(c.Strategy))
+	return (path != measures.SeedParam || c.Draws()) && (!strings.HasPrefix(path, "summarizer.") || asksSummarizer(c.Strategy))
 }
 
 // Draws reports whether figures of the cell may depend on the seed. A layer that does not say
@@ -385,7 +385,7 @@ func (c *Cell) Draws() bool {
 	s := c.Scenario
 	return s.Server.EvictPerCall > 0 || s.Client.System.UncachedChange > 0 ||
 		slices.ContainsFunc(c.Strategy.Members(), func(m *strategies.Strategy) bool {
-			return s.fetches() && m.Name != results.StrategyRecorded || slices.ContainsFunc(m.LayerNames(), func(name string) bool {
+			return s.fetches() && m.Name != measures.StrategyRecorded || slices.ContainsFunc(m.LayerNames(), func(name string) bool {
 				t := m.Traits(name)
 				return t.Draws || !t.Declared
 			})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // cellNames returns the names of the cells of a design in order.
@@ -285,7 +286,7 @@ func TestDatesOfPrices(t *testing.T) {
 	}
 	run := run(t, d)
 	// The bill of each date, without a model.
-	if run.Cells[1].Cell != "billed prices.at=2026-03-20" || run.Cells[1].Strategy != results.StrategyBilled {
+	if run.Cells[1].Cell != "billed prices.at=2026-03-20" || run.Cells[1].Strategy != measures.StrategyBilled {
 		t.Errorf("cells begin with %q, %q", run.Cells[0].Cell, run.Cells[1].Cell)
 	}
 	if v, ok := run.VsRecorded(&run.Cells[len(run.Cells)-1]); !ok || v.Relative == 0 {
@@ -366,7 +367,7 @@ func TestDesignWith(t *testing.T) {
 		t.Errorf("%v\n%s\nwant %v\n%s", cellNames(got), text(t, got), cellNames(want), text(t, want))
 	}
 	for i := range want.Cells {
-		if a, b := want.Cells[i].Strategy, got.Cells[i].Strategy; !a.Same(b) && a.Name != "none" && a.Name != results.StrategyOwn {
+		if a, b := want.Cells[i].Strategy, got.Cells[i].Strategy; !a.Same(b) && a.Name != "none" && a.Name != measures.StrategyOwn {
 			t.Errorf("%s is another strategy", want.Cells[i].Name)
 		}
 	}

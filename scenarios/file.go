@@ -16,7 +16,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/live"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/users"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -172,7 +172,7 @@ func (f *File) entries() []*yaml.Node {
 	}
 	var nodes []*yaml.Node
 	for _, name := range DefaultStrategies() {
-		if name == results.StrategyRecorded && hasUsers(f.tree) {
+		if name == measures.StrategyRecorded && hasUsers(f.tree) {
 			continue
 		}
 		nodes = append(nodes, spec.Text(name))

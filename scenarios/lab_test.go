@@ -12,7 +12,6 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/explain"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
@@ -109,11 +108,11 @@ func TestLabSessions(t *testing.T) {
 			if err := p.Prepare(t.Context(), corpus); err != nil {
 				t.Fatal(err)
 			}
-			config, err := p.Config(results.StrategyOwn, nil)
+			config, err := p.Config(measures.StrategyOwn, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			recordedConfig, err := p.Config(results.StrategyRecorded, nil)
+			recordedConfig, err := p.Config(measures.StrategyRecorded, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,12 +176,12 @@ func TestModelledBillOfSums(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer corpus.Close()
-		p := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Seed: 1, Strategies: []string{results.StrategyRecorded}}
+		p := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Seed: 1, Strategies: []string{measures.StrategyRecorded}}
 		run, err := p.Run(t.Context(), corpus)
 		if err != nil {
 			t.Fatal(err)
 		}
-		billed, modelled := run.Reference(results.StrategyBilled).Total.CostUSD(), run.Reference(results.StrategyRecorded).Total.CostUSD()
+		billed, modelled := run.Reference(measures.StrategyBilled).Total.CostUSD(), run.Reference(measures.StrategyRecorded).Total.CostUSD()
 		if billed == 0 || modelled > 1.01*billed || modelled < 0.97*billed {
 			t.Errorf("%s: the model bills $%.2f of $%.2f", name, modelled, billed)
 		}

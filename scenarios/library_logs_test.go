@@ -11,7 +11,6 @@ import (
 	"testing/fstest"
 
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -130,12 +129,12 @@ func TestRecordedCostsWhatLibrariesWereBilled(t *testing.T) {
 		if err != nil || len(corpus.Sessions) != 1 {
 			t.Fatalf("%s: %v, %d sessions", name, err, len(corpus.Sessions))
 		}
-		p := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Seed: 1, Strategies: []string{results.StrategyRecorded}}
+		p := Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Seed: 1, Strategies: []string{measures.StrategyRecorded}}
 		run, err := p.Run(t.Context(), corpus)
 		if err != nil {
 			t.Fatal(err)
 		}
-		billed, recorded := &run.Reference(results.StrategyBilled).Total, &run.Reference(results.StrategyRecorded).Total
+		billed, recorded := &run.Reference(measures.StrategyBilled).Total, &run.Reference(measures.StrategyRecorded).Total
 		if off := recorded.CostUSD()/billed.CostUSD() - 1; math.Abs(off) > 0.03 || billed.N(measures.Compactions) < 3 || len(corpus.Sessions[0].Threads) != 1 {
 			t.Errorf("%s: billed $%.4f, recorded $%.4f (%+.1f %%), %d compactions, %d threads", name, billed.CostUSD(), recorded.CostUSD(), 100*off,
 				billed.N(measures.Compactions), len(corpus.Sessions[0].Threads))

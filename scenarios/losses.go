@@ -59,7 +59,7 @@ func lossesOf(broken *sim.Broken, d *Design, sessions []*traces.Session) (l loss
 	everywhere := map[int]bool{}
 	for i, s := range sessions {
 		for cell, of := range broken.Cells {
-			if err := of[i]; err != nil && d.Cells[cell].Strategy.Name == results.StrategyRecorded && !everywhere[i] {
+			if err := of[i]; err != nil && d.Cells[cell].Strategy.Name == measures.StrategyRecorded && !everywhere[i] {
 				everywhere[i] = true
 				l.everywhere.add(s.ID, err)
 			}

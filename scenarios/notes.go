@@ -28,8 +28,8 @@ func annotate(run *results.Run, d *Design, real bool) {
 		run.Notes = append(run.Notes, results.Note{Cell: cell, Metric: metric, Text: fmt.Sprintf(format, args...)})
 	}
 	for i := range run.Cells {
-		if c := &run.Cells[i]; c.Strategy == results.StrategyRecorded {
-			if parts := unlogged(c, run.Reference(results.StrategyBilled)); len(parts) > 0 {
+		if c := &run.Cells[i]; c.Strategy == measures.StrategyRecorded {
+			if parts := unlogged(c, run.Reference(measures.StrategyBilled)); len(parts) > 0 {
 				note(c.Cell, measures.NameCost, "includes %s that are in no log", strings.Join(parts, " and "))
 			}
 		}
@@ -37,7 +37,7 @@ func annotate(run *results.Run, d *Design, real bool) {
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		if set := d.givenTo(c.Strategy); len(set) > 0 {
-			note(c.Cell, "", results.ChangedTo+"%s", strings.Join(set, ", "))
+			note(c.Cell, "", measures.ChangedTo+"%s", strings.Join(set, ", "))
 		}
 		for _, why := range notRun(c) {
 			note(c.Cell, "", "%s", why)
@@ -95,7 +95,7 @@ func ineffective(run *results.Run) (list []results.Note) {
 	found, cells, sessions := map[string]span{}, 0, 0
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if c.Strategy == results.StrategyBilled {
+		if c.Strategy == measures.StrategyBilled {
 			continue
 		}
 		counts := map[string]int{}
@@ -159,7 +159,7 @@ func openRows(run *results.Run) (most int) {
 	for i := range run.Cells {
 		n := 0
 		for _, r := range run.Cells[i].Rows.All() {
-			if r.Loop == results.LoopOpen {
+			if r.Loop == measures.LoopOpen {
 				n++
 			}
 		}
@@ -263,7 +263,7 @@ func (d *Design) givenToLayers(out map[string]string) {
 func inSample(run *results.Run) []results.Note {
 	swept := slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
 		for name := range c.Params {
-			if name != "prices.at" && name != results.SeedParam {
+			if name != "prices.at" && name != measures.SeedParam {
 				return true
 			}
 		}
@@ -343,6 +343,6 @@ func (t *Tried) later(sessions []*traces.Session) (n int) {
 // asksAnother reports whether a run has cells of other strategies than the recorded one.
 func asksAnother(run *results.Run) bool {
 	return slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
-		return c.Strategy != results.StrategyBilled && c.Strategy != results.StrategyRecorded
+		return c.Strategy != measures.StrategyBilled && c.Strategy != measures.StrategyRecorded
 	})
 }

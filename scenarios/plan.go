@@ -71,7 +71,7 @@ type Plan struct {
 
 // DefaultStrategies are run when nothing else is asked for.
 func DefaultStrategies() []string {
-	return []string{results.StrategyRecorded, results.StrategyOwn, results.StrategyOwn + "/lower", results.StrategyOwn + "/higher", "none"}
+	return []string{measures.StrategyRecorded, measures.StrategyOwn, measures.StrategyOwn + "/lower", measures.StrategyOwn + "/higher", "none"}
 }
 
 // finish completes a run that begin returned.

@@ -209,7 +209,7 @@ func markInterrupted(run *results.Run, cells int, bound bool, err error) {
 	sessions := run.Workload.Sessions
 	done := 0
 	for i := range run.Cells {
-		if c := &run.Cells[i]; c.Strategy != results.StrategyBilled {
+		if c := &run.Cells[i]; c.Strategy != measures.StrategyBilled {
 			done += c.Rows.Len()
 		}
 	}
@@ -224,7 +224,7 @@ func markInterrupted(run *results.Run, cells int, bound bool, err error) {
 		remark = how + " before the bound was found"
 	}
 	run.Workload.Remarks = append(run.Workload.Remarks, remark)
-	recorded := run.Reference(results.StrategyRecorded)
+	recorded := run.Reference(measures.StrategyRecorded)
 	if recorded == nil || recorded.Rows.Len() == sessions {
 		return
 	}
@@ -233,7 +233,7 @@ func markInterrupted(run *results.Run, cells int, bound bool, err error) {
 		have[recorded.Rows.Session(i)] = true
 	}
 	for i := range run.Cells {
-		if c := &run.Cells[i]; c.Strategy == results.StrategyBilled {
+		if c := &run.Cells[i]; c.Strategy == measures.StrategyBilled {
 			c.Rows.Drop(func(session string) bool { return !have[session] })
 		}
 	}
@@ -259,7 +259,7 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 		return err
 	}
 	spread := fitted.Spread()
-	billed, recorded := run.Reference(results.StrategyBilled), run.Reference(results.StrategyRecorded)
+	billed, recorded := run.Reference(measures.StrategyBilled), run.Reference(measures.StrategyRecorded)
 	if billed != nil && recorded != nil {
 		run.ModelError = results.ErrorOf(billed, recorded, spread)
 	}
@@ -294,7 +294,7 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 
 // plainly returns the recorded cell under the settings of the recordings, nil where the design has these settings.
 func (p *Plan) plainly(d *Design) (*sim.Config, error) {
-	i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
+	i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name == measures.StrategyRecorded })
 	if i < 0 || d.asRecorded() {
 		return nil, nil
 	}
@@ -307,5 +307,5 @@ func (p *Plan) plainly(d *Design) (*sim.Config, error) {
 
 // plainCell returns the cell of plainly, without rows.
 func plainCell() results.Cell {
-	return results.Cell{Cell: "recorded as it was", Strategy: results.StrategyRecorded}
+	return results.Cell{Cell: "recorded as it was", Strategy: measures.StrategyRecorded}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -81,7 +82,7 @@ func TestWhatIsSetInLayersIsNoted(t *testing.T) {
 		}
 		var got []results.Note
 		for _, n := range run.Notes {
-			if strings.HasPrefix(n.Text, results.ChangedTo) {
+			if strings.HasPrefix(n.Text, measures.ChangedTo) {
 				got = append(got, n)
 			}
 		}
@@ -188,7 +189,7 @@ func threeCells(t *testing.T) *Plan {
 	}
 	return &Plan{
 		Registry: registry, Prices: prices, Workers: 1, Seed: 1,
-		Strategies: []string{results.StrategyRecorded, "none", "truncate-oldest"},
+		Strategies: []string{measures.StrategyRecorded, "none", "truncate-oldest"},
 	}
 }
 
@@ -243,7 +244,7 @@ func TestInterruptedRun(t *testing.T) {
 		if notes := fmt.Sprint(run.Footnotes()); !strings.Contains(notes, tc.says) {
 			t.Errorf("after %d: notes %s lack %q", tc.after, notes, tc.says)
 		}
-		if e, c := run.ModelError, run.Reference(results.StrategyBilled); e.BilledUSD != c.Total.CostUSD() || e.BilledUSD == 0 {
+		if e, c := run.ModelError, run.Reference(measures.StrategyBilled); e.BilledUSD != c.Total.CostUSD() || e.BilledUSD == 0 {
 			t.Errorf("after %d: model error %+v, billed %v", tc.after, e, c.Total.CostUSD())
 		}
 	}
@@ -296,7 +297,7 @@ func TestInterruptedWorkers(t *testing.T) {
 	}
 	rows := 0
 	for i := range run.Cells {
-		if c := &run.Cells[i]; c.Strategy != results.StrategyBilled {
+		if c := &run.Cells[i]; c.Strategy != measures.StrategyBilled {
 			rows += c.Rows.Len()
 		}
 	}
@@ -328,7 +329,7 @@ func TestModelErrorIsOfTheSessionsAsTheyWere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Choose("test", []string{results.StrategyRecorded}); err != nil {
+		if err := f.Choose("test", []string{measures.StrategyRecorded}); err != nil {
 			t.Fatal(err)
 		}
 		if assignment != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
@@ -242,7 +243,7 @@ func WithGiven(scenario []byte, set []string) []byte {
 
 // settingsOf returns the settings of a session's client that its recording shows, under the generation of its version.
 func settingsOf(registry *strategies.Registry, s *traces.Session, prices sim.Prices) sim.Settings {
-	own, err := registry.Strategy(results.StrategyOwn)
+	own, err := registry.Strategy(measures.StrategyOwn)
 	if err != nil || len(s.Models) == 0 {
 		return sim.Settings{}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/strategies/standard"
 )
@@ -79,9 +79,9 @@ func (x *expansion) entry(n *yaml.Node) *entry {
 // refuseReserved refuses another strategy under the name of a reference.
 func (x *expansion) refuseReserved(e *entry) {
 	switch e.name {
-	case results.StrategyBilled:
+	case measures.StrategyBilled:
 		x.errorf(e.node, "billed is what the sessions were billed, no strategy: choose another name")
-	case results.StrategyRecorded:
+	case measures.StrategyRecorded:
 		if !slices.ContainsFunc(layersOf(e.body), func(l layer) bool { return l.key.Value == standard.Recorded }) {
 			x.errorf(e.node, "recorded is what others are compared with and needs the layer recorded: choose another name")
 		}
@@ -90,7 +90,7 @@ func (x *expansion) refuseReserved(e *entry) {
 
 // preset takes the body of the preset that n names.
 func (x *expansion) preset(e *entry, n *yaml.Node) bool {
-	if n.Value == results.StrategyBilled {
+	if n.Value == measures.StrategyBilled {
 		return true
 	}
 	s, err := x.registry.Strategy(n.Value)

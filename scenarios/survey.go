@@ -224,7 +224,7 @@ func (d *Design) billedAt() []priceDate {
 // billedCell returns the cell of the bill at prices of a date, without rows.
 func (d *Design) billedCell(date priceDate) results.Cell {
 	c := results.Cell{
-		Cell: results.StrategyBilled, Strategy: results.StrategyBilled,
+		Cell: measures.StrategyBilled, Strategy: measures.StrategyBilled,
 		Unmeasured: append(results.Groups(), measures.NameOverflows, measures.NameAddedLatency),
 	}
 	if len(d.priceDates()) > 1 {

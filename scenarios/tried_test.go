@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/facts"
@@ -37,7 +38,7 @@ func TestTriedIsOfTheRun(t *testing.T) {
 	claude, gemini := &traces.Session{Agent: facts.ClaudeCode}, &traces.Session{Agent: facts.Gemini}
 	d := &Design{}
 	d.Scenario.Agent.Refetch = sim.RefetchFitted
-	run := &results.Run{Cells: []results.Cell{{Strategy: results.StrategyRecorded}, {Strategy: "none"}}}
+	run := &results.Run{Cells: []results.Cell{{Strategy: measures.StrategyRecorded}, {Strategy: "none"}}}
 	notes := tried(d, []*traces.Session{claude, gemini}, run)
 	if len(notes) != 1 || !strings.Contains(notes[0].Text, "off what Claude Code 2.1.332 really cost on average, ") || strings.Contains(notes[0].Text, "Gemini") {
 		t.Errorf("%+v", notes)

@@ -149,7 +149,7 @@ func TestSharedPartsAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range simulateUsers(t, string(b.Text)).Cells {
-		if c.Strategy == results.StrategyBilled || c.Strategy == results.StrategyRecorded {
+		if c.Strategy == measures.StrategyBilled || c.Strategy == measures.StrategyRecorded {
 			t.Errorf("%s: nothing was billed or recorded of users", c.Cell)
 		}
 		for _, r := range c.Rows.All() {

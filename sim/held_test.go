@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -42,7 +41,7 @@ func TestReadsOfWhatNobodySent(t *testing.T) {
 		} else {
 			u.Read += surplus + 200
 		}
-		_, calls := run(t, testConfig(t, results.StrategyRecorded), s)
+		_, calls := run(t, testConfig(t, measures.StrategyRecorded), s)
 		for i := range calls {
 			u := &calls[i].Usage
 			switch {

@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -108,7 +109,7 @@ func (f *traceFlags) plan(prices *costmodel.Table) (*scenarios.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scenarios.Plan{Registry: registry, Prices: prices, Strategies: []string{results.StrategyRecorded}, Seed: 1,
+	return &scenarios.Plan{Registry: registry, Prices: prices, Strategies: []string{measures.StrategyRecorded}, Seed: 1,
 		Workers: f.read.workers, Strict: f.read.strict, Version: version()}, nil
 }
 
@@ -209,7 +210,7 @@ func (f *adviseFlags) compare(ctx context.Context, plan *scenarios.Plan, agent s
 
 // billed returns what sessions were billed and are predicted to be, in the form that a check judges.
 func (f *adviseFlags) billed(ctx context.Context, plan *scenarios.Plan, sessions []*traces.Session) (*check.Input, error) {
-	cell := results.Cell{Cell: results.StrategyBilled, Strategy: results.StrategyBilled}
+	cell := results.Cell{Cell: measures.StrategyBilled, Strategy: measures.StrategyBilled}
 	in := &check.Input{Version: version(), Sessions: map[string]check.Session{}}
 	for _, s := range sessions {
 		whole, err := s.Load()

@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/reports/check"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -262,7 +263,7 @@ func besideCheck(file *check.File, path string) string {
 
 // cellNames returns the names of the cells of a plan and of their strategies, each once.
 func cellNames(plan *scenarios.Plan) []string {
-	names := []string{results.StrategyBilled}
+	names := []string{measures.StrategyBilled}
 	for i := range plan.Design.Cells {
 		c := &plan.Design.Cells[i]
 		for _, name := range []string{c.Strategy.Name, c.Name} {
@@ -277,7 +278,7 @@ func cellNames(plan *scenarios.Plan) []string {
 // sweepsSeed returns an error for a scenario that sweeps the seed, because the check does.
 func sweepsSeed(name string, plan *scenarios.Plan) error {
 	for i := range plan.Design.Cells {
-		if _, swept := plan.Design.Cells[i].Params[results.SeedParam]; swept {
+		if _, swept := plan.Design.Cells[i].Params[measures.SeedParam]; swept {
 			return fmt.Errorf("%s: the scenario of a check has one seed; seeds: N in the check runs it under several", name)
 		}
 	}

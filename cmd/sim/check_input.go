@@ -20,6 +20,7 @@ import (
 	"github.com/compactsim/compactsim/reports/pseudonym"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -39,7 +40,7 @@ func withSeeds(d *scenarios.Design, file *check.File) (seeded *scenarios.Design,
 			scenario := *c.Scenario
 			scenario.Seed += uint64(k)
 			again.Scenario = &scenario
-			again.Name = fmt.Sprintf("%s %s=%d", c.Name, results.SeedParam, scenario.Seed)
+			again.Name = fmt.Sprintf("%s %s=%d", c.Name, measures.SeedParam, scenario.Seed)
 			names = append(names, again.Name)
 			out.Cells = append(out.Cells, again)
 		}
@@ -85,8 +86,8 @@ func checkInput(
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		byName[c.Cell] = c
-		if c.Strategy == results.StrategyBilled {
-			in.Cells = append(in.Cells, check.Cell{Name: c.Cell, Strategy: c.Strategy, Asked: " --strategy " + results.StrategyRecorded, Draws: []*results.Cell{c}})
+		if c.Strategy == measures.StrategyBilled {
+			in.Cells = append(in.Cells, check.Cell{Name: c.Cell, Strategy: c.Strategy, Asked: " --strategy " + measures.StrategyRecorded, Draws: []*results.Cell{c}})
 		}
 	}
 	for i, names := range draws {

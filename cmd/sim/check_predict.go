@@ -37,7 +37,7 @@ func (f *checkFlags) foretell(
 	p := &foretold{ctx: ctx, plan: scenarios.Plan{Prices: plan.Prices, Registry: plan.Registry, Seed: 1},
 		workers: f.read.workers, sessions: sessions}
 	var err error
-	if p.config, err = p.plan.Config(results.StrategyRecorded, nil); err != nil {
+	if p.config, err = p.plan.Config(measures.StrategyRecorded, nil); err != nil {
 		return err
 	}
 	p.config.Latency = costmodel.Latency{} // calls are predicted at their recorded times
@@ -117,7 +117,7 @@ func (p *foretold) bills(run *results.Run, in *check.Input) (map[string]*validat
 		}
 	}
 	for i := range run.Cells {
-		if run.Cells[i].Strategy == results.StrategyBilled {
+		if run.Cells[i].Strategy == measures.StrategyBilled {
 			fillPrediction(&run.Cells[i], bySession)
 		}
 	}

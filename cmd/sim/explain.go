@@ -12,7 +12,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/explain"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
@@ -69,7 +69,7 @@ drawn in segments. --format csv has every call with all figures.`,
 func (f *explainFlags) asked() bool { return f.strategy != "" || len(f.set) > 0 }
 
 func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
-	strategy := cmp.Or(f.strategy, results.StrategyRecorded)
+	strategy := cmp.Or(f.strategy, measures.StrategyRecorded)
 	profiles, err := namedProfiles(f.profile)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	recorded, err := plan.Config(results.StrategyRecorded, set[:1])
+	recorded, err := plan.Config(measures.StrategyRecorded, set[:1])
 	if err != nil {
 		return err
 	}

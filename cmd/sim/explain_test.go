@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/audit"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
@@ -41,7 +40,7 @@ func explainAgrees(t *testing.T, set ...string) (atEnds int) {
 	}
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if c.Strategy == results.StrategyBilled {
+		if c.Strategy == measures.StrategyBilled {
 			continue
 		}
 		for _, row := range c.Rows.All() {

@@ -19,6 +19,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios/advise"
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -175,7 +176,7 @@ func (s *study) parts(ctx context.Context, run *results.Run, advice *advise.Advi
 	}
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		told := c.Strategy != results.StrategyBilled && s.plan.Design.Scenario.Profile == scenarios.ProfileDefault
+		told := c.Strategy != measures.StrategyBilled && s.plan.Design.Scenario.Profile == scenarios.ProfileDefault
 		if told && len(c.Params)+len(run.Provenance.Switches) == 0 { // sim explain has flags for the rest
 			parts.Chosen[c.Cell] = "--strategy " + document.Quoted(c.Strategy) + read
 		}

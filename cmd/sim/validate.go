@@ -12,7 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/learning"
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -62,7 +62,7 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return usageError{err}
 	}
-	config, plan, err := f.configured(scenarios.Plan{Seed: 1}, results.StrategyRecorded)
+	config, plan, err := f.configured(scenarios.Plan{Seed: 1}, measures.StrategyRecorded)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	if err := placeFor("--output", f.out); err != nil {
 		return usageError{err}
 	}
-	config, _, err := f.configured(scenarios.Plan{Seed: 1}, results.StrategyRecorded)
+	config, _, err := f.configured(scenarios.Plan{Seed: 1}, measures.StrategyRecorded)
 	if err != nil {
 		return err
 	}

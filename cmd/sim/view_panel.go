@@ -16,7 +16,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/scenarios/advise"
 	"github.com/compactsim/compactsim/sim/explain"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -71,7 +71,7 @@ func (v *viewer) choose(ask *viewAsk) *traces.Corpus {
 // explain says what led to a call, what it was expected to read and why it missed.
 func (v *viewer) explain(ask *viewAsk) (*document.Document, error) {
 	strategy, set := ask.Strategy, ask.Dials
-	if ask.Cell == results.StrategyRecorded {
+	if ask.Cell == measures.StrategyRecorded {
 		strategy, set = ask.Cell, nil
 	}
 	chosen := v.choose(ask).Sessions
@@ -90,14 +90,14 @@ func (v *viewer) explain(ask *viewAsk) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	recorded, err := plan.Config(results.StrategyRecorded, []string{"profile=" + learned})
+	recorded, err := plan.Config(measures.StrategyRecorded, []string{"profile=" + learned})
 	if err != nil {
 		return nil, err
 	}
 	if err := explain.Bill(e, chosen[0], recorded); err != nil {
 		return nil, err
 	}
-	return explain.Document(e, explain.Options{Call: ask.Call, Asked: ask.Cell != results.StrategyRecorded})
+	return explain.Document(e, explain.Options{Call: ask.Call, Asked: ask.Cell != measures.StrategyRecorded})
 }
 
 // advise says what to set in the clients of the chosen sessions, as sim advise does for them: in brief, and whole.
@@ -145,8 +145,8 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 		Verdict: document.List{}} // what to set has a card of its own
 	for _, c := range run.Cells {
 		switch c.Strategy {
-		case results.StrategyRecorded:
-			parts.Chosen[c.Cell] = "--strategy " + results.StrategyRecorded + v.reads(v.paths)
+		case measures.StrategyRecorded:
+			parts.Chosen[c.Cell] = "--strategy " + measures.StrategyRecorded + v.reads(v.paths)
 		case ask.Strategy:
 			parts.Chosen[c.Cell] = "--strategy " + document.Quoted(ask.Strategy) + settingsText(ask.Dials) + v.reads(v.paths)
 		}
@@ -165,7 +165,7 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 
 // command returns the command line with the same result as a request.
 func (v *viewer) command(ask *viewAsk, sessions []*traces.Session) string {
-	strategies := slices.Compact([]string{results.StrategyRecorded, ask.Strategy})
+	strategies := slices.Compact([]string{measures.StrategyRecorded, ask.Strategy})
 	line := "sim run --strategy " + document.Quoted(strings.Join(strategies, ",")) + settingsText(ask.Dials)
 	paths := v.paths
 	if len(ask.Sessions) > 0 && !v.sample {
@@ -202,7 +202,7 @@ func (v *viewer) planOf(strategy string, set []string) (*scenarios.Plan, error) 
 	}
 	plan := v.plan
 	errs := []error{
-		file.Choose("strategy", slices.Compact([]string{results.StrategyRecorded, strategy})),
+		file.Choose("strategy", slices.Compact([]string{measures.StrategyRecorded, strategy})),
 		file.Set("profile", learned, "profile"),
 	}
 	for _, assignment := range set {

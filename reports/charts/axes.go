@@ -21,7 +21,7 @@ func spanOf(run *results.Run, c *results.Cell, m results.Metric) document.Span {
 	if over, ok := c.OverSeeds(m); ok {
 		return document.Span{Low: over.Low, High: over.High}
 	}
-	ref := run.Reference(results.StrategyRecorded)
+	ref := run.Reference(measures.StrategyRecorded)
 	if ref == nil || isReference(c) || !c.Covers(ref) || c.Rows.Len() < leastSpanned {
 		return document.Span{}
 	}
@@ -73,11 +73,11 @@ func uncrossed(text string, from, to float64, bar document.Span) string {
 
 // figureOf returns what adds up to a metric over the sessions of a cell, false for extremes and without rows.
 func figureOf(c *results.Cell, m results.Metric) (f stats.Figure, ok bool) {
-	if c.Rows.Len() == 0 || !c.Measures(m) || m.Kind != results.KindSum && m.Kind != results.KindRatio {
+	if c.Rows.Len() == 0 || !c.Measures(m) || m.Kind != measures.KindSum && m.Kind != measures.KindRatio {
 		return f, false
 	}
 	for _, r := range c.Rows.All() {
-		if m.Kind == results.KindRatio {
+		if m.Kind == measures.KindRatio {
 			part, base := m.Parts(r)
 			f.Part, f.Base = append(f.Part, part), append(f.Base, base)
 			continue
@@ -85,7 +85,7 @@ func figureOf(c *results.Cell, m results.Metric) (f stats.Figure, ok bool) {
 		v, _ := m.Value(r)
 		f.Part = append(f.Part, v)
 	}
-	return f, m.Kind == results.KindSum || slices.Max(f.Base) > 0
+	return f, m.Kind == measures.KindSum || slices.Max(f.Base) > 0
 }
 
 // spread adds a point to a series with its interval and the sessions behind it.

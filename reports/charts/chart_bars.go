@@ -138,13 +138,13 @@ const leastRanked = 3
 // rankChart draws the mean rank of each cell by cost among all cells, 1 for the cheapest, over all
 // sessions and over the sessions of each kind, with 95 % intervals by session.
 func rankChart(run *results.Run) (*document.Chart, error) {
-	base := run.Reference(results.StrategyRecorded)
+	base := run.Reference(measures.StrategyRecorded)
 	if base == nil || base.Rows.Len() < leastRanked {
 		return nil, errors.New("ranks need three recorded sessions")
 	}
 	var cells []*results.Cell
 	for i := range run.Cells {
-		if c := &run.Cells[i]; c.Strategy != results.StrategyBilled && c.Covers(base) && c.Rows.Len() > 0 && len(cells) < maxBars {
+		if c := &run.Cells[i]; c.Strategy != measures.StrategyBilled && c.Covers(base) && c.Rows.Len() > 0 && len(cells) < maxBars {
 			cells = append(cells, c)
 		}
 	}

@@ -32,7 +32,7 @@ func undrawn(run *results.Run, calls []results.CellCalls) string {
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		drawn := slices.ContainsFunc(calls, func(k results.CellCalls) bool { return k.Cell == c.Cell })
-		if c.Strategy != results.StrategyBilled && !drawn {
+		if c.Strategy != measures.StrategyBilled && !drawn {
 			names = append(names, c.Cell)
 		}
 	}

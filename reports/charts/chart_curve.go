@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -171,9 +170,9 @@ func (s *metricSweep) levels(xs []float64) (list []document.Series, values []flo
 		}
 		style := document.Style{Color: document.Grey, Width: 1, Dashes: []float64{2, 3, 6, 3}}
 		switch c.Strategy {
-		case results.StrategyRecorded:
+		case measures.StrategyRecorded:
 			style = document.Style{Color: document.Black, Width: 1.2}
-		case results.StrategyBilled:
+		case measures.StrategyBilled:
 			style = document.Style{Color: document.Black, Width: 1.2, Dashes: []float64{1, 2}}
 		}
 		level := document.Series{Name: name, Style: style}

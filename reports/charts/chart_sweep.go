@@ -204,11 +204,11 @@ func (s *metricSweep) values() []float64 {
 // no value is better than another.
 func (s *metricSweep) best() (best []sweepPoint, name string) {
 	want := slices.Min(s.values())
-	if s.metric.Better == results.Higher {
+	if s.metric.Better == measures.Higher {
 		want = slices.Max(s.values())
 	}
 	best = slices.DeleteFunc(slices.Clone(s.points), func(p sweepPoint) bool { return p.value != want })
-	if s.metric.Better == results.Neither || len(best) == len(s.points) {
+	if s.metric.Better == measures.Neither || len(best) == len(s.points) {
 		return nil, ""
 	}
 	var at []string
@@ -229,7 +229,7 @@ func (s *metricSweep) best() (best []sweepPoint, name string) {
 // beside returns the cells that do not depend on the parameters: the reference
 // cells over the same number of sessions, and the flat ones.
 func (s *metricSweep) beside() (cells []*results.Cell) {
-	for _, name := range []string{results.StrategyRecorded, results.StrategyBilled} {
+	for _, name := range []string{measures.StrategyRecorded, measures.StrategyBilled} {
 		if c := s.run.Reference(name); c != nil && c.Sessions == s.points[0].cell.Sessions {
 			cells = append(cells, c)
 		}

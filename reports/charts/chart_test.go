@@ -229,7 +229,7 @@ func TestTicks(t *testing.T) {
 // TestGreyscale: parts of a bar and bars of cells beside each other differ in luminance (Rec. 709 weights), parts by at least a tenth.
 func TestGreyscale(t *testing.T) {
 	var cells []document.Series
-	for _, style := range looks()[:results.ForemostCells] {
+	for _, style := range looks()[:measures.ForemostCells] {
 		cells = append(cells, document.Series{Name: fmt.Sprintf("cell #%06x", style.Color), Style: style})
 	}
 	for _, series := range [][]document.Series{costParts(), cells} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
@@ -121,7 +122,7 @@ func TuningCharts(t *studies.Tuning) []Drawing {
 // foremost returns the calls of the recorded cell and of the cheapest others,
 // as many as a chart can distinguish, in the order given.
 func foremost(run *results.Run, calls []results.CellCalls) []results.CellCalls {
-	if len(calls) <= results.ForemostCells {
+	if len(calls) <= measures.ForemostCells {
 		return calls
 	}
 	names := run.Foremost(func(cell string) bool {
@@ -226,7 +227,7 @@ func ownNote(run *results.Run) []string {
 	var list []string
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		plain := len(c.Params) == 0 || len(c.Params) == 1 && c.Params[results.SeedParam] != ""
+		plain := len(c.Params) == 0 || len(c.Params) == 1 && c.Params[measures.SeedParam] != ""
 		if text := what[c.Strategy]; plain && text != "" {
 			list = append(list, text)
 			delete(what, c.Strategy)
@@ -240,7 +241,7 @@ func ownNote(run *results.Run) []string {
 
 // isReference reports whether other cells are compared with c.
 func isReference(c *results.Cell) bool {
-	return c.Strategy == results.StrategyBilled || c.Strategy == results.StrategyRecorded
+	return c.Strategy == measures.StrategyBilled || c.Strategy == measures.StrategyRecorded
 }
 
 // looks are the styles of lines in the order of use: no two share colour,

@@ -174,7 +174,7 @@ func BenchmarkDrawings(b *testing.B) {
 // A chart of calls says which simulated cells it leaves out; the bill has none.
 func TestUndrawnCellsAreNamed(t *testing.T) {
 	run := &results.Run{Cells: []results.Cell{
-		{Cell: "billed", Strategy: results.StrategyBilled}, {Cell: "recorded"}, {Cell: "a"}, {Cell: "b"}, {Cell: "c"}, {Cell: "d"}, {Cell: "e"},
+		{Cell: "billed", Strategy: measures.StrategyBilled}, {Cell: "recorded"}, {Cell: "a"}, {Cell: "b"}, {Cell: "c"}, {Cell: "d"}, {Cell: "e"},
 	}}
 	all := []results.CellCalls{{Cell: "recorded"}, {Cell: "a"}, {Cell: "b"}, {Cell: "c"}, {Cell: "d"}, {Cell: "e"}}
 	for drawn, want := range map[int]string{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -121,7 +122,7 @@ const chanceMark = "~"
 // vsRecorded returns the cost of a cell relative to the recorded one, for
 // people, and whether its interval contains 0.
 func vsRecorded(run *results.Run, c *results.Cell) (text string, chance bool) {
-	if ref := run.Reference(results.StrategyRecorded); ref != nil && ref.Cell == c.Cell {
+	if ref := run.Reference(measures.StrategyRecorded); ref != nil && ref.Cell == c.Cell {
 		return document.Dash, false
 	}
 	d, ok := run.VsRecorded(c)

@@ -22,7 +22,7 @@ import (
 type PageParts struct {
 	Verdict  document.List       // the advice in brief; nil: the cheapest strategy, where there is no advice
 	Advice   *document.Document  // what to set
-	Calls    []results.CellCalls // the recorded calls, if they are there, under results.StrategyBilled
+	Calls    []results.CellCalls // the recorded calls, if they are there, under measures.StrategyBilled
 	Chains   []studies.Chains
 	Dearest  []audit.Loss      // the dearest misses of the recordings, at times in UTC
 	Agents   []string          // whose sessions they are, for the title; nil leaves them out
@@ -117,7 +117,7 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 	table.Sections = table.Sections[:1]
 	p.add("Strategies", table, false)
 	shown, _ := selected(run, maxPagedCells)
-	simulated := slices.DeleteFunc(slices.Clone(parts.Calls), func(c results.CellCalls) bool { return c.Cell == results.StrategyBilled })
+	simulated := slices.DeleteFunc(slices.Clone(parts.Calls), func(c results.CellCalls) bool { return c.Cell == measures.StrategyBilled })
 	drawings := Drawings(shown, simulated)
 	if len(parts.Dearest) > 0 {
 		drawings = append(drawings, drawing("dearest", func() (*document.Chart, error) { return dearestChart(parts.Dearest, "UTC", nil, parts.Labels != nil) }))

@@ -189,7 +189,7 @@ func (t *tables) main() *document.Table {
 		}
 	}
 	columns = slices.DeleteFunc(columns, func(c column) bool {
-		if c.title == "VS RECORDED" && t.whole.Reference(results.StrategyRecorded) == nil {
+		if c.title == "VS RECORDED" && t.whole.Reference(measures.StrategyRecorded) == nil {
 			return true
 		}
 		m, _ := results.LookupMetric(c.metric)
@@ -208,10 +208,10 @@ func costTitle(run *results.Run) string {
 	}
 	for i := range run.Cells {
 		for _, r := range run.Cells[i].Rows.All() {
-			if r.Loop == results.LoopClosed {
+			if r.Loop == measures.LoopClosed {
 				return "COST"
 			}
-			open = open || r.Loop == results.LoopOpen
+			open = open || r.Loop == measures.LoopOpen
 		}
 	}
 	if open {
@@ -236,7 +236,7 @@ func (t *tables) row(c *results.Cell) []any {
 	if len(t.swept) > 0 {
 		name = c.Strategy
 	}
-	if slices.ContainsFunc(t.run.Notes, func(n results.Note) bool { return n.Cell == c.Cell && strings.HasPrefix(n.Text, results.ChangedTo) }) {
+	if slices.ContainsFunc(t.run.Notes, func(n results.Note) bool { return n.Cell == c.Cell && strings.HasPrefix(n.Text, measures.ChangedTo) }) {
 		name += ", changed"
 	}
 	row := []any{name}
@@ -259,8 +259,8 @@ func (t *tables) table(title string, columns []column, onName func(results.Note)
 	for i := range t.run.Cells {
 		c := &t.run.Cells[i]
 		row := t.row(c)
-		if t.unswept() && c.Strategy == results.StrategyRecorded {
-			if c != t.run.Reference(results.StrategyRecorded) {
+		if t.unswept() && c.Strategy == measures.StrategyRecorded {
+			if c != t.run.Reference(measures.StrategyRecorded) {
 				continue
 			}
 			for j := range t.swept {

@@ -256,9 +256,9 @@ func share(v float64, ok bool) any {
 
 // unswept reports whether no swept parameter changes what the recording did: then one row tells it.
 func (t *tables) unswept() bool {
-	ref := t.run.Reference(results.StrategyRecorded)
+	ref := t.run.Reference(measures.StrategyRecorded)
 	return len(t.swept) > 0 && !slices.ContainsFunc(t.run.Cells, func(c results.Cell) bool {
-		return c.Strategy == results.StrategyRecorded && !slices.Equal(c.Total.Figures[:], ref.Total.Figures[:])
+		return c.Strategy == measures.StrategyRecorded && !slices.Equal(c.Total.Figures[:], ref.Total.Figures[:])
 	})
 }
 

@@ -212,7 +212,7 @@ func TestEmptyRun(t *testing.T) {
 // The head of a table says when agents fetch nothing again; one closed row makes the loop closed.
 func TestHeadOfAnOpenLoop(t *testing.T) {
 	run := bill()
-	for loop, want := range map[results.Loop]string{results.LoopOpen: "COST, OPEN LOOP ", results.LoopClosed: "COST "} {
+	for loop, want := range map[measures.Loop]string{measures.LoopOpen: "COST, OPEN LOOP ", measures.LoopClosed: "COST "} {
 		for i := range run.Cells[2:] {
 			rows := &run.Cells[2+i].Rows
 			for k := range rows.Len() {

@@ -62,13 +62,13 @@ func heldOutText(t *studies.Tuning) string {
 		return "too few sessions to choose on some and judge on others"
 	}
 	shown := func(v float64) string {
-		if t.Objective.Better == results.Lower {
+		if t.Objective.Better == measures.Lower {
 			v = -v
 		}
 		return document.SignedPercent(v)
 	}
 	low, high := shown(g.High), shown(g.Low)
-	if t.Objective.Better == results.Higher {
+	if t.Objective.Better == measures.Higher {
 		low, high = high, low
 	}
 	text := fmt.Sprintf("%s %s against recorded on sessions not used to choose (95 %%: %s … %s", name, shown(g.Share), low, high)
@@ -87,7 +87,7 @@ func tuningTable(t *studies.Tuning) *document.Table {
 	shown := *t.Run
 	shown.Cells = nil
 	marks := map[string]string{}
-	if base := t.Run.Reference(results.StrategyRecorded); base != nil {
+	if base := t.Run.Reference(measures.StrategyRecorded); base != nil {
 		shown.Cells = append(shown.Cells, *base)
 	}
 	rest := 0

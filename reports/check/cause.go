@@ -131,7 +131,7 @@ func (l looker) tell(c *change) string {
 	switch {
 	case !ok:
 		return line
-	case l.cell.Strategy == results.StrategyBilled && class == exchange.MissEviction.String():
+	case l.cell.Strategy == measures.StrategyBilled && class == exchange.MissEviction.String():
 		return line + ": calls within the lifetime did not read what was cached, for no visible reason; sim audit" + l.paths + " lists them"
 	case class == exchange.MissCompaction.String():
 		return line + ": " + missCauses[class] + l.compactions("which pay")
@@ -185,7 +185,7 @@ func (l looker) parts(take func(results.Metric) bool) []change {
 		if l.was != nil {
 			c.was, c.compared = l.was.mean(m.Name)
 		}
-		if l.apart && c.compared && m.Kind == results.KindSum {
+		if l.apart && c.compared && m.Kind == measures.KindSum {
 			before, _ := l.was.mean(measures.NameCalls)
 			if calls := float64(l.totals[0].N(measures.Calls)); calls > 0 && before > 0 {
 				c.now, c.was, c.each = 100*c.now/calls, 100*c.was/before, " in 100 calls"

@@ -22,7 +22,7 @@ func (f *File) limits(in *Input, all *sums) []*verdict {
 		return nil
 	}
 	m, _ := results.LookupMetric(measures.NameOverPredicted)
-	rule := &Rule{Name: m.Name, Metric: m, whole: m, Strategy: results.StrategyBilled, Kind: Max, Bar: Amount{Value: farAbove}}
+	rule := &Rule{Name: m.Name, Metric: m, whole: m, Strategy: measures.StrategyBilled, Kind: Max, Bar: Amount{Value: farAbove}}
 	if len(all.groupsOf(in, ByAgent)) > 1 {
 		rule.Group = ByAgent
 	}
@@ -123,7 +123,7 @@ func (f *File) compareCells(r *Report, in *Input, p *partners) {
 		}
 	}
 	for i := range in.Cells {
-		if c := &in.Cells[i]; len(p.same) > 0 && c.Strategy != results.StrategyBilled && !there[c.Name] {
+		if c := &in.Cells[i]; len(p.same) > 0 && c.Strategy != measures.StrategyBilled && !there[c.Name] {
 			r.fail(f.pairedLine, "%s has no costs of cell %s: nothing holds it; %s adds them", f.Baseline, c.Name, f.Accept.updating())
 		}
 	}

@@ -123,7 +123,7 @@ func (f *File) cases(r *Rule, in *Input, all *sums, b *Baseline) (cases []*verdi
 			}
 			v := newVerdict(r, in, all, s)
 			if v.judgeable(f) {
-				v.apart = b != nil && r.Kind.relative() && b.SessionsDigest != in.SessionsDigest && r.Metric.Kind == results.KindRatio
+				v.apart = b != nil && r.Kind.relative() && b.SessionsDigest != in.SessionsDigest && r.Metric.Kind == measures.KindRatio
 				if then, ok := all.partners.billedToPredicted(g); ok && v.apart && r.whole.Name == measures.NameOverPredicted {
 					v.apart, v.held = false, []float64{then}
 				}
@@ -177,7 +177,7 @@ func (f *File) compareHead(r *Report, in *Input, was Loaded) {
 		}
 	}
 	simulated := func(c Cell) bool {
-		return c.Strategy != results.StrategyBilled && slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.speaksOf(c.Name, c.Strategy) })
+		return c.Strategy != measures.StrategyBilled && slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.speaksOf(c.Name, c.Strategy) })
 	}
 	if b.ScenarioDigest != in.ScenarioDigest && slices.ContainsFunc(in.Cells, simulated) {
 		f.differs(r, "another scenario", fmt.Sprintf("digest %.8s, now %.8s", b.ScenarioDigest, in.ScenarioDigest))
@@ -190,7 +190,7 @@ func (f *File) compareHead(r *Report, in *Input, was Loaded) {
 // needsSame reports whether a rule compares what only the same sessions can be compared by.
 func (f *File) needsSame(in *Input) bool {
 	return slices.ContainsFunc(f.Rules, func(r Rule) bool {
-		return r.Kind.relative() && r.Metric.Kind != results.KindRatio && len(in.targets(&r)) > 0
+		return r.Kind.relative() && r.Metric.Kind != measures.KindRatio && len(in.targets(&r)) > 0
 	})
 }
 
@@ -309,7 +309,7 @@ func (s *slice) unpriced() int {
 // if that makes a metric too small: sums and times omit what is left out.
 func (s *slice) cutShort(m results.Metric) int {
 	most := 0
-	if m.Kind == results.KindSum && m.Group == "" && m.Name != measures.NameOverflows {
+	if m.Kind == measures.KindSum && m.Group == "" && m.Name != measures.NameOverflows {
 		for i := range s.totals {
 			if r := &s.totals[i]; r.CutShort() {
 				most = max(most, r.N(measures.EndedSessions), 1)

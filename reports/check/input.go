@@ -137,7 +137,7 @@ func (in *Input) targets(r *Rule) []*Cell {
 // speaksOf reports whether a rule applies to a cell of a strategy.
 func (r *Rule) speaksOf(cell, strategy string) bool {
 	if r.Strategy == "" {
-		return strategy != results.StrategyBilled
+		return strategy != measures.StrategyBilled
 	}
 	return nearest.Match(r.Strategy, strategy) || nearest.Match(r.Strategy, cell)
 }
@@ -301,7 +301,7 @@ func (f *File) past(in *Input) []Past {
 				own := byID[row.Session]
 				switch {
 				case own == nil || row.N(measures.UnpricedCalls) > 0 && f.refuses(row):
-				case c.Strategy == results.StrategyBilled:
+				case c.Strategy == measures.StrategyBilled:
 					own.Calls, own.USD = row.N(measures.Calls), row.CostUSD()
 					tokens := row.Usage()
 					own.Tokens = tokens.Input() + tokens.Output
@@ -332,7 +332,7 @@ func (s *Session) groupsBy(rules []Rule) (groups map[string]string) {
 func (f *File) partsInto(sessions map[string]*Past, c *Cell) {
 	for i := range f.Rules {
 		m := &f.Rules[i].Metric
-		if m.Kind != results.KindRatio || !f.compares(m.Name, c) {
+		if m.Kind != measures.KindRatio || !f.compares(m.Name, c) {
 			continue
 		}
 		all := c.parts(m)

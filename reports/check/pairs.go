@@ -117,7 +117,7 @@ func (f *File) pairedCases(in *Input, all *sums, b *Baseline) []*verdict {
 		if v := f.pairedCase(rule, in, all, b, c, p); v != nil {
 			cases = append(cases, v)
 		}
-		if c.Strategy == results.StrategyBilled && len(p.tasks) > 0 {
+		if c.Strategy == measures.StrategyBilled && len(p.tasks) > 0 {
 			v := newVerdict(rule, in, all, all.of(c, group{"tasks", among(p.perTask(1).list)}))
 			v.apart = true
 			v.before, v.after = p.taskFigures()
@@ -131,7 +131,7 @@ func (f *File) pairedCases(in *Input, all *sums, b *Baseline) []*verdict {
 
 // pairedCase compares one cell over the sessions of the baseline, nil if it has no such session.
 func (f *File) pairedCase(rule *Rule, in *Input, all *sums, b *Baseline, c *Cell, p *partners) *verdict {
-	billed := c.Strategy == results.StrategyBilled
+	billed := c.Strategy == measures.StrategyBilled
 	var then []float64
 	var pairs [][2]*Past
 	for _, pair := range p.same {

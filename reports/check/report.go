@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -197,7 +196,7 @@ func (s *Result) rank() int {
 	switch {
 	case slices.Contains([]string{modelsMetric, pricesMetric, factsMetric, measures.NameOverPredicted}, s.Metric):
 		return 0
-	case s.Cell == results.StrategyBilled:
+	case s.Cell == measures.StrategyBilled:
 		return 1
 	}
 	return 2

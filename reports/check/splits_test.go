@@ -39,7 +39,7 @@ func recordedBills(t *testing.T) []validate.Expect {
 		t.Fatal(err)
 	}
 	config := sim.Config{Summarizer: summarizer.Default()}
-	if config.Strategy, err = registry.Strategy(results.StrategyRecorded); err != nil {
+	if config.Strategy, err = registry.Strategy(measures.StrategyRecorded); err != nil {
 		t.Fatal(err)
 	}
 	if config.Prices, err = costmodel.Default(); err != nil {

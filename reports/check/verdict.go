@@ -11,7 +11,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -244,7 +243,7 @@ func (v *verdict) usd(beyond float64) float64 {
 	switch m := &v.rule.Metric; {
 	case m.Name == measures.NameOverPredicted:
 		return beyond * v.slice.totals[0].Figures[measures.PredictedUSD]
-	case m.Unit == measures.UnitUSD && m.Kind == results.KindSum:
+	case m.Unit == measures.UnitUSD && m.Kind == measures.KindSum:
 		return v.sign * beyond
 	}
 	return 0

@@ -20,6 +20,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/go-json-experiment/json"
 )
 
@@ -196,11 +197,11 @@ func (s *side) anySeed() bool {
 	return !slices.ContainsFunc(s.cells, hasSeed) && slices.ContainsFunc(s.run.Cells, func(c results.Cell) bool { return hasSeed(&c) })
 }
 
-func hasSeed(c *results.Cell) bool { return c.Params[results.SeedParam] != "" }
+func hasSeed(c *results.Cell) bool { return c.Params[measures.SeedParam] != "" }
 
 // seed returns the seed of a cell of the side, as a text.
 func (s *side) seed(c *results.Cell) string {
-	return cmp.Or(c.Params[results.SeedParam], strconv.FormatUint(s.run.Provenance.Seed, 10))
+	return cmp.Or(c.Params[measures.SeedParam], strconv.FormatUint(s.run.Provenance.Seed, 10))
 }
 
 // setting returns the value of a setting around the strategy of a cell; false
@@ -366,7 +367,7 @@ func (in Input) match(other Input, wanted []string) (list []*pairs, only []strin
 			texts[i] = fmt.Sprintf("no such cell (its cells are %s)", document.Few(sideNames(x.sides())))
 		}
 		own[i] = slices.DeleteFunc(slices.Clone(have[i]), func(s side) bool {
-			return s.strategy == results.StrategyBilled || s.strategy == results.StrategyRecorded
+			return s.strategy == measures.StrategyBilled || s.strategy == measures.StrategyRecorded
 		})
 	}
 	for _, single := range [][2][]side{have, own} {

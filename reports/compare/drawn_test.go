@@ -37,9 +37,9 @@ func TestDrawn(t *testing.T) {
 	}{
 		{"without summaries", "p", nil, true},
 		{"with summaries", "p", summarised, false},
-		{"the recording's summaries", results.StrategyRecorded, summarised, true},
+		{"the recording's summaries", measures.StrategyRecorded, summarised, true},
 		{"a summary that failed", "p", func(r *results.Row) { r.Figures[measures.FailedCompactions] = 1 }, false},
-		{"an eviction", results.StrategyRecorded,
+		{"an eviction", measures.StrategyRecorded,
 			func(r *results.Row) { r.Figures[measures.MissesByClass+measures.ID(exchange.MissEviction)] = 1 }, false},
 		{"a model's own summary", "p", func(r *results.Row) { r.Figures[measures.LiveCalls] = 1 }, false},
 		{"what is read back", "p", func(r *results.Row) { r.Figures[measures.RereadResults] = 1 }, false},
@@ -73,8 +73,8 @@ func TestDrawnBySettings(t *testing.T) {
 		{"none", "server.evict_per_call", "0.01", false},
 		{"none", "server.evict_per_call", "0", true},
 		{"none", "server.lookback", "30", true},
-		{results.StrategyRecorded, "client.system.uncached_change", "0.5", false},
-		{results.StrategyBilled, "client.system.uncached_change", "0.5", true},
+		{measures.StrategyRecorded, "client.system.uncached_change", "0.5", false},
+		{measures.StrategyBilled, "client.system.uncached_change", "0.5", true},
 	} {
 		for _, swept := range []bool{false, true} {
 			sides := []*results.Run{seeded(tc.strategy, 1, 2, nil), seeded(tc.strategy, 2, 3, nil)}

@@ -63,9 +63,9 @@ func (f *Figure) Changed() bool { return f.Verdict > Same }
 // whether the metric has a better side at all.
 func (f *Figure) Wins() (wins, losses int, ok bool) {
 	switch f.Metric.Better {
-	case results.Lower:
+	case measures.Lower:
 		return f.Lower, f.Higher, true
-	case results.Higher:
+	case measures.Higher:
 		return f.Higher, f.Lower, true
 	}
 	return 0, 0, false

@@ -115,11 +115,11 @@ func (p *pairs) series(s int, metric results.Metric) series {
 	n := len(p.sessions)
 	out.value, out.has = make([]float64, n), make([]bool, n)
 	switch metric.Kind {
-	case results.KindRatio:
+	case measures.KindRatio:
 		out.Part, out.Base = make([]float64, n), make([]float64, n)
 		return out
-	case results.KindMaximum, results.KindMinimum:
-		out.Down = metric.Kind == results.KindMinimum
+	case measures.KindMaximum, measures.KindMinimum:
+		out.Down = metric.Kind == measures.KindMinimum
 		for range out.rows {
 			out.Tops = append(out.Tops, slices.Repeat([]float64{math.Inf(-1)}, n))
 		}
@@ -134,7 +134,7 @@ func (s *series) fill(m *results.Metric, from, to int) {
 	for i := from; i < to && len(s.rows) > 0; i++ {
 		cells := 0
 		for c, rows := range s.rows {
-			if m.Kind == results.KindRatio {
+			if m.Kind == measures.KindRatio {
 				part, base := m.Parts(rows[i])
 				s.Part[i] += part
 				s.Base[i] += base
@@ -148,9 +148,9 @@ func (s *series) fill(m *results.Metric, from, to int) {
 			cells = len(s.rows)
 		}
 		switch {
-		case m.Kind != results.KindRatio && s.has[i]:
+		case m.Kind != measures.KindRatio && s.has[i]:
 			s.value[i] /= float64(cells)
-		case m.Kind == results.KindRatio && s.Base[i] != 0:
+		case m.Kind == measures.KindRatio && s.Base[i] != 0:
 			s.value[i], s.has[i] = s.Part[i]/s.Base[i], true
 			s.Part[i] /= float64(cells)
 			s.Base[i] /= float64(cells)
@@ -252,7 +252,7 @@ func (m *measured) judge(c *Comparison, level float64) {
 		m.Notes = append(m.Notes, fmt.Sprintf("too few sessions differ: at %s it takes %d or more to say anything about others",
 			level100(level), stats.PairsNeeded(level)))
 	}
-	if cut := c.cutShort(); cut != "" && m.Metric.Better != results.Neither {
+	if cut := c.cutShort(); cut != "" && m.Metric.Better != measures.Neither {
 		m.Notes, m.Verdict = append(m.Notes, cut), Unknown
 		return
 	}
@@ -267,11 +267,11 @@ func (m *measured) verdict() Verdict {
 	switch {
 	case m.Estimate.Verdict < stats.Lower:
 		return [...]Verdict{stats.Same: Same, stats.TooFew: Unknown, stats.Chance: Chance}[m.Estimate.Verdict]
-	case m.Metric.Better == results.Neither && lower:
+	case m.Metric.Better == measures.Neither && lower:
 		return Below
-	case m.Metric.Better == results.Neither:
+	case m.Metric.Better == measures.Neither:
 		return Above
-	case lower == (m.Metric.Better == results.Lower):
+	case lower == (m.Metric.Better == measures.Lower):
 		return Better
 	}
 	return Worse

@@ -66,7 +66,7 @@ func (p *pairs) match() ([]string, error) {
 // that repeat the recording are of either.
 func (p *pairs) sameLoop() error {
 	for i, base := range p.rows[0][0] {
-		if was, is := base.Loop, p.rows[1][0][i].Loop; was != is && was != results.LoopNone && is != results.LoopNone {
+		if was, is := base.Loop, p.rows[1][0][i].Loop; was != is && was != measures.LoopNone && is != measures.LoopNone {
 			return fmt.Errorf("%s is of a loop that is %s and %s of one that is %s: run both with --open-loop or both without",
 				p.sides[0].label, was, p.sides[1].label, is)
 		}
@@ -130,11 +130,11 @@ func (p *pairs) align() []string {
 // eviction from the cache. Recorded summaries have the logged sizes.
 func drawn(r *results.Row) bool {
 	switch {
-	case r.Strategy == results.StrategyBilled:
+	case r.Strategy == measures.StrategyBilled:
 		return false
 	case r.MissesOf(exchange.MissEviction) > 0, r.N(measures.LiveCalls) > 0, r.N(measures.RereadResults) > 0:
 		return true
-	case r.Strategy == results.StrategyRecorded:
+	case r.Strategy == measures.StrategyRecorded:
 		return false
 	}
 	for s := range measures.Source(measures.NumSources) {
@@ -160,7 +160,7 @@ func (p *pairs) drawn(s int) bool {
 	side := &p.sides[s]
 	for _, c := range side.cells {
 		set := func(path string) bool { value, ok := side.setting(c, path); return ok && value != "0" }
-		if c.Strategy != results.StrategyBilled && slices.ContainsFunc(chanceful, set) {
+		if c.Strategy != measures.StrategyBilled && slices.ContainsFunc(chanceful, set) {
 			return true
 		}
 	}

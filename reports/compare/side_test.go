@@ -71,18 +71,18 @@ func TestErrors(t *testing.T) {
 
 // A closed loop has costs that an open one leaves out; the two are not compared.
 func TestLoopsAreNotMixed(t *testing.T) {
-	row := func(loop results.Loop) *results.Run {
+	row := func(loop measures.Loop) *results.Run {
 		r := session("x", "a", 10, 1, 1, 1)
 		r.Loop = loop
 		return run(cell("x", r))
 	}
 	for _, tc := range []struct {
-		was, is results.Loop
+		was, is measures.Loop
 		says    string
 	}{
-		{results.LoopClosed, results.LoopClosed, ""},
-		{results.LoopNone, results.LoopOpen, ""},
-		{results.LoopClosed, results.LoopOpen, "was is of a loop that is closed and is of one that is open: run both with --open-loop or both without"},
+		{measures.LoopClosed, measures.LoopClosed, ""},
+		{measures.LoopNone, measures.LoopOpen, ""},
+		{measures.LoopClosed, measures.LoopOpen, "was is of a loop that is closed and is of one that is open: run both with --open-loop or both without"},
 	} {
 		_, err := Run(context.Background(), []Input{{Label: "was", Run: row(tc.was)}, {Label: "is", Run: row(tc.is)}}, Options{})
 		if got := fmt.Sprint(err); (tc.says == "") != (err == nil) || !strings.Contains(got, tc.says) && err != nil {

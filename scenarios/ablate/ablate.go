@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -85,7 +85,7 @@ func swept(f *scenarios.File, d *scenarios.Design) string {
 
 // ablated returns the cells of strategies other than recorded, or all when there is no other.
 func ablated(cells []scenarios.Cell) []scenarios.Cell {
-	list := slices.DeleteFunc(slices.Clone(cells), func(c scenarios.Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
+	list := slices.DeleteFunc(slices.Clone(cells), func(c scenarios.Cell) bool { return c.Strategy.Name == measures.StrategyRecorded })
 	if len(list) == 0 {
 		return cells
 	}

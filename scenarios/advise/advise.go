@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/facts"
@@ -169,7 +170,7 @@ func (p *adviser) run(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 // newAdviser returns what advises under a plan: the strategy is own, whatever the plan names.
 func newAdviser(plan *scenarios.Plan) *adviser {
 	own := *plan
-	own.Design, own.Strategies = nil, []string{results.StrategyOwn}
+	own.Design, own.Strategies = nil, []string{measures.StrategyOwn}
 	return &adviser{&own, map[*traces.Session]outcome{}}
 }
 
@@ -228,7 +229,7 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *facts.Agent, sessions 
 			}
 		}
 		one.settings = len(follow)
-		if rows[i].Loop == results.LoopOpen && sessions[i].NumCalls() > 1 { // one call needs nothing again
+		if rows[i].Loop == measures.LoopOpen && sessions[i].NumCalls() > 1 { // one call needs nothing again
 			one.Textless++
 		}
 		p.asIs[sessions[i]] = outcomeOf(&rows[i])
@@ -303,7 +304,7 @@ func Uncounted(s *traces.Session) bool {
 
 // trust sets what sessions were billed, and how far the model is from that.
 func (p *adviser) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.Session) error {
-	config, err := p.Config(results.StrategyRecorded, nil)
+	config, err := p.Config(measures.StrategyRecorded, nil)
 	if err != nil {
 		return err
 	}
@@ -312,8 +313,8 @@ func (p *adviser) trust(ctx context.Context, one *AgentAdvice, sessions []*trace
 	if err != nil {
 		return err
 	}
-	billed := results.Cell{Cell: results.StrategyBilled, Strategy: results.StrategyBilled}
-	recorded := results.Cell{Cell: results.StrategyRecorded, Strategy: results.StrategyRecorded}
+	billed := results.Cell{Cell: measures.StrategyBilled, Strategy: measures.StrategyBilled}
+	recorded := results.Cell{Cell: measures.StrategyRecorded, Strategy: measures.StrategyRecorded}
 	logged := newTally(sessions)
 	for i, s := range sessions {
 		whole, err := s.Load()

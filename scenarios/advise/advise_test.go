@@ -186,7 +186,7 @@ func TestSettingsCanBeSimulated(t *testing.T) {
 		a := agents.Of(name)
 		for _, group := range offered(a.Settings, "", []string{"mcp__x__y"}) {
 			for _, c := range group {
-				if _, err := p.Config(results.StrategyOwn, c.assigns()); err != nil {
+				if _, err := p.Config(measures.StrategyOwn, c.assigns()); err != nil {
 					t.Errorf("%s: %s: %v", a.Name, c.assigns(), err)
 				}
 			}

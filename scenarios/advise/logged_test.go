@@ -26,7 +26,7 @@ func TestLoggedSummaryCallsAreBilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &scenarios.Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Workers: 1, Seed: 1, Strategies: []string{results.StrategyRecorded, "none", "truncate-oldest"}}
+	p := &scenarios.Plan{Registry: scenariostest.Registry(t), Prices: scenariostest.Prices(t), Workers: 1, Seed: 1, Strategies: []string{measures.StrategyRecorded, "none", "truncate-oldest"}}
 	run, err := p.Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestLoggedSummaryCallsAreBilled(t *testing.T) {
 		cost := results.Cost(rate.Cost(&r.Usage))
 		want += cost.Total()
 	}
-	billed, recorded := run.Reference(results.StrategyBilled), run.Reference(results.StrategyRecorded)
+	billed, recorded := run.Reference(measures.StrategyBilled), run.Reference(measures.StrategyRecorded)
 	near := func(what string, got, want float64) {
 		if math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s $%.6f, want $%.6f", what, got, want)

@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/scenarios/choose"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
@@ -165,7 +165,7 @@ func (a *Advice) paidLine() string {
 	}
 	paid := cents(a.PaidUSD) + " paid at API prices"
 	if a.DerivedUSD >= minAdvised {
-		paid += ", including " + document.USD(a.DerivedUSD, 2) + " " + results.DerivedText
+		paid += ", including " + document.USD(a.DerivedUSD, 2) + " " + measures.DerivedText
 	}
 	return paid + "; with a subscription you do not pay it (--as tokens)"
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -114,7 +115,7 @@ func (p *adviser) measured(ctx context.Context, sessions []*traces.Session, set 
 		sets[key], alike[key] = all, append(alike[key], i)
 	}
 	for _, key := range slices.Sorted(maps.Keys(sets)) {
-		c, err := p.Config(results.StrategyOwn, sets[key])
+		c, err := p.Config(measures.StrategyOwn, sets[key])
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", key, err)
 		}
@@ -141,7 +142,7 @@ func (p *adviser) measured(ctx context.Context, sessions []*traces.Session, set 
 func (p *adviser) ownRows(
 	ctx context.Context, sessions []*traces.Session, sets [][]string, how sim.Refetch,
 ) ([][]results.Row, error) {
-	configs, err := p.Configs(results.StrategyOwn, sets)
+	configs, err := p.Configs(measures.StrategyOwn, sets)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it says which set
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -43,7 +44,7 @@ func Everywhere(int) bool { return true }
 // Empty returns a figure of the metric that is 0 in every session.
 func (c *Choice) Empty() stats.Figure {
 	f := stats.Figure{Part: make([]float64, c.Sessions)}
-	if c.Metric.Kind == results.KindRatio {
+	if c.Metric.Kind == measures.KindRatio {
 		f.Base = make([]float64, c.Sessions)
 	}
 	return f
@@ -84,7 +85,7 @@ func (c *Choice) HeldOut(list []Setting) studies.Gain {
 	}
 	g := studies.Gain{Share: e.Relative, Low: e.RelativeInterval.Low, High: e.RelativeInterval.High, Level: stats.DefaultLevel,
 		Detectable: e.Detectable / math.Abs(e.Base), Units: e.Units, Verdict: e.Verdict}
-	if c.Metric.Better == results.Lower {
+	if c.Metric.Better == measures.Lower {
 		g.Share, g.Low, g.High = 0-e.Relative, -e.RelativeInterval.High, -e.RelativeInterval.Low
 	}
 	return g
@@ -114,7 +115,7 @@ func (c *Choice) value(x *Setting, on func(session int) bool) float64 {
 	if x.Figure.Base != nil {
 		v /= base
 	}
-	if c.Metric.Better == results.Higher {
+	if c.Metric.Better == measures.Higher {
 		v = -v
 	}
 	return v

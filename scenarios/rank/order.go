@@ -19,7 +19,7 @@ import (
 // strategy brings them to their end, and all their calls have a price. The choice depends on no other strategy.
 func comparedIn(run *results.Run, wanted func(session string) bool) (compared map[string]bool, over []*results.Row, unpriced int) {
 	compared = map[string]bool{}
-	own := run.Reference(results.StrategyOwn)
+	own := run.Reference(measures.StrategyOwn)
 	if own == nil {
 		return compared, nil, 0
 	}
@@ -55,12 +55,12 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 	for _, row := range over {
 		v.OverCalls += row.OwnCalls() + row.N(measures.UnsimulatedCalls)
 	}
-	own := run.Reference(results.StrategyOwn)
+	own := run.Reference(measures.StrategyOwn)
 	var list []*ranked
 	var idle []studies.NotRun
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if c.Strategy == results.StrategyBilled || c.Strategy == results.StrategyRecorded {
+		if c.Strategy == measures.StrategyBilled || c.Strategy == measures.StrategyRecorded {
 			continue
 		}
 		x := &ranked{Cell: c, own: c == own}

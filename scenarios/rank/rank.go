@@ -71,7 +71,7 @@ func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *t
 		return nil, traces.ErrNoCalls
 	}
 	var err error
-	if r.design, err = including(p, file, results.StrategyOwn); err != nil {
+	if r.design, err = including(p, file, measures.StrategyOwn); err != nil {
 		return nil, err
 	}
 	if with.Assumptions {
@@ -290,7 +290,7 @@ func onlyOnce(list []studies.NotRun) (out []studies.NotRun) {
 // and bring all sessions to their end.
 func keepRanked(out *studies.Ranking) {
 	out.Run.Cells = slices.DeleteFunc(out.Run.Cells, func(c results.Cell) bool {
-		if c.Strategy == results.StrategyRecorded || c.Strategy == results.StrategyBilled {
+		if c.Strategy == measures.StrategyRecorded || c.Strategy == measures.StrategyBilled {
 			return false
 		}
 		s := out.Windows[0].Of(c.Cell)

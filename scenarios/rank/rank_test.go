@@ -47,7 +47,7 @@ func TestComparedByOwn(t *testing.T) {
 		return r
 	}
 	run := &results.Run{Cells: []results.Cell{
-		{Cell: results.StrategyOwn, Strategy: results.StrategyOwn, Rows: results.Rows{}.With(row("a", measures.Calls), row("b", measures.UnsimulatedCalls), row("c", measures.UnpricedCalls))},
+		{Cell: measures.StrategyOwn, Strategy: measures.StrategyOwn, Rows: results.Rows{}.With(row("a", measures.Calls), row("b", measures.UnsimulatedCalls), row("c", measures.UnpricedCalls))},
 		{Cell: "none", Strategy: "none", Rows: results.Rows{}.With(row("a", measures.UnsimulatedCalls), row("b", measures.Calls), row("c", measures.Calls))},
 	}}
 	compared, over, unpriced := comparedIn(run, func(string) bool { return true })
@@ -55,7 +55,7 @@ func TestComparedByOwn(t *testing.T) {
 		t.Errorf("compared are %v, %d over and %d unpriced", compared, len(over), unpriced)
 	}
 	v, _ := (&ranker{plan: &scenarios.Plan{Registry: scenariostest.Registry(t)}}).view("", run, func(string) bool { return true })
-	if len(v.Ended) != 1 || v.Ended[0].Strategy != "none" || v.Of("none") != nil || v.Of(results.StrategyOwn) == nil || v.Ordered() {
+	if len(v.Ended) != 1 || v.Ended[0].Strategy != "none" || v.Of("none") != nil || v.Of(measures.StrategyOwn) == nil || v.Ordered() {
 		t.Errorf("the view is %+v", v)
 	}
 }
@@ -67,7 +67,7 @@ func TestOwnInSweep(t *testing.T) {
 		r.Figures[measures.Sessions], r.Figures[measures.Compactions], r.Figures[measures.StorageUSD] = 1, 1, usd
 		return results.Cell{Cell: name, Strategy: strategy, Rows: results.Rows{}.With(r)}
 	}
-	run := &results.Run{Cells: []results.Cell{cell("none", "none", 3), cell("own breaker=1", results.StrategyOwn, 2), cell("own breaker=2", results.StrategyOwn, 1)}}
+	run := &results.Run{Cells: []results.Cell{cell("none", "none", 3), cell("own breaker=1", measures.StrategyOwn, 2), cell("own breaker=2", measures.StrategyOwn, 1)}}
 	v, _ := (&ranker{plan: &scenarios.Plan{Registry: scenariostest.Registry(t)}}).view("", run, func(string) bool { return true })
 	if own, none := v.Of("own breaker=1"), v.Of("none"); own == nil || !own.Own || own.VsOwn != 0 || none.Own || none.VsOwn != 0.5 {
 		t.Errorf("the view is %+v", v)
@@ -90,7 +90,7 @@ func TestRankedWithoutASession(t *testing.T) {
 		return c
 	}
 	run := &results.Run{Cells: []results.Cell{
-		cell(results.StrategyOwn, map[string]float64{"a": 2, "b": 3}), cell("none", map[string]float64{"a": 1}), cell("codex", map[string]float64{"a": 1, "b": 1}),
+		cell(measures.StrategyOwn, map[string]float64{"a": 2, "b": 3}), cell("none", map[string]float64{"a": 1}), cell("codex", map[string]float64{"a": 1, "b": 1}),
 	}}
 	v, _ := (&ranker{plan: &scenarios.Plan{Registry: scenariostest.Registry(t)}}).view("", run, func(string) bool { return true })
 	lacking := v.Of("none")
@@ -122,7 +122,7 @@ func TestEndingEarlyKeepsAPlace(t *testing.T) {
 	}
 	flat := func(usd float64) func(int) float64 { return func(i int) float64 { return usd + float64(i%3)/1000 } }
 	run := &results.Run{Cells: []results.Cell{
-		cell(results.StrategyOwn, flat(2)), cell("none", flat(1)), cell("kimi-code", func(i int) float64 { return 1.9 - float64(i/2%6)/4 + float64(i%3)/1000 }),
+		cell(measures.StrategyOwn, flat(2)), cell("none", flat(1)), cell("kimi-code", func(i int) float64 { return 1.9 - float64(i/2%6)/4 + float64(i%3)/1000 }),
 		cell("copilot-cli", func(i int) float64 { return float64(i / 6 * 4) }),
 	}}
 	r := &ranker{plan: &scenarios.Plan{Registry: scenariostest.Registry(t)}}

@@ -23,6 +23,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -52,9 +53,9 @@ func sought(name string) (results.Metric, error) {
 			known = append(known, m.Name)
 		}
 		return m, fmt.Errorf("--objective: unknown metric %q%s; docs/schema.md lists all", name, nearest.Like(name, known))
-	case m.Kind != results.KindSum && m.Kind != results.KindRatio:
+	case m.Kind != measures.KindSum && m.Kind != measures.KindRatio:
 		return m, fmt.Errorf("--objective: %s is a %s: a search wants a figure that adds up over sessions, or a ratio", name, m.Kind)
-	case m.Better == results.Neither:
+	case m.Better == measures.Neither:
 		return m, fmt.Errorf("--objective: neither more nor less of %s is better by itself", name)
 	}
 	return m, nil
@@ -150,7 +151,7 @@ func (t *tuner) note(run *results.Run, list []*tried) {
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		x := &t.Recorded
-		if c.Strategy != results.StrategyRecorded {
+		if c.Strategy != measures.StrategyRecorded {
 			at := slices.IndexFunc(list, func(x *tried) bool { return x.cell.Name == c.Cell })
 			if at < 0 {
 				continue
@@ -224,7 +225,7 @@ func regionsOf(f *scenarios.File) ([]region, *scenarios.Design, error) {
 		return nil, nil, err
 	}
 	var list []region
-	recorded, at := region{strategy: results.StrategyRecorded}, point{}
+	recorded, at := region{strategy: measures.StrategyRecorded}, point{}
 	for _, a := range d.Axes("") {
 		if n := spec.Find(defaults, strings.Split(a.Path, ".")...); n != nil {
 			recorded.axes, at = append(recorded.axes, newDimension(a)), append(at, cmp.Or(spec.Flow(n), `""`))
@@ -234,17 +235,17 @@ func regionsOf(f *scenarios.File) ([]region, *scenarios.Design, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cell.Rename(results.StrategyRecorded)
+	cell.Rename(measures.StrategyRecorded)
 	base := *d
 	base.Cells = []scenarios.Cell{*cell}
 	for i := range d.Cells {
 		r := region{strategy: d.Cells[i].Strategy.Name}
 		for _, a := range d.Axes(r.strategy) {
-			if a.Path != results.SeedParam { // the seed is no setting
+			if a.Path != measures.SeedParam { // the seed is no setting
 				r.axes = append(r.axes, newDimension(a))
 			}
 		}
-		if r.strategy != results.StrategyRecorded {
+		if r.strategy != measures.StrategyRecorded {
 			list = append(list, r)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -32,7 +31,7 @@ func (p *page) head() []string {
 	}
 	derived := ""
 	if usd := p.class(measures.ClassOutput) - p.LoggedOutputUSD; usd >= 0.005 {
-		derived = ", including " + cents(usd) + " " + results.DerivedText
+		derived = ", including " + cents(usd) + " " + measures.DerivedText
 	}
 	lines := []string{fmt.Sprintf("%s at %s%s · %s · %s%s", cents(p.Total.USD), prices, derived, document.Count(p.Sessions, "session"), calls, period)}
 	add := func(line string) {

@@ -8,7 +8,6 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -273,7 +272,7 @@ func (o *others) text() string {
 			list = append(list, cents(usd)+" "+text)
 		}
 	}
-	add(o.estimated, results.DerivedText)
+	add(o.estimated, measures.DerivedText)
 	add(o.inside, "for "+document.Count(o.insideCalls, "call")+" of sub-agents in the files of their parents")
 	add(o.unshown, "for "+document.Count(o.unshownCalls, "call")+" that no line of an answer shows")
 	add(o.searches, "for searches of the web")

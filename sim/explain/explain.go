@@ -35,7 +35,7 @@ func Session(c sim.Config, s *traces.Session, whole int) (*studies.Explanation, 
 		return nil, fmt.Errorf("explain: %w", err)
 	}
 	return &studies.Explanation{
-		Schema: results.Schema, Session: s.ID, Strategy: c.Strategy.Name, Agent: s.Agent, Version: s.Version(),
+		Schema: measures.Schema, Session: s.ID, Strategy: c.Strategy.Name, Agent: s.Agent, Version: s.Version(),
 		Window: loop.Window(), Calls: o.calls, TurnEnds: o.turnEnds,
 	}, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // ratio makes m the ratio of the sums of two figures, without a sample when the base is zero.
 func ratio(m Metric, parts func(*Row) (part, base float64)) Metric {
-	m.Kind, m.Parts = KindRatio, parts
+	m.Kind, m.Parts = measures.KindRatio, parts
 	m.Unit, m.Exact = measures.UnitRatio, true
 	m.Value = func(r *Row) (float64, bool) {
 		part, base := parts(r)
@@ -26,18 +26,18 @@ func ratio(m Metric, parts func(*Row) (part, base float64)) Metric {
 
 // tokenMetrics are the metrics of all tokens.
 func tokenMetrics() []Metric {
-	tokens := func(c measures.Class, name string, better Better, definition string) Metric {
+	tokens := func(c measures.Class, name string, better measures.Better, definition string) Metric {
 		return figure(measures.Tokens+measures.ID(c), name, atTokens, measures.UnitTokens, better, definition)
 	}
 	const written = "input tokens written to the cache with "
 	return []Metric{
-		tokens(measures.ClassUncached, measures.NameUncachedTokens, Lower, "input tokens neither read from nor written to the cache"),
-		tokens(measures.ClassRead, measures.NameReadTokens, Neither, "input tokens read from the cache"),
-		tokens(measures.ClassWrite5m, measures.NameWrite5mTokens, Lower, written+"a lifetime of 5 minutes"),
-		tokens(measures.ClassWrite1h, measures.NameWrite1hTokens, Lower, written+"a lifetime of 1 hour"),
-		tokens(measures.ClassWriteOther, measures.NameWriteOtherTokens, Lower, written+"another or an unstated lifetime"),
-		tokens(measures.ClassOutput, measures.NameOutputTokens, Neither, "tokens written by the model, summaries included"),
-		ratio(Metric{place: atHitRatio, Name: measures.NameHitRatio, Better: Higher,
+		tokens(measures.ClassUncached, measures.NameUncachedTokens, measures.Lower, "input tokens neither read from nor written to the cache"),
+		tokens(measures.ClassRead, measures.NameReadTokens, measures.Neither, "input tokens read from the cache"),
+		tokens(measures.ClassWrite5m, measures.NameWrite5mTokens, measures.Lower, written+"a lifetime of 5 minutes"),
+		tokens(measures.ClassWrite1h, measures.NameWrite1hTokens, measures.Lower, written+"a lifetime of 1 hour"),
+		tokens(measures.ClassWriteOther, measures.NameWriteOtherTokens, measures.Lower, written+"another or an unstated lifetime"),
+		tokens(measures.ClassOutput, measures.NameOutputTokens, measures.Neither, "tokens written by the model, summaries included"),
+		ratio(Metric{place: atHitRatio, Name: measures.NameHitRatio, Better: measures.Higher,
 			Definition: "cache_read_tokens / all input tokens; no sample without input"},
 			func(r *Row) (float64, float64) {
 				u := r.Usage()
@@ -49,7 +49,7 @@ func tokenMetrics() []Metric {
 // classCosts are the total cost and its parts by class. Storage and searches belong to no
 // class and no source: they are the remainder of both.
 func classCosts() []Metric {
-	ms := []Metric{{place: atCost, Name: measures.NameCost, Unit: measures.UnitUSD, Better: Lower, Exact: true,
+	ms := []Metric{{place: atCost, Name: measures.NameCost, Unit: measures.UnitUSD, Better: measures.Lower, Exact: true,
 		Definition: "price of all calls of all sources, storage and searches included",
 		Value:      func(r *Row) (float64, bool) { return r.CostUSD(), true }}}
 	for c, name := range measures.ClassNames {
@@ -72,11 +72,11 @@ func sourceCosts() []Metric {
 // expectedCost is the cost with the expected cost of losses without a visible reason. A
 // bill has none.
 func expectedCost() Metric {
-	return Metric{place: atExpected, Name: measures.NameExpectedCost, Unit: measures.UnitUSD, Better: Lower, Exact: true,
+	return Metric{place: atExpected, Name: measures.NameExpectedCost, Unit: measures.UnitUSD, Better: measures.Lower, Exact: true,
 		Definition: "cost_usd and what losses of cached messages without a visible reason cost on average: " +
 			"their rate by class and gap × what the call would cost more; no sample in billed rows",
 		Value: func(r *Row) (float64, bool) {
-			return r.CostUSD() + r.Figures[measures.ExpectedLossUSD], r.Strategy != StrategyBilled
+			return r.CostUSD() + r.Figures[measures.ExpectedLossUSD], r.Strategy != measures.StrategyBilled
 		}}
 }
 
@@ -85,7 +85,7 @@ func overPredicted() Metric {
 	parts := func(r *Row) (float64, float64) {
 		return r.Figures[measures.PredictedOfUSD], r.Figures[measures.PredictedUSD]
 	}
-	return Metric{place: atExpected, Name: measures.NameOverPredicted, Unit: measures.UnitRate, Better: Lower, Kind: KindRatio,
+	return Metric{place: atExpected, Name: measures.NameOverPredicted, Unit: measures.UnitRate, Better: measures.Lower, Kind: measures.KindRatio,
 		Definition: "billed input of calls that are not the first of a thread, over what the same requests cost on average with a " +
 			"cache that works; nothing that calls read goes into the prediction; no sample outside sim check and billed rows",
 		Parts: parts,
@@ -97,7 +97,7 @@ func overPredicted() Metric {
 
 // regret is the cost above the cost of the best schedule.
 func regret() Metric {
-	return Metric{place: atBound, Name: measures.NameRegret, Unit: measures.UnitUSD, Better: Lower, Exact: true,
+	return Metric{place: atBound, Name: measures.NameRegret, Unit: measures.UnitUSD, Better: measures.Lower, Exact: true,
 		Definition: "cost_usd − bound_usd: what the best schedule of full compaction could save at most; " +
 			"below 0 for what beats every schedule, or passes the window; no sample without a bound",
 		Value: func(r *Row) (float64, bool) {
@@ -115,7 +115,7 @@ func missMetrics() []Metric {
 }
 
 func callHits() Metric {
-	return ratio(Metric{place: atCallHits, Name: measures.NameCallHitRatio, Better: Higher,
+	return ratio(Metric{place: atCallHits, Name: measures.NameCallHitRatio, Better: measures.Higher,
 		Definition: "calls that read all of the best prefix of their thread / " +
 			"calls that are not the first of their thread; no sample without later calls"},
 		func(r *Row) (float64, float64) { return r.Figures[measures.HitCalls], r.Figures[measures.LaterCalls] })
@@ -137,7 +137,7 @@ func waitMetrics() []Metric {
 func levelMetrics() []Metric {
 	var ms []Metric
 	for l := measures.LevelWarning; l < measures.NumLevels; l++ {
-		m := figure(measures.SecondsAt+measures.ID(l), l.String()+"_seconds", atLevels, measures.UnitSeconds, Lower,
+		m := figure(measures.SecondsAt+measures.ID(l), l.String()+"_seconds", atLevels, measures.UnitSeconds, measures.Lower,
 			"time that main conversations spent at the "+l.String()+" level, pauses of the person included; "+
 				"levels are conditions of their own, and their times overlap")
 		m.Group = groupLevels
@@ -154,8 +154,8 @@ func leftMetrics() []Metric {
 			func(r *Row) (float64, float64) {
 				return r.Figures[measures.LeftSum], 100 * r.Figures[measures.LeftCalls]
 			}),
-		{place: atLeft, Name: "percent_left_least", Unit: measures.UnitRatio, Better: Higher, Exact: true,
-			Group: groupLevels, Kind: KindMinimum,
+		{place: atLeft, Name: "percent_left_least", Unit: measures.UnitRatio, Better: measures.Higher, Exact: true,
+			Group: groupLevels, Kind: measures.KindMinimum,
 			Definition: "least share of its limit that the client showed as left at a call; " +
 				"over several sessions the minimum; no sample without calls",
 			Value: func(r *Row) (float64, bool) {
@@ -184,7 +184,7 @@ func breakMetrics() []Metric {
 		confusion.Server:   "breaks said to be likely the server's",
 		confusion.Unknown:  "breaks without a reason: the length of the pause is not known",
 	}
-	ms := []Metric{{place: atBreaks, Name: measures.NameBreaks, Unit: measures.UnitCalls, Better: Lower, Exact: true,
+	ms := []Metric{{place: atBreaks, Name: measures.NameBreaks, Unit: measures.UnitCalls, Better: measures.Lower, Exact: true,
 		Definition: "calls of conversations that the client's break detector takes for broken; " +
 			"no sample when it does not run",
 		Value: of((*confusion.Matrix).Broke)}}

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Document is the published summary of a run: metrics by name, without rows.
@@ -82,7 +83,7 @@ func (r *Run) Document() (*Document, error) {
 		return nil, fmt.Errorf("summarising a run: %w", err)
 	}
 	d := &Document{
-		Schema:     Schema,
+		Schema:     measures.Schema,
 		Provenance: Origin{r.Provenance, r.Workload, r.ModelError, r.Footnotes()},
 		Front:      r.Front,
 		Cells:      []Summary{},

@@ -15,7 +15,7 @@ func TestRowsAreKeptWhole(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	odd := []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 127, 128, 1<<53 - 1, 1 << 53, 1e300, math.Inf(1), math.Inf(-1), math.SmallestNonzeroFloat64}
 	for range 200 {
-		want := &Row{Strategy: "own", Session: "s", Organisation: "o", Loop: LoopClosed, Breaks: confusion.Counts{{N: 2, At: 3}},
+		want := &Row{Strategy: "own", Session: "s", Organisation: "o", Loop: measures.LoopClosed, Breaks: confusion.Counts{{N: 2, At: 3}},
 			Firings: map[string]int{"clear": 2}, Reasons: map[string]int{"clear: idle": 1}}
 		for id := range want.Figures {
 			if draw.IntN(3) == 0 {

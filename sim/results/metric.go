@@ -8,19 +8,6 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
-// Better says which direction of a metric is an improvement.
-type Better uint8
-
-// Directions of improvement.
-const (
-	Neither Better = iota // describes the workload or the strategy; no direction is good by itself
-	Lower
-	Higher
-)
-
-// String returns "neither", "lower" or "higher".
-func (b Better) String() string { return [...]string{"neither", "lower", "higher"}[min(b, Higher)] }
-
 // Groups of metrics that have a table of their own and are not in a summary.
 const (
 	groupLevels      = "levels of the window"
@@ -42,42 +29,12 @@ func Groups() []string {
 		groupNeeds, groupKinds, groupUses, groupSurvival}
 }
 
-// Kind is how the value of a metric over several rows follows from the value of each. A
-// row without a sample takes no part in maxima and minima; sums include what it counts
-// nevertheless, such as attempts at calls that were never answered.
-type Kind uint8
-
-// The kinds of metrics.
-const (
-	KindSum     Kind = iota // the values add up
-	KindRatio               // the sum of one figure over the sum of another: see Metric.Parts
-	KindMaximum             // the largest value
-	KindMinimum             // the least value
-)
-
-// String returns "sum", "ratio", "maximum" or "minimum".
-func (k Kind) String() string {
-	return [...]string{"sum", "ratio", "maximum", "minimum"}[min(k, KindMinimum)]
-}
-
-// Join returns the value over two sets of rows, given the values over each. For a ratio these are
-// the values of one of its two parts.
-func (k Kind) Join(a, b float64) float64 {
-	switch k {
-	case KindMaximum:
-		return max(a, b)
-	case KindMinimum:
-		return min(a, b)
-	}
-	return a + b
-}
-
 // Metric is a published figure of a row that describes itself. Names are
 // stable: outputs, checks and comparisons refer to metrics by name only.
 type Metric struct {
 	Name   string
 	Unit   string
-	Better Better
+	Better measures.Better
 	// Exact says that the figure is counted or priced call by call. Other
 	// figures rest on draws from a fitted distribution, so that a small
 	// difference between two rows can be chance.
@@ -94,7 +51,7 @@ type Metric struct {
 	Level     float64
 	// Kind is how the figures of several rows make one. Row.Add and Kind agree: the value
 	// of added rows is the Join of their values.
-	Kind Kind
+	Kind measures.Kind
 	// Value returns the figure for a row, in Unit. It is false when the row has no sample of the
 	// figure, such as a ratio over nothing.
 	Value func(*Row) (float64, bool)
@@ -110,7 +67,7 @@ type Metric struct {
 // that different sessions can be compared. It is false when one of the two does not add
 // up over rows.
 func (m Metric) Per(base Metric) (Metric, bool) {
-	if m.Kind != KindSum || base.Kind != KindSum {
+	if m.Kind != measures.KindSum || base.Kind != measures.KindSum {
 		return Metric{}, false
 	}
 	each, scale := strings.TrimSuffix(base.Name, "s"), 1.0
@@ -118,7 +75,7 @@ func (m Metric) Per(base Metric) (Metric, bool) {
 		each, scale = "1,000 "+base.Name, 1000
 	}
 	per := m
-	per.Name, per.Kind, per.Of = m.Name+" per "+each, KindRatio, cmp.Or(m.Of, m.Name)
+	per.Name, per.Kind, per.Of = m.Name+" per "+each, measures.KindRatio, cmp.Or(m.Of, m.Name)
 	per.Definition = m.Definition + ", for each of " + base.Name
 	if m.Unit != measures.UnitUSD {
 		per.Unit = measures.UnitRate

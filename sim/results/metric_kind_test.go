@@ -9,25 +9,26 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // The kinds by the definitions of the metrics: what is said to be a maximum, a
 // least share or a quotient. All others add up.
 func TestKinds(t *testing.T) {
-	other := map[string]Kind{
-		"chain_max": KindMaximum, "peak_context_tokens": KindMaximum, "peak_calls_in_flight": KindMaximum, "percent_left_least": KindMinimum,
-		"billed_to_predicted": KindRatio, "cache_hit_ratio": KindRatio, "call_hit_ratio": KindRatio, "percent_left": KindRatio,
+	other := map[string]measures.Kind{
+		"chain_max": measures.KindMaximum, "peak_context_tokens": measures.KindMaximum, "peak_calls_in_flight": measures.KindMaximum, "percent_left_least": measures.KindMinimum,
+		"billed_to_predicted": measures.KindRatio, "cache_hit_ratio": measures.KindRatio, "call_hit_ratio": measures.KindRatio, "percent_left": measures.KindRatio,
 	}
 	shares := regexp.MustCompile("^(needed_|needs_lost_|instruction_|artifact_)")
 	for _, m := range Metrics() {
 		want := other[m.Name]
 		if shares.MatchString(m.Name) {
-			want = KindRatio
+			want = measures.KindRatio
 		}
 		if m.Kind != want {
 			t.Errorf("%s is a %s, want %s", m.Name, m.Kind, want)
 		}
-		if (m.Parts != nil) != (m.Kind == KindRatio) {
+		if (m.Parts != nil) != (m.Kind == measures.KindRatio) {
 			t.Errorf("%s, a %s: has parts: %v", m.Name, m.Kind, m.Parts != nil)
 		}
 	}
@@ -49,7 +50,7 @@ func TestKindsAddUp(t *testing.T) {
 				t.Fatalf("%s has no sample in a row with a number in every field", m.Name)
 			}
 			got := m.Kind.Join(x, y)
-			if m.Kind == KindRatio {
+			if m.Kind == measures.KindRatio {
 				partA, baseA := m.Parts(&a)
 				partB, baseB := m.Parts(&b)
 				got = m.Kind.Join(partA, partB) / m.Kind.Join(baseA, baseB)
@@ -65,7 +66,7 @@ func TestKindsAddUp(t *testing.T) {
 }
 
 func TestKindNames(t *testing.T) {
-	for k, want := range map[Kind]string{KindSum: "sum", KindRatio: "ratio", KindMaximum: "maximum", KindMinimum: "minimum"} {
+	for k, want := range map[measures.Kind]string{measures.KindSum: "sum", measures.KindRatio: "ratio", measures.KindMaximum: "maximum", measures.KindMinimum: "minimum"} {
 		if k.String() != want {
 			t.Errorf("kind %d is %q, want %q", k, k, want)
 		}

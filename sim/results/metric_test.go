@@ -89,7 +89,7 @@ func TestPublishedNames(t *testing.T) {
 // a codec that takes the wrong one shows.
 func sample(strategy, session string) *Row {
 	r := &Row{
-		Strategy: strategy, Session: session, Organisation: "acme", Loop: LoopClosed,
+		Strategy: strategy, Session: session, Organisation: "acme", Loop: measures.LoopClosed,
 		Firings: map[string]int{"full-compact": 7, "microcompact": 8},
 		Reasons: map[string]int{"full-compact: API error": 2, "dream: locked": 9},
 		Figures: Figures{

@@ -12,10 +12,6 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
-// SeedParam is the parameter of cells that are replications of each other: only
-// the seed of all draws differs.
-const SeedParam = "seed"
-
 // Replications are the cells of a run that differ in their seed alone.
 type Replications struct {
 	Cell     string // their name without the seed
@@ -30,8 +26,8 @@ func (r *Run) Replications() []Replications {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		name := c.Cell
-		if seed, ok := c.Params[SeedParam]; ok {
-			name = strings.Replace(name, " "+SeedParam+"="+seed, "", 1)
+		if seed, ok := c.Params[measures.SeedParam]; ok {
+			name = strings.Replace(name, " "+measures.SeedParam+"="+seed, "", 1)
 		}
 		k := slices.IndexFunc(list, func(g Replications) bool { return g.Cell == name && g.Strategy == c.Strategy })
 		if k < 0 {
@@ -63,7 +59,7 @@ func (r *Run) Replicated() *Run {
 		cell := *first
 		cell.Cell, cell.seeds, cell.Params = g.Cell, g.Cells, map[string]string{}
 		for name, value := range first.Params {
-			if name != SeedParam {
+			if name != measures.SeedParam {
 				cell.Params[name] = value
 			}
 		}

@@ -34,7 +34,7 @@ func TestReplicated(t *testing.T) {
 		t.Fatalf("%d cells of %d", len(out.Cells), len(r.Cells))
 	}
 	c := &out.Cells[len(out.Cells)-1]
-	if _, seed := c.Params[SeedParam]; c.Cell != "x w=1" || seed || c.Params["w"] != "1" {
+	if _, seed := c.Params[measures.SeedParam]; c.Cell != "x w=1" || seed || c.Params["w"] != "1" {
 		t.Errorf("%q %v", c.Cell, c.Params)
 	}
 	said := 0

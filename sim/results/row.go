@@ -68,21 +68,6 @@ func (r *Row) Shares(s measures.Sharing, read, written int64) {
 	r.Figures[measures.SharedTokens+2*measures.ID(s)+measures.SharedWritten] += float64(written)
 }
 
-// Loop says what the agent of a row does where something was forgotten.
-type Loop uint8
-
-// The loops.
-const (
-	LoopNone   Loop = iota // the row repeats the recording
-	LoopOpen               // the agent acts as recorded
-	LoopClosed             // it fetches again what it needs and the context does not have
-)
-
-var loopNames = []string{"", "open", "closed"}
-
-// String returns the name used in rows.
-func (l Loop) String() string { return loopNames[min(int(l), len(loopNames)-1)] }
-
 // Row is what one strategy did on one session, or on several when added up. Its figures are
 // a vector that the ids index: token counts are tokens, costs USD, times seconds.
 type Row struct {
@@ -90,7 +75,7 @@ type Row struct {
 	Session  string
 	// Organisation is the organisation of the session's user, "" where sessions have no users.
 	Organisation string
-	Loop         Loop
+	Loop         measures.Loop
 	Figures      Figures
 	Breaks       confusion.Counts // what the client's break detector says
 	// Firings counts how often a layer acted, by its name.
@@ -244,9 +229,6 @@ func (r *Row) WholeUSD() (float64, error) {
 func (r *Row) CostUSD() float64 {
 	return r.CostByClass().Total() + r.Figures[measures.StorageUSD] + r.Figures[measures.SearchUSD]
 }
-
-// DerivedText says what DerivedUSD is a part for, behind an amount of a bill.
-const DerivedText = "estimated for outputs that the logs cut short"
 
 // DerivedUSD returns the part of a bill, USD, for outputs whose logged counts are not final
 // and are derived.

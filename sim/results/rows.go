@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
+	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // fileHead is the first line of a file of rows: all of a run but its
@@ -41,7 +42,7 @@ func (r *Run) head() (*fileHead, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	h := &fileHead{Schema: Schema, Provenance: Origin{r.Provenance, r.Workload, r.ModelError, r.Notes}}
+	h := &fileHead{Schema: measures.Schema, Provenance: Origin{r.Provenance, r.Workload, r.ModelError, r.Notes}}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		h.Cells = append(h.Cells, cellHead{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured})
@@ -300,8 +301,8 @@ func unmarshal(data []byte, v any) error {
 	switch {
 	case head.Schema == nil:
 		return errors.New("no schema: not a result of this tool")
-	case *head.Schema != Schema:
-		return fmt.Errorf("schema %d, this version reads schema %d", *head.Schema, Schema)
+	case *head.Schema != measures.Schema:
+		return fmt.Errorf("schema %d, this version reads schema %d", *head.Schema, measures.Schema)
 	}
 	return jsonlines.Read(data, v)
 }

@@ -11,17 +11,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Schema is the version of every encoded form of a run. Decoders refuse
-// others; adding a metric or an optional field does not change it.
-const Schema = 2
-
-// The strategies whose cells other cells are held against.
-const (
-	StrategyBilled   = "billed"   // logged usage × price, no model
-	StrategyRecorded = "recorded" // replay of what the recording did, through the model
-	StrategyOwn      = "own"      // the strategy of each session's own client and version
-)
-
 // Run is what one invocation computed: where the figures come from, what was
 // replayed, and a cell for every strategy and setting.
 type Run struct {
@@ -131,10 +120,6 @@ type Note struct {
 	Detail bool `json:"detail,omitzero"`
 }
 
-// ChangedTo begins the note of a cell with the parameters of its layers that were set from outside
-// the scenario.
-const ChangedTo = "changed to "
-
 // Sum sorts the rows of every cell by session, adds them up into its total and sets the model error
 // where none is known by session. Sorting makes sums of floating-point numbers independent of the
 // order in which sessions finished.
@@ -142,7 +127,7 @@ func (r *Run) Sum() {
 	for i := range r.Cells {
 		r.Cells[i].sum()
 	}
-	billed, recorded := r.Reference(StrategyBilled), r.Reference(StrategyRecorded)
+	billed, recorded := r.Reference(measures.StrategyBilled), r.Reference(measures.StrategyRecorded)
 	if billed != nil && recorded != nil && r.ModelError.Sessions == 0 {
 		r.ModelError = ErrorOf(billed, recorded, 0)
 	}
@@ -175,11 +160,11 @@ func (r *Run) Reference(strategy string) *Cell {
 func (r *Run) recordedFor(c *Cell) *Cell {
 	for i := range r.Cells {
 		ref := &r.Cells[i]
-		if ref.Strategy == StrategyRecorded && ref.within(c) {
+		if ref.Strategy == measures.StrategyRecorded && ref.within(c) {
 			return ref
 		}
 	}
-	return r.Reference(StrategyRecorded)
+	return r.Reference(measures.StrategyRecorded)
 }
 
 // within reports whether d has all parameters of c.
@@ -198,7 +183,7 @@ func (c *Cell) within(d *Cell) bool {
 // of c or one of the two was cut short.
 func (r *Run) VsRecorded(c *Cell) (Difference, bool) {
 	ref := r.recordedFor(c)
-	if ref == nil || c.Cell == ref.Cell || c.Strategy == StrategyBilled {
+	if ref == nil || c.Cell == ref.Cell || c.Strategy == measures.StrategyBilled {
 		return Difference{}, false
 	}
 	return r.ModelError.Difference(c, ref)
@@ -243,7 +228,7 @@ func (c *Cell) without(drop map[string]bool) *Cell {
 // RankUSD returns the cost that ranks c among the cells of r, USD: infinite when it covers fewer sessions than the
 // recorded cell or was cut short.
 func (r *Run) RankUSD(c *Cell) float64 {
-	if ref := r.Reference(StrategyRecorded); ref != nil && c.Sessions < ref.Sessions {
+	if ref := r.Reference(measures.StrategyRecorded); ref != nil && c.Sessions < ref.Sessions {
 		return math.Inf(1)
 	}
 	return c.Total.RankUSD()
@@ -253,11 +238,11 @@ func (r *Run) RankUSD(c *Cell) float64 {
 // the cells, and then the notes of the caller.
 func (r *Run) Footnotes() []Note {
 	var notes []Note
-	ref := r.Reference(StrategyRecorded)
+	ref := r.Reference(measures.StrategyRecorded)
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		notes = append(notes, c.warnings()...)
-		if ref != nil && c.Strategy != StrategyBilled && !c.Covers(ref) {
+		if ref != nil && c.Strategy != measures.StrategyBilled && !c.Covers(ref) {
 			how := "not the same, not compared"
 			if _, ok := ref.Over(c); ok {
 				how = "compared over these"
@@ -316,8 +301,8 @@ func (c *Cell) warnings() []Note {
 	warn(t.N(measures.FailedCompactions), measures.NameCompactions, document.Count(t.N(measures.FailedCompactions), "compaction")+" failed")
 	warn(t.N(measures.UnsimulatedCalls), measures.NameCost, fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
 		sessionsEnd(t.N(measures.EndedSessions)), document.Count(t.N(measures.UnsimulatedCalls), "recorded call")))
-	if derived := t.DerivedUSD(); c.Strategy == StrategyBilled && derived >= 0.005 {
-		notes = append(notes, Note{Cell: c.Cell, Metric: measures.NameCost, Text: fmt.Sprintf("includes $%.2f %s", derived, DerivedText)})
+	if derived := t.DerivedUSD(); c.Strategy == measures.StrategyBilled && derived >= 0.005 {
+		notes = append(notes, Note{Cell: c.Cell, Metric: measures.NameCost, Text: fmt.Sprintf("includes $%.2f %s", derived, measures.DerivedText)})
 	}
 	if t.Figures[measures.UnloggedWritesUSD] >= 0.005 {
 		notes = append(notes, Note{Cell: c.Cell, Metric: measures.NameCost, Detail: true, Text: fmt.Sprintf(
@@ -348,26 +333,23 @@ type CellCalls struct {
 	Calls []CallRecord
 }
 
-// ForemostCells is how many cells a chart of single calls tells apart.
-const ForemostCells = 4
-
 // Foremost returns the names of at most ForemostCells cells among those that may be
 // shown, bills aside: the recorded ones, then the cheapest, in the order of the run.
 func (r *Run) Foremost(may func(cell string) bool) []string {
 	rank := func(c *Cell) float64 {
-		if c.Strategy == StrategyRecorded {
+		if c.Strategy == measures.StrategyRecorded {
 			return -1
 		}
 		return r.RankUSD(c)
 	}
 	var cells []*Cell
 	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Strategy != StrategyBilled && may(c.Cell) {
+		if c := &r.Cells[i]; c.Strategy != measures.StrategyBilled && may(c.Cell) {
 			cells = append(cells, c)
 		}
 	}
 	slices.SortStableFunc(cells, func(a, b *Cell) int { return cmp.Compare(rank(a), rank(b)) })
-	cells = cells[:min(len(cells), ForemostCells)]
+	cells = cells[:min(len(cells), measures.ForemostCells)]
 	var names []string
 	for i := range r.Cells {
 		if slices.Contains(cells, &r.Cells[i]) {

@@ -22,8 +22,8 @@ func costing(strategy, session string, usd float64) *Row {
 // partial, which lacks session b.
 func references() *Run {
 	r := &Run{Cells: []Cell{
-		{Cell: "billed", Strategy: StrategyBilled, Rows: Rows{}.With(costing("billed", "b", 6), costing("billed", "a", 2))},
-		{Cell: "recorded", Strategy: StrategyRecorded, Rows: Rows{}.With(costing("recorded", "a", 3), costing("recorded", "b", 7))},
+		{Cell: "billed", Strategy: measures.StrategyBilled, Rows: Rows{}.With(costing("billed", "b", 6), costing("billed", "a", 2))},
+		{Cell: "recorded", Strategy: measures.StrategyRecorded, Rows: Rows{}.With(costing("recorded", "a", 3), costing("recorded", "b", 7))},
 		{Cell: "half", Strategy: "x", Rows: Rows{}.With(costing("x", "b", 3), costing("x", "a", 2))},
 		{Cell: "partial", Strategy: "x", Rows: Rows{}.With(costing("x", "a", 1))},
 	}}

@@ -32,7 +32,7 @@ func formOf(fields ...field) *jsonlines.Form {
 // line returns a row as the values of a line.
 func (r *Row) line(cell string) *jsonlines.Values {
 	return &jsonlines.Values{
-		Texts: []string{textCell: cell, textStrategy: r.Strategy, textSession: r.Session, textLoop: loopNames[r.Loop],
+		Texts: []string{textCell: cell, textStrategy: r.Strategy, textSession: r.Session, textLoop: measures.LoopNames[r.Loop],
 			textOrganisation: r.Organisation},
 		Figures: r.Figures[:],
 		Counts:  r.Breaks.Matrix()[:],
@@ -43,7 +43,7 @@ func (r *Row) line(cell string) *jsonlines.Values {
 // take takes over what was read into a line of r.
 func (r *Row) take(l *jsonlines.Values) {
 	r.Strategy, r.Session, r.Organisation = l.Texts[textStrategy], l.Texts[textSession], l.Texts[textOrganisation]
-	r.Loop, r.Breaks = Loop(slices.Index(loopNames, l.Texts[textLoop])), (*confusion.Matrix)(l.Counts).Counts()
+	r.Loop, r.Breaks = measures.Loop(slices.Index(measures.LoopNames, l.Texts[textLoop])), (*confusion.Matrix)(l.Counts).Counts()
 	r.Firings, r.Reasons = l.Tallies[tallyFirings], l.Tallies[tallyReasons]
 }
 
@@ -79,39 +79,39 @@ func (f field) as(metrics ...Metric) field {
 }
 
 // count declares a count that is a metric under its own name.
-func count(id measures.ID, name string, at place, unit string, better Better, definition string) field {
+func count(id measures.ID, name string, at place, unit string, better measures.Better, definition string) field {
 	return bare(name, jsonlines.Whole, id).as(figure(id, name, at, unit, better, definition))
 }
 
 // largest declares a count of which added rows keep the largest.
 func largest(id measures.ID, name, unit, definition string) field {
-	f := count(id, name, atCompaction, unit, Lower, definition)
-	f.metrics[0].Kind = KindMaximum
+	f := count(id, name, atCompaction, unit, measures.Lower, definition)
+	f.metrics[0].Kind = measures.KindMaximum
 	return f
 }
 
 // bound declares what a best schedule costs.
 func bound(id measures.ID, name, definition string, more ...Metric) field {
-	m := figure(id, name, atBound, measures.UnitUSD, Neither, definition+"; no sample where it was not sought (sim run --bound)")
+	m := figure(id, name, atBound, measures.UnitUSD, measures.Neither, definition+"; no sample where it was not sought (sim run --bound)")
 	m.Value = func(r *Row) (float64, bool) { return r.Figures[id], r.Figures[measures.Bounded] > 0 }
 	return bare(name, jsonlines.Amount, id).or().as(append([]Metric{m}, more...)...)
 }
 
 // figure is a metric that is a figure of the row. Times rest on draws.
-func figure(id measures.ID, name string, at place, unit string, better Better, definition string) Metric {
+func figure(id measures.ID, name string, at place, unit string, better measures.Better, definition string) Metric {
 	return Metric{place: at, id: id, Name: name, Unit: unit, Better: better, Exact: unit != measures.UnitSeconds, Definition: definition,
 		Value: func(r *Row) (float64, bool) { return r.Figures[id], true }}
 }
 
 // part is a metric that is a part of another one, by a split.
 func part(id measures.ID, name string, at place, unit string, of, by, definition string) Metric {
-	m := figure(id, name, at, unit, Lower, definition)
+	m := figure(id, name, at, unit, measures.Lower, definition)
 	m.Of, m.By = of, by
 	return m
 }
 
 // counted is the metric of a count. A row without live calls has no sample of what they count.
-func counted(id measures.ID, name, unit string, better Better, group, definition string) Metric {
+func counted(id measures.ID, name, unit string, better measures.Better, group, definition string) Metric {
 	m := figure(id, name, atCounts, unit, better, definition)
 	m.Group = group
 	if group == groupLive {
@@ -122,18 +122,18 @@ func counted(id measures.ID, name, unit string, better Better, group, definition
 
 // shared is the metric of the tokens read or written of what some share.
 func shared(s measures.Sharing, part measures.ID, name, definition string) Metric {
-	better := Neither
+	better := measures.Neither
 	if part == measures.SharedWritten {
-		better = Lower
+		better = measures.Lower
 	}
 	return counted(measures.SharedTokens+2*measures.ID(s)+part, name, measures.UnitTokens, better, groupUsers, definition)
 }
 
 // peakInFlight is the metric of calls in flight.
 func peakInFlight() Metric {
-	m := counted(measures.PeakCallsInFlight, "peak_calls_in_flight", measures.UnitCalls, Neither, groupUsers,
+	m := counted(measures.PeakCallsInFlight, "peak_calls_in_flight", measures.UnitCalls, measures.Neither, groupUsers,
 		"most calls of all users in flight when one of the session's began, that one included; over several sessions the maximum")
-	m.Kind = KindMaximum
+	m.Kind = measures.KindMaximum
 	return m
 }
 
@@ -253,7 +253,7 @@ type Rows struct{ list []packed }
 // packed is a row.
 type packed struct {
 	session, strategy, organisation string
-	loop                            Loop
+	loop                            measures.Loop
 	breaks                          confusion.Counts
 	firings, reasons                map[string]int
 	figures                         string

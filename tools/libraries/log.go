@@ -11,7 +11,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -197,9 +197,9 @@ func recorded(ctx context.Context, file string) (float64, error) {
 		return 0, err
 	}
 	defer corpus.Close()
-	run, err := (&scenarios.Plan{Registry: registry, Prices: prices, Strategies: []string{results.StrategyRecorded}, Seed: 1}).Run(ctx, corpus)
+	run, err := (&scenarios.Plan{Registry: registry, Prices: prices, Strategies: []string{measures.StrategyRecorded}, Seed: 1}).Run(ctx, corpus)
 	if err != nil {
 		return 0, err
 	}
-	return run.Reference(results.StrategyRecorded).Total.CostUSD() / run.Reference(results.StrategyBilled).Total.CostUSD(), nil
+	return run.Reference(measures.StrategyRecorded).Total.CostUSD() / run.Reference(measures.StrategyBilled).Total.CostUSD(), nil
 }

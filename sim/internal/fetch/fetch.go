@@ -60,14 +60,14 @@ func (s *Session) Bind(row *results.Row, arena *prompt.Arena) { s.Row, s.arena =
 func (s *Session) Measures() bool { return s.index != nil }
 
 // Loop returns what the agent's rounds depend on, for the row.
-func (s *Session) Loop() results.Loop {
+func (s *Session) Loop() measures.Loop {
 	switch {
 	case s.Repeats:
-		return results.LoopNone
+		return measures.LoopNone
 	case s.index != nil && s.Agent.Refetch != Never:
-		return results.LoopClosed
+		return measures.LoopClosed
 	}
-	return results.LoopOpen
+	return measures.LoopOpen
 }
 
 // LeftOut returns the recorded calls of the session that were left out so far.
@@ -153,7 +153,7 @@ func (t *Thread) Judge() {
 // it, the recording shows what the agent did. A file that is read again is fetched by the round
 // itself.
 func (t *Thread) miss(n *needs.Need, state needs.State, kept float64) {
-	if state != needs.Verbatim && n.Had && n.Kind != recall.NeedRead && t.of.Row.Loop == results.LoopClosed {
+	if state != needs.Verbatim && n.Had && n.Kind != recall.NeedRead && t.of.Row.Loop == measures.LoopClosed {
 		t.missing = append(t.missing, missing{*n, kept})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
@@ -55,7 +54,7 @@ func (t *Thread) TakeInput() {
 // and the context has. That the agent made them for that reason is drawn. It reports whether these are all its calls.
 func (t *Thread) LeaveOut() bool {
 	s := t.of
-	if t.left = t.left[:0]; s.Row.Loop != results.LoopClosed || int(t.Round)+1 >= len(t.Trace.Rounds) {
+	if t.left = t.left[:0]; s.Row.Loop != measures.LoopClosed || int(t.Round)+1 >= len(t.Trace.Rounds) {
 		return false
 	}
 	share := s.Agent.Refetch.rereadShare(s.Profile, s.lean)
@@ -76,7 +75,7 @@ func (t *Thread) LeaveOut() bool {
 // Passes reports whether the round under way is left out as a whole. One that answers a person is not: what it says
 // besides is an answer.
 func (t *Thread) Passes() bool {
-	if t.of.Row.Loop != results.LoopClosed || t.Current().Trigger == traces.TriggerPrompt || t.Score().Person {
+	if t.of.Row.Loop != measures.LoopClosed || t.Current().Trigger == traces.TriggerPrompt || t.Score().Person {
 		return false
 	}
 	t.Look()
