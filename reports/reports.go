@@ -1,6 +1,6 @@
 // Package reports writes the results of a run as tables and charts.
 //
-//	err := reports.Run(run, reports.Options{}).Write(os.Stdout, "table")
+//	err := reports.Write(os.Stdout, run, reports.Options{}, "table")
 //
 // A report is written for a terminal ("table"), or as "markdown", "csv" or
 // "json". Columns follow the metrics that results publishes. Reports for people
@@ -10,7 +10,8 @@
 package reports
 
 import (
-	"github.com/compactsim/compactsim/internal/kit/document"
+	"io"
+
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -18,11 +19,13 @@ import (
 // Options select what a report shows beyond one line for each cell.
 type Options = charts.Options
 
-// Run reports what the cells of a run cost: a line for each, footnotes and the
+// Write writes what the cells of a run cost, as "table", "markdown", "csv" or "json": a line for each, footnotes and the
 // trust line. CSV has a line for each cell, or for each cell and session, with
 // all metrics in their units; JSON is the published summary, see
 // results.Document.
-func Run(run *results.Run, o Options) *document.Document { return charts.Run(run, o) }
+func Write(w io.Writer, run *results.Run, o Options, format string) error {
+	return charts.Run(run, o).Write(w, format)
+}
 
 // Drawings returns the charts of a run, each with a file name: the cost of its
 // cells, its sweeps and, given the calls of some cells, the context of one

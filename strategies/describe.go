@@ -125,15 +125,14 @@ func put(to *yaml.Node, key string, value *yaml.Node, comment string) {
 	to.Content = append(to.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key, HeadComment: comment}, value)
 }
 
-// Diff returns the parameters in which two strategies differ, such as
+// Diff returns the parameters in which a strategy differs from another, such as
 // full-compact.trigger.reserve, with their values as YAML: the order of the layers,
 // then layer by layer what both have.
-func Diff(a, b *Strategy) []spec.Difference {
-	var list []spec.Difference
-	if x, y := a.Order(), b.Order(); x != y {
+func (s *Strategy) Diff(b *Strategy) (list []struct{ Path, A, B string }) {
+	if x, y := s.Order(), b.Order(); x != y {
 		list = append(list, spec.Difference{Path: "layers", A: x, B: y})
 	}
-	for _, c := range a.layers {
+	for _, c := range s.layers {
 		if at := slices.IndexFunc(b.layers, func(o configured) bool { return o.def.Name == c.def.Name }); c.given != nil && at >= 0 {
 			if x, y := spec.Flow(c.given), spec.Flow(b.layers[at].given); b.own != nil && x != y {
 				list = append(list, spec.Difference{Path: c.def.Name, A: x, B: y})

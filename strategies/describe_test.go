@@ -39,7 +39,7 @@ func TestYAMLRoundTrip(t *testing.T) {
 		if second, _ := back.YAML(); string(second) != string(text) {
 			t.Errorf("%s prints differently the second time", name)
 		}
-		if d := Diff(s, back); len(d) != 0 {
+		if d := s.Diff(back); len(d) != 0 {
 			t.Errorf("%s differs from itself: %v", name, d)
 		}
 	}
@@ -81,7 +81,7 @@ func TestDiff(t *testing.T) {
 	r := builtin(t)
 	a, _ := r.Strategy("auto-compact/167k")
 	b, _ := r.Strategy("auto-compact/155k")
-	want := []spec.Difference{
+	want := []struct{ Path, A, B string }{
 		{Path: "full-compact.trigger.output_cap", A: "20000", B: "32000"},
 		{Path: "full-compact.reactive", A: "true", B: "false"},
 		{Path: "full-compact.breaker", A: "3", B: "0"},
@@ -89,12 +89,12 @@ func TestDiff(t *testing.T) {
 		{Path: "full-compact.prompt_too_long.retries", A: "3", B: "0"},
 		{Path: "full-compact.attachments.files.over_budget", A: "skip", B: "stop"},
 	}
-	if diff := cmp.Diff(want, Diff(a, b)); diff != "" {
+	if diff := cmp.Diff(want, a.Diff(b)); diff != "" {
 		t.Error(diff)
 	}
 	n, _ := r.Strategy("none")
 	c, _ := r.Strategy("claude-code/1")
-	if got, want := Diff(n, c), []spec.Difference{{Path: "layers", A: "", B: "microcompact else full-compact"}}; !slices.Equal(got, want) {
+	if got, want := n.Diff(c), []struct{ Path, A, B string }{{Path: "layers", A: "", B: "microcompact else full-compact"}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -104,11 +104,11 @@ func TestDiffOfGenerations(t *testing.T) {
 	r := builtin(t)
 	lower, _ := r.Strategy("own/lower")
 	higher, _ := r.Strategy("own/higher")
-	want := []spec.Difference{
+	want := []struct{ Path, A, B string }{
 		{Path: "full-compact", A: "{trigger: {shift: -0.5}}", B: "{trigger: {shift: 0.5}}"},
 		{Path: "microcompact", A: "{trigger: {shift: -0.5}}", B: "{trigger: {shift: 0.5}}"},
 	}
-	if got := Diff(lower, higher); !slices.Equal(got, want) {
+	if got := lower.Diff(higher); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -30,7 +30,7 @@ func TestComposeIsTheInverseOfYAML(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := Diff(preset, s); len(diff) > 0 || s.Name != "composed" {
+		if diff := preset.Diff(s); len(diff) > 0 || s.Name != "composed" {
 			t.Errorf("%s composed is %s with %v", name, s.Name, diff)
 		}
 	}

@@ -358,7 +358,7 @@ func differenceSheet(a, b *strategies.Strategy) *document.Table {
 		{Name: "a", Title: a.Name},
 		{Name: "b", Title: b.Name},
 	}}
-	for _, d := range strategies.Diff(a, b) {
+	for _, d := range a.Diff(b) {
 		s.Rows = append(s.Rows, []any{d.Path, d.A, d.B})
 	}
 	if len(s.Rows) == 0 {
