@@ -10,6 +10,7 @@
 # make picture draw the page of the samples for the head of the README (Chromium)
 # make golden hold what the program prints and writes against digests (SIM=binary, GOLDEN=flags)
 # make experiment  predictions about another setting against bills of real clients under it; LIMITS=-tighten sets the limits anew
+# make validation the tables of all agents and providers in docs/validation.md, from the recordings in ../shared
 # make clients  run these clients anew, on loopback alone (Linux, root, npm, zstd): RUNS="pi-mend-A …", CLIENT="-client pi=1.7.0"
 # make libraries run compaction libraries and hold presets against what they sent: docs/libraries.md (Python 3.12 with venv, npm,
 #             a network); some: LIBRARIES="langchain strands", without running any: RUN=, newest versions: RUN="-run -latest"
@@ -32,7 +33,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 # Packages whose tests are about files, locks and signals: they are built for each platform, too.
 SYSTEM = ./internal/kit/files ./traces ./traces/store ./traces/recorder ./cmd/sim
 
-.PHONY: all build run test quick house race torture golden experiment clients libraries bench bench-compare lint fuzz cross dist weight mutants gremlins flink browser picture man
+.PHONY: all build run test quick house race torture golden experiment validation clients libraries bench bench-compare lint fuzz cross dist weight mutants gremlins flink browser picture man
 
 all: build test lint
 
@@ -91,6 +92,9 @@ golden:
 
 experiment:
 	go run ./tools/experiment -doc docs/validation.md $(LIMITS)
+
+validation:
+	SIM_UPDATE_DOCS=1 go test ./cmd/sim -count=1 -run TestRecordedAgents
 
 clients:
 	go run ./tools/experiment -record $(CLIENT) $(RUNS)

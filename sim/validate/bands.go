@@ -61,10 +61,22 @@ func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Se
 	return nil
 }
 
-// drawn simulates the replications of a session of Claude Code or Codex. The residual of its
-// cost includes losses.
+// drawn simulates the replications of a session of Claude Code or Codex. The residual of Claude Code's
+// cost includes losses; Codex's is of the cost with expected losses.
 func (o *Options) drawn(s *traces.Session) ([]float64, error) {
 	var samples []float64
+	loss := 0.0
+	if s.Agent == traces.AgentCodex {
+		calls, _, _, err := o.session(s)
+		if err != nil {
+			return nil, err
+		}
+		for i := range calls {
+			if c := &calls[i]; later(c) && c.Priced {
+				loss += c.LossUSD
+			}
+		}
+	}
 	for n := range o.Replications {
 		config, residual := o.DrawnFor(s, uint64(n+1)), 0.0
 		if config.Profile != nil {
@@ -80,7 +92,7 @@ func (o *Options) drawn(s *traces.Session) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		samples = append(samples, usd*math.Exp(residual))
+		samples = append(samples, (usd+loss)*math.Exp(residual))
 	}
 	return samples, nil
 }

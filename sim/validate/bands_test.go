@@ -61,6 +61,22 @@ func TestBandsHoldTheirShare(t *testing.T) {
 	}
 }
 
+// Sessions predicted at $1 and $0.25 of expected losses cost $1.25. For Codex, whose residual counts from the expected cost, that leaves
+// nothing unexplained; for Claude Code ln 1.25 = 0.22314.
+func TestResidualOfExpectedCost(t *testing.T) {
+	for agent, want := range map[string]float64{traces.AgentCodex: 0, traces.AgentClaudeCode: 0.22314} {
+		var list []Call
+		for i := range 2 * minResiduals {
+			c := priced(fmt.Sprint(i), 1, 1.25, 1)
+			c.Agent, c.LossUSD = agent, 0.25
+			list = append(list, c)
+		}
+		if got := residuals(list); profile.At(got, 0.5) != want {
+			t.Errorf("%s: %v, want %v", agent, got, want)
+		}
+	}
+}
+
 // Sessions are generated that lose by a gamma distribution of profile.SessionShape. Bands made of the mean
 // of n sessions, however few, hold nine tenths of other sessions.
 func TestLossBandsHoldTheirShare(t *testing.T) {

@@ -174,18 +174,19 @@ func residualFor(p *profile.Profile, s *traces.Session, share float64) float64 {
 // residuals returns quantiles of ln(recorded/predicted input cost) over
 // sessions, nil for fewer than minResiduals. They include sessions that lost
 // their messages: a band by rates alone leaves out nearly every session with an
-// unlikely loss.
+// unlikely loss. Codex's are of the expected cost: what a session has lost so far counts
+// there, so that its sessions differ less from what is expected than from what is predicted without losses.
 func residuals(calls []Call) []float64 {
-
 	cost := map[string]*[2]float64{}
 	for i := range calls {
 		c := &calls[i]
-
 		if later(c) && c.Priced {
 			if cost[c.Session] == nil {
 				cost[c.Session] = new([2]float64)
 			}
-			cost[c.Session][0] += c.PredictedUSD
+			if cost[c.Session][0] += c.PredictedUSD; c.Agent == traces.AgentCodex {
+				cost[c.Session][0] += c.LossUSD
+			}
 			cost[c.Session][1] += c.ActualUSD
 		}
 	}
