@@ -11,7 +11,7 @@ bench.TOO_LONG = LLMContextLengthExceededError
 
 def plain(messages):
     out, system = [], ""
-    for m in messages:
+    for m in [{"role": "user", "content": messages}] if isinstance(messages, str) else messages:
         text = m.get("content") or ""
         if m["role"] == "system":
             system += text
@@ -33,8 +33,12 @@ class Scripted(BaseLLM):
     def get_context_window_size(self):
         return int(0.85 * bench.WINDOW)  # as its own classes return it
 
+    def get_input_tokens_count(self, messages, tools=None, response_model=None):
+        list_, system = plain(messages)
+        return bench.tokens(list_, system, bench.TOOLS if tools else 0)  # calls and tools too, as its own classes count them
+
     def call(self, messages, tools=None, **kw):
-        list_, system = plain([{"role": "user", "content": messages}] if isinstance(messages, str) else messages)
+        list_, system = plain(messages)
         if not tools:
             return "<summary>" + bench.side(list_, system) + "</summary>"
         s = bench.main(list_, system)
