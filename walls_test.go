@@ -25,7 +25,6 @@ var walls = map[string]struct{ methods, fields int }{
 	"sim/needs.Judge":                   {0, 27}, // what the judgement of one session holds, filled call by call
 	"sim/profile.Profile":               {0, 26}, // settings that a profile lists, a field each
 	"sim/prompt.Intent":                 {0, 31}, // options of a call: a layer sets those it needs
-	"sim/promptcache.Anthropic":         {55, 0}, // one table of entries, whose lookups, writes and sweeps share its indices
 	"sim/results/studies.ExplainedCall": {0, 29}, // a document: a field is a member of its JSON
 	"sim/validate.Call":                 {0, 32}, // a document: a field is a member of its JSON
 	"strategies.CompactParams":          {0, 37}, // parameters of one layer, a field each

@@ -9,12 +9,7 @@ import (
 // Anthropic is the prompt cache of one provider for all owners and models that
 // share a clock. Use New.
 type Anthropic struct {
-	cfg      settings
-	table    table
-	entries  []entry
-	lineages []lineage
-	flights  []flight
-	free     []int32 // flights that are not open
+	tree
 	threads  []thread
 	byThread map[uint32]int32
 	recent   struct { // the thread asked for last
@@ -27,14 +22,25 @@ type Anthropic struct {
 	gatherings []gathering
 	once       gathering
 	cuts       []cut
-	remap      []int32 // scratch of the sweep: new ids of entries
-	relined    []int32 // scratch of the sweep: new indices of lineages
-	oldest     Lifetimes
+}
+
+// tree is what the server keeps of requests: their prefixes, from which each goes on, and the calls under way that hold some. It
+// keeps no conversation.
+type tree struct {
+	cfg      settings
+	table    table
+	entries  []entry
+	lineages []lineage
+	flights  []flight
+	free     []int32 // flights that are not open
+	remap    []int32 // scratch of the sweep: new ids of entries
+	relined  []int32 // scratch of the sweep: new indices of lineages
+	oldest   Lifetimes
 }
 
 // New returns an empty cache. Counts of cfg that are out of range count as zero.
 func New(cfg Config) *Anthropic {
-	a := &Anthropic{cfg: cfg.settings(), byThread: map[uint32]int32{}}
+	a := &Anthropic{tree: tree{cfg: cfg.settings()}, byThread: map[uint32]int32{}}
 	a.table.resize(minTable)
 	return a
 }
@@ -75,7 +81,7 @@ func (a *Anthropic) Live(l Lifetimes) {
 func (a *Anthropic) Oldest() Lifetimes { return a.oldest }
 
 // within reports whether entries of a class are alive at an age, ns.
-func (a *Anthropic) within(age int64, class exchange.TTL) bool {
+func (a *tree) within(age int64, class exchange.TTL) bool {
 	if age > a.cfg.Lifetime[class] {
 		return false
 	}
@@ -210,7 +216,7 @@ func (a *Anthropic) End(t int64, ticket int32, output int64) {
 // reserve makes way for the entries of one more request. A full table is swept
 // of what has expired and grows if that frees less than half, so both cost a
 // constant per entry written.
-func (a *Anthropic) reserve(t int64, n int) {
+func (a *tree) reserve(t int64, n int) {
 	if len(a.entries)+n > len(a.table.slots)/2 {
 		a.sweep(t, n)
 	}
@@ -218,7 +224,7 @@ func (a *Anthropic) reserve(t int64, n int) {
 
 // sweep drops what has expired and leaves a table at most a quarter full with n
 // more entries.
-func (a *Anthropic) sweep(t int64, n int) {
+func (a *tree) sweep(t int64, n int) {
 	kept := a.markKept(t)
 	size := len(a.table.slots)
 	for kept+n > size/4 {
@@ -236,7 +242,7 @@ func (a *Anthropic) sweep(t int64, n int) {
 // markKept notes in a.remap which entries stay (0, else none): those inside their
 // TTL, those a request in flight holds, and all on their prefixes. It returns
 // their number.
-func (a *Anthropic) markKept(t int64) int {
+func (a *tree) markKept(t int64) int {
 	a.remap = a.remap[:0]
 	for range a.entries {
 		a.remap = append(a.remap, none)
@@ -268,7 +274,7 @@ func (a *Anthropic) markKept(t int64) int {
 
 // compact drops the entries that markKept did not keep and renumbers the rest in
 // order, so that a parent still comes before its children.
-func (a *Anthropic) compact() {
+func (a *tree) compact() {
 	for i := range a.lineages {
 		a.lineages[i].tip = none
 	}
@@ -301,7 +307,7 @@ func (a *Anthropic) compact() {
 
 // compactLineages drops the lineages without entries. Swapping keeps the
 // storage of the dropped ones for later.
-func (a *Anthropic) compactLineages() {
+func (a *tree) compactLineages() {
 	n := int32(0)
 	a.relined = a.relined[:0]
 	for i := range a.lineages {

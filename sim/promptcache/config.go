@@ -280,7 +280,7 @@ func (a *Anthropic) bill(r *exchange.Request, m *marks, h hit, b *bill) {
 
 // beyond returns by how many tokens the read goes past the end of the hit: where a
 // breakpoint lies inside an entry, and for what other conversations keep in the cache.
-func (a *Anthropic) beyond(r *exchange.Request, m *marks, h hit) int64 {
+func (a *tree) beyond(r *exchange.Request, m *marks, h hit) int64 {
 	var n int64
 	if h.id != none {
 		n = int64(a.entries[h.id].shift)

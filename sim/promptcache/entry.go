@@ -62,7 +62,7 @@ type entry struct {
 // keyAt returns the key of the prefix with a chain as request r would write it
 // under a scope and TTL. Prefixes that end in messages belong to the variant of
 // the request.
-func (a *Anthropic) keyAt(r *exchange.Request, chain prompt.Digest, s exchange.Scope, ttl exchange.TTL, level prompt.Level) key {
+func (a *tree) keyAt(r *exchange.Request, chain prompt.Digest, s exchange.Scope, ttl exchange.TTL, level prompt.Level) key {
 	k := key{chain: chain, space: uint64(r.Owner)<<32 | uint64(r.Model)}
 	if level == prompt.LevelMessages {
 		k.variant = r.Variant
@@ -78,7 +78,7 @@ func (a *Anthropic) keyAt(r *exchange.Request, chain prompt.Digest, s exchange.S
 
 // alive reports whether an entry is in the cache at t: inside its TTL, or in
 // use by a request in flight.
-func (a *Anthropic) alive(id int32, t int64) bool {
+func (a *tree) alive(id int32, t int64) bool {
 	e := &a.entries[id]
 	if e.state != stateLive {
 		return false
@@ -88,7 +88,7 @@ func (a *Anthropic) alive(id int32, t int64) bool {
 }
 
 // insert adds an entry under k behind parent and points the table at it.
-func (a *Anthropic) insert(t int64, k key, parent int32, m *mark, deleted int32) int32 {
+func (a *tree) insert(t int64, k key, parent int32, m *mark, deleted int32) int32 {
 	id := int32(len(a.entries))
 	a.entries = append(a.entries, entry{})
 	e := &a.entries[id]

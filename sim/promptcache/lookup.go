@@ -28,7 +28,7 @@ type hit struct {
 var noHit = hit{none, -1}
 
 // probe looks at one key.
-func (a *Anthropic) probe(t int64, k key) (int32, verdict) {
+func (a *tree) probe(t int64, k key) (int32, verdict) {
 	id := a.table.find(a.entries, k)
 	if id == none {
 		return none, absent
@@ -46,7 +46,7 @@ func (a *Anthropic) probe(t int64, k key) (int32, verdict) {
 
 // lookup returns the longest prefix of r that a marker reaches: from the last
 // marker back, then from the one before that, and so on.
-func (a *Anthropic) lookup(t int64, r *exchange.Request, m *marks) hit {
+func (a *tree) lookup(t int64, r *exchange.Request, m *marks) hit {
 	for k := m.n - 1; k >= 0; k-- {
 		if h := a.walk(t, r, &m.at[k], m.global); h.id != none {
 			return h
@@ -58,7 +58,7 @@ func (a *Anthropic) lookup(t int64, r *exchange.Request, m *marks) hit {
 // walk looks for an entry from a marker back to the end of its look-back.
 // Prefixes up to the last global marker are also looked for among the global
 // entries.
-func (a *Anthropic) walk(t int64, r *exchange.Request, m *mark, global int32) hit {
+func (a *tree) walk(t int64, r *exchange.Request, m *mark, global int32) hit {
 	left := a.cfg.Lookback
 	k := a.keyAt(r, prompt.Digest{}, exchange.ScopeOrg, m.TTL, prompt.LevelMessages)
 	g := a.keyAt(r, prompt.Digest{}, exchange.ScopeGlobal, m.TTL, prompt.LevelMessages)
@@ -97,7 +97,7 @@ func (a *Anthropic) walk(t int64, r *exchange.Request, m *mark, global int32) hi
 // counts reports whether the entry at a position, the last one aside, is a
 // position of the look-back of its own. What no line shows is a size, not a
 // block, and a request without thinking leaves earlier thinking out.
-func (a *Anthropic) counts(r *exchange.Request, p int32) bool {
+func (a *tree) counts(r *exchange.Request, p int32) bool {
 	k, behind := r.Entries[p].Kind, r.Entries[p+1].Kind
 	switch {
 	case behind == prompt.KindUnseen, k == prompt.KindThinking && r.Variant != 0:
@@ -114,7 +114,7 @@ func sameRun(a, b prompt.Kind) bool {
 
 // evict drops the message entries that the request would read, and returns the
 // hit that is left.
-func (a *Anthropic) evict(t int64, r *exchange.Request, m *marks, h hit) hit {
+func (a *tree) evict(t int64, r *exchange.Request, m *marks, h hit) hit {
 	for h.id != none && a.entries[h.id].level == prompt.LevelMessages {
 		for id := h.id; id != none; id = a.entries[id].parent {
 			e := &a.entries[id]
@@ -132,7 +132,7 @@ func (a *Anthropic) evict(t int64, r *exchange.Request, m *marks, h hit) hit {
 
 // evicts reports whether a call loses its message entries: the upper 53 bits of
 // its draw are a uniform number in [0,1).
-func (a *Anthropic) evicts(r *exchange.Request) bool {
+func (a *tree) evicts(r *exchange.Request) bool {
 	share := a.cfg.EvictPerCall + r.Loss
 	return share > 0 && float64(r.Draw>>11)*0x1p-53 < share
 }
@@ -247,7 +247,7 @@ type use struct {
 
 // newLineage returns an empty lineage that branches off from base, with the
 // storage of one dropped earlier if there is any.
-func (a *Anthropic) newLineage(base int32) int32 {
+func (a *tree) newLineage(base int32) int32 {
 	n := len(a.lineages)
 	if n < cap(a.lineages) {
 		a.lineages = a.lineages[:n+1]
@@ -260,7 +260,7 @@ func (a *Anthropic) newLineage(base int32) int32 {
 }
 
 // lastUse returns the time of the last use of e or of an entry behind it.
-func (a *Anthropic) lastUse(e *entry) int64 {
+func (a *tree) lastUse(e *entry) int64 {
 	s := a.lineages[e.lineage].uses
 	i := len(s) - 1
 	for i > 0 && s[i].depth < e.depth {
@@ -271,7 +271,7 @@ func (a *Anthropic) lastUse(e *entry) int64 {
 
 // use marks an entry and all on its prefix as used at t. It steps from lineage
 // to lineage, not from entry to entry.
-func (a *Anthropic) use(id int32, t int64) {
+func (a *tree) use(id int32, t int64) {
 	for id != none {
 		e := &a.entries[id]
 		l := &a.lineages[e.lineage]
@@ -287,7 +287,7 @@ func (a *Anthropic) use(id int32, t int64) {
 // bury marks the entries on the prefix of id that have expired by t as dead, so
 // that the use that follows does not bring them back. Only 5m entries in front
 // of 1h ones can be older than what stands behind them.
-func (a *Anthropic) bury(id int32, t int64) {
+func (a *tree) bury(id int32, t int64) {
 	for id != none {
 		e := &a.entries[id]
 		li := e.lineage
@@ -299,7 +299,7 @@ func (a *Anthropic) bury(id int32, t int64) {
 }
 
 // buryFrom marks the expired entries of one lineage, from id to its front.
-func (a *Anthropic) buryFrom(id int32, t int64) {
+func (a *tree) buryFrom(id int32, t int64) {
 	li := a.entries[id].lineage
 	short := a.lineages[li].tip != id
 	for id != none && a.entries[id].lineage == li {
@@ -322,7 +322,7 @@ func (a *Anthropic) buryFrom(id int32, t int64) {
 // the lineage, so a path that moves on stays in one piece, and each abandoned
 // tail is moved once. The caller appends and uses an entry behind p next, which
 // is why the uses of p and of what stands before p may go.
-func (a *Anthropic) split(p int32) {
+func (a *tree) split(p int32) {
 	src, depth := a.entries[p].lineage, a.entries[p].depth
 	tail := a.newLineage(p)
 	from, to := &a.lineages[src], &a.lineages[tail]
@@ -340,7 +340,7 @@ func (a *Anthropic) split(p int32) {
 }
 
 // pinned reports whether a request in flight uses e or an entry behind it.
-func (a *Anthropic) pinned(e *entry) bool {
+func (a *tree) pinned(e *entry) bool {
 	if a.cfg.Anchor != anchorEnd {
 		return false
 	}
@@ -356,7 +356,7 @@ func (a *Anthropic) pinned(e *entry) bool {
 }
 
 // onPrefix reports whether e is the entry id or stands on its prefix.
-func (a *Anthropic) onPrefix(e *entry, id int32) bool {
+func (a *tree) onPrefix(e *entry, id int32) bool {
 	for id != none {
 		d := &a.entries[id]
 		if d.lineage == e.lineage {

@@ -122,7 +122,7 @@ func (a *Anthropic) classify(t int64, r *exchange.Request, m *marks, h hit, th *
 }
 
 // gone reports whether the prefix a thread left has outlived its lifetime.
-func (a *Anthropic) gone(t int64, th *thread) bool {
+func (a *tree) gone(t int64, th *thread) bool {
 	last := exchange.Request{Owner: th.owner, Model: th.model, Variant: th.variant}
 	for _, scope := range [...]exchange.Scope{exchange.ScopeOrg, exchange.ScopeGlobal} {
 		_, v := a.probe(t, a.keyAt(&last, th.chain, scope, th.ttl, th.level))
@@ -135,7 +135,7 @@ func (a *Anthropic) gone(t int64, th *thread) bool {
 
 // unread returns why the prefix a thread left was not read though the request
 // starts with it.
-func (a *Anthropic) unread(t int64, r *exchange.Request, m *marks, th *thread) exchange.MissClass {
+func (a *tree) unread(t int64, r *exchange.Request, m *marks, th *thread) exchange.MissClass {
 	if th.cum < int64(r.MinTokens) {
 		return exchange.MissMinimum
 	}
@@ -186,7 +186,7 @@ type flight struct {
 }
 
 // open returns the number of a new flight.
-func (a *Anthropic) open() int32 {
+func (a *tree) open() int32 {
 	if n := len(a.free); n > 0 {
 		i := a.free[n-1]
 		a.free = a.free[:n-1]
@@ -198,7 +198,7 @@ func (a *Anthropic) open() int32 {
 }
 
 // flight returns an open flight, or nil.
-func (a *Anthropic) flight(ticket int32) *flight {
+func (a *tree) flight(ticket int32) *flight {
 	if ticket < 0 || int(ticket) >= len(a.flights) || !a.flights[ticket].open {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (a *Anthropic) flight(ticket int32) *flight {
 
 // hold makes a flight use an entry. An entry behind the one held last stands
 // for both, unless each has to be refreshed by itself.
-func (a *Anthropic) hold(f *flight, id int32) {
+func (a *tree) hold(f *flight, id int32) {
 	if n := f.holds; n > 0 && a.entries[id].parent == f.held[n-1] && !a.cfg.NoPrefixRefresh {
 		f.held[n-1] = id
 		return
@@ -241,7 +241,7 @@ func (a *Anthropic) store(t int64, r *exchange.Request, m *marks, h hit, b *bill
 
 // withhold makes the entry at the last marker hold fewer tokens than its prefix
 // has, as the request says.
-func (a *Anthropic) withhold(r *exchange.Request, m *marks, f *flight) {
+func (a *tree) withhold(r *exchange.Request, m *marks, f *flight) {
 	if r.Unheld == 0 || f.writes == 0 || m.n == 0 {
 		return
 	}
@@ -254,7 +254,7 @@ func (a *Anthropic) withhold(r *exchange.Request, m *marks, f *flight) {
 // write stores the prefix at a marker behind parent. When another request is
 // writing the same prefix at this moment both pay, the entry is shared, lives
 // for the longer of the two TTLs and is readable from the first response.
-func (a *Anthropic) write(t int64, r *exchange.Request, m *mark, parent int32, deleted int64) int32 {
+func (a *tree) write(t int64, r *exchange.Request, m *mark, parent int32, deleted int64) int32 {
 	k := a.keyAt(r, r.Entries[m.Position].Chain, m.Scope, m.TTL, m.level)
 	if !m.new {
 		if id, alive := a.rewrite(t, k, m.TTL); alive {
@@ -265,7 +265,7 @@ func (a *Anthropic) write(t int64, r *exchange.Request, m *mark, parent int32, d
 }
 
 // rewrite returns the entry of a key if it is alive; one that is not gives way.
-func (a *Anthropic) rewrite(t int64, k key, ttl exchange.TTL) (id int32, alive bool) {
+func (a *tree) rewrite(t int64, k key, ttl exchange.TTL) (id int32, alive bool) {
 	if id = a.table.find(a.entries, k); id == none {
 		return none, false
 	}
