@@ -31,7 +31,6 @@ var walls = map[string]struct{ methods, fields int }{
 	"strategies.Turn":                   {0, 41}, // what a layer can see at a hook, read and not filled by layers
 	"traces.Session":                    {0, 27}, // what a log says of one session
 	"traces/internal/assembly.Request":  {0, 27}, // what request logs say of one call
-	"traces/internal/claudecode.parser": {47, 0}, // a method for each kind of line and block of the format
 	"traces/internal/codex.rollout":     {0, 28}, // what the lines of one file have said so far
 	"traces/internal/copilot.data":      {0, 29}, // members of all kinds of lines, decoded into one
 	"traces/synthetic.Workload":         {0, 45}, // settings of the generator, a field each

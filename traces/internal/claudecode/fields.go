@@ -13,12 +13,10 @@ import (
 
 // parser turns the lines of one source into records.
 type parser struct {
-	jsonscan.Scanner
+	counter
 	src     *source
 	scratch []byte          // unescaped text of one string
 	parts   []byte          // text of a tool result in several parts
-	passes  passes          // of the response under way
-	terms   terms           // of the response
 	keep    bool            // texts are kept
 	ear     traces.Listener // hears texts; nil for none
 	texts   []traces.Text   // of the pieces of the source, where they are kept
@@ -244,7 +242,7 @@ func (p *parser) metadata(b *boundary) {
 }
 
 // tokens returns a count of tokens, 0 for an impossible one.
-func (p *parser) tokens() int32 {
+func (p *counter) tokens() int32 {
 	if n, ok := p.Int(); ok && n >= 0 && n <= assembly.MaxTokens {
 		return int32(n)
 	}
@@ -252,7 +250,7 @@ func (p *parser) tokens() int32 {
 }
 
 // preserved returns how many messages a compaction left unchanged.
-func (p *parser) preserved() (n int32) {
+func (p *counter) preserved() (n int32) {
 	for name := range p.Members {
 		if string(name) != "uuids" {
 			p.Skip()

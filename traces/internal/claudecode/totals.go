@@ -40,7 +40,7 @@ type request struct {
 var errNoTotal = errors.New("cost-state without token counts by model; it is left out")
 
 // total reads the tokens of a cost-state line by model.
-func (p *parser) total(t *total) {
+func (p *counter) total(t *total) {
 	t.models = nil
 	sound := true
 	for name := range p.Distinct {
@@ -88,7 +88,7 @@ func plainModel(name string) string {
 }
 
 // failed reads whether an error has a status of the server's.
-func (p *parser) failed() (refused bool) {
+func (p *counter) failed() (refused bool) {
 	if p.Peek() != '{' {
 		p.Skip()
 		return false

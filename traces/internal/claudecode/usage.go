@@ -27,11 +27,18 @@ type passes struct {
 	summaries []assembly.Usage
 }
 
+// counter reads the counts of lines: tokens, and under what terms a response was served.
+type counter struct {
+	jsonscan.Scanner
+	passes passes // of the response under way
+	terms  terms  // of the response
+}
+
 // usage reads the token counts of a response. A response in which the model
 // asked an advisor has several passes under one id; the counts at the top are
 // sums over the model's passes, though no request was that large, and the advisor's passes are in
 // none. The usage is the last pass's.
-func (p *parser) usage(u *assembly.Usage, all *passes) {
+func (p *counter) usage(u *assembly.Usage, all *passes) {
 	p.passes = passes{ahead: p.passes.ahead[:0]}
 	p.counts(u, true)
 	*all = p.passes
@@ -53,7 +60,7 @@ func (p *parser) usage(u *assembly.Usage, all *passes) {
 // counts reads token counts. A whole response lists its passes, which are kept by their type. Clients of all versions log the
 // four counts: one that is missing, negative or absurd makes the usage unusable, but for
 // the count of output, which can be derived.
-func (p *parser) counts(u *assembly.Usage, whole bool) {
+func (p *counter) counts(u *assembly.Usage, whole bool) {
 	const none = -1
 	input, output, read, created := int64(none), int64(none), int64(none), int64(none)
 	split5m, split1h := int64(none), int64(none)
@@ -147,7 +154,7 @@ func settle(u *assembly.Usage, input, output, read, created, split5m, split1h in
 type terms struct{ speed, geo, tier string }
 
 // term reads a term of service; what is usual is none.
-func (p *parser) term() string {
+func (p *counter) term() string {
 	if kind := p.Peek(); kind != '"' && kind != 'n' {
 		return string(p.Raw())
 	}
@@ -166,7 +173,7 @@ func (t *terms) named(model []byte) []byte {
 }
 
 // searches returns how often the server searched the web.
-func (p *parser) searches() (n int64) {
+func (p *counter) searches() (n int64) {
 	for name := range p.Members {
 		if string(name) == "web_search_requests" {
 			n, _ = p.Int()
@@ -181,7 +188,7 @@ func (p *parser) searches() (n int64) {
 const maxSearches = 10_000
 
 // creation reads what was written by lifetime, -1 for one that is not logged.
-func (p *parser) creation(u *assembly.Usage) (split5m, split1h int64) {
+func (p *counter) creation(u *assembly.Usage) (split5m, split1h int64) {
 	split5m, split1h = -1, -1
 	for name := range p.Distinct {
 		switch string(name) {
@@ -197,7 +204,7 @@ func (p *parser) creation(u *assembly.Usage) (split5m, split1h int64) {
 }
 
 // count reads one token count, of which null is none.
-func (p *parser) count(u *assembly.Usage) int64 {
+func (p *counter) count(u *assembly.Usage) int64 {
 	n, ok := p.Int()
 	if !ok || n < 0 || n > assembly.MaxTokens {
 		u.OK, u.Bad = false, true
