@@ -66,7 +66,7 @@ func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Se
 func (o *Options) drawn(s *traces.Session) ([]float64, error) {
 	var samples []float64
 	loss := 0.0
-	if s.Agent == traces.AgentCodex {
+	if s.Agent == facts.Codex {
 		calls, _, _, err := o.session(s)
 		if err != nil {
 			return nil, err

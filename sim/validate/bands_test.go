@@ -64,7 +64,7 @@ func TestBandsHoldTheirShare(t *testing.T) {
 // Sessions predicted at $1 and $0.25 of expected losses cost $1.25. For Codex, whose residual counts from the expected cost, that leaves
 // nothing unexplained; for Claude Code ln 1.25 = 0.22314.
 func TestResidualOfExpectedCost(t *testing.T) {
-	for agent, want := range map[string]float64{traces.AgentCodex: 0, traces.AgentClaudeCode: 0.22314} {
+	for agent, want := range map[string]float64{facts.Codex: 0, facts.ClaudeCode: 0.22314} {
 		var list []Call
 		for i := range 2 * minResiduals {
 			c := priced(fmt.Sprint(i), 1, 1.25, 1)

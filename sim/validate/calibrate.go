@@ -184,7 +184,7 @@ func residuals(calls []Call) []float64 {
 			if cost[c.Session] == nil {
 				cost[c.Session] = new([2]float64)
 			}
-			if cost[c.Session][0] += c.PredictedUSD; c.Agent == traces.AgentCodex {
+			if cost[c.Session][0] += c.PredictedUSD; c.Agent == facts.Codex {
 				cost[c.Session][0] += c.LossUSD
 			}
 			cost[c.Session][1] += c.ActualUSD
