@@ -74,7 +74,7 @@ func placesBy(
 	for i, x := range list {
 		sides[i] = figure(x.rows)
 	}
-	var pairs []stats.Pair
+	pairs := make([]stats.Pair, 0, len(list)*(len(list)-1)/2)
 	for i, x := range list {
 		places[i] = studies.Place{First: 1, Last: len(list)}
 		for j, y := range list[:i] {
