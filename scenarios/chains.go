@@ -310,7 +310,12 @@ func (p *Plan) bound(
 		return nil
 	}
 	families, of := d.families(p.Registry)
-	main := mainFamily(families)
+	var main *family
+	for _, f := range families {
+		if f.params.KeepsNothing() && (main == nil || f.cells > main.cells) {
+			main = f
+		}
+	}
 	for _, f := range families {
 		if err := f.solve(ctx, p, sessions, f == main); err != nil {
 			return err
@@ -361,18 +366,6 @@ func (d *Design) families(registry *strategies.Registry) (families []*family, of
 		of = append(of, families[at])
 	}
 	return families, of
-}
-
-// mainFamily returns the family with the most cells, the first of equal ones,
-// among those whose compactions replace all messages; nil when there is none.
-func mainFamily(families []*family) *family {
-	var main *family
-	for _, f := range families {
-		if f.params.KeepsNothing() && (main == nil || f.cells > main.cells) {
-			main = f
-		}
-	}
-	return main
 }
 
 // solve finds the bounds of a family and, if front is set, the points of its front.

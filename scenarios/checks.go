@@ -68,7 +68,12 @@ func checkWindows(d *Design, w windows) error {
 		if c.Scenario.Client.Window > 0 {
 			continue
 		}
-		window := w.largest(&c.Scenario.Client.Assembly)
+		a := &c.Scenario.Client.Assembly
+		v := a.Env.Variables()
+		var window int64
+		for m := range w {
+			window = max(window, v.AutoWindow(a.Window(&v, m.Model, m.Window)))
+		}
 		err := c.Strategy.ValidateFor(&strategies.Reading{Window: window, MaxOutput: client.MaxOutput})
 		if err == nil || said[c.Name] {
 			continue

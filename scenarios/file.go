@@ -90,7 +90,19 @@ func (f *File) Assign(assignment string) error {
 	if err != nil {
 		return err
 	}
-	return f.put(origin, value, path)
+	f.tree.Mark(value, origin)
+	keys := strings.Split(path, ".")
+	if _, ok := f.registry.Definition(keys[0]); ok {
+		return f.override(override{"", keys, value, origin})
+	}
+	if name, rest, ok := f.strategyPath(path); ok {
+		return f.override(override{name, strings.Split(rest, "."), value, origin})
+	}
+	if err := spec.CheckPath(Scenario{}, keys...); err != nil {
+		known := append(spec.Paths(Scenario{}), f.layerPaths()...)
+		return fmt.Errorf("%s: unknown parameter %q%s", origin, path, nearest.Hint(path, known))
+	}
+	return f.tree.Put(f.tree.Root, value, keys...)
 }
 
 // Set puts a Go value at the place that keys lead to. Messages give origin, for
@@ -105,22 +117,6 @@ func (f *File) Set(origin string, value any, keys ...string) error {
 		return fmt.Errorf("%s: %w", origin, err)
 	}
 	return f.tree.Put(f.tree.Root, n, keys...)
-}
-
-func (f *File) put(origin string, value *yaml.Node, path string) error {
-	f.tree.Mark(value, origin)
-	keys := strings.Split(path, ".")
-	if _, ok := f.registry.Definition(keys[0]); ok {
-		return f.override(override{"", keys, value, origin})
-	}
-	if name, rest, ok := f.strategyPath(path); ok {
-		return f.override(override{name, strings.Split(rest, "."), value, origin})
-	}
-	if err := spec.CheckPath(Scenario{}, keys...); err != nil {
-		known := append(spec.Paths(Scenario{}), f.layerPaths()...)
-		return fmt.Errorf("%s: unknown parameter %q%s", origin, path, nearest.Hint(path, known))
-	}
-	return f.tree.Put(f.tree.Root, value, keys...)
 }
 
 // strategyPath splits strategies.NAME.REST. As names may hold dots, the longest

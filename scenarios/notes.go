@@ -245,20 +245,6 @@ func (d *Design) givenTo(strategy string) []string {
 	return set
 }
 
-// givenToLayers adds the parameters of layers that were set from outside the
-// scenario, under the strategy's name if strategies have different values.
-func (d *Design) givenToLayers(out map[string]string) {
-	for _, e := range d.entries {
-		for _, g := range e.given {
-			path := strings.TrimPrefix(g[0], "--set ")
-			if was, ok := out[path]; ok && was != g[1] {
-				path = e.name + "." + path
-			}
-			out[path] = g[1]
-		}
-	}
-}
-
 // inSample is the remark on a sweep that was not interrupted: the cheapest cell was chosen on the sessions it is shown for.
 func inSample(run *results.Run) []results.Note {
 	swept := slices.ContainsFunc(run.Cells, func(c results.Cell) bool {

@@ -85,7 +85,11 @@ func (d *Design) workload(prices *costmodel.Table, sessions []*traces.Session) r
 			first = s.Start
 		}
 		last = max(last, s.End)
-		countModels(calls, s)
+		for i, n := range s.ModelCalls() {
+			if n > 0 {
+				calls[s.Models[i]] += int(n)
+			}
+		}
 	}
 	w.Models = byUse(calls)
 	if at, err := d.Scenario.Prices.At.On(); err == nil && at.IsZero() {
@@ -122,14 +126,6 @@ func ratio(part, base int64) float64 {
 	return float64(part) / float64(base)
 }
 
-func countModels(calls map[string]int, s *traces.Session) {
-	for i, n := range s.ModelCalls() {
-		if n > 0 {
-			calls[s.Models[i]] += int(n)
-		}
-	}
-}
-
 // byUse returns the models, most used first.
 func byUse(calls map[string]int) []string {
 	var models []string
@@ -153,7 +149,17 @@ func (d *Design) switches() map[string]string {
 			out[c.Path] = c.text
 		}
 	}
-	d.givenToLayers(out)
+	// Add the parameters of layers that were set from outside the scenario, under the strategy's name if strategies have
+	// different values.
+	for _, e := range d.entries {
+		for _, g := range e.given {
+			path := strings.TrimPrefix(g[0], "--set ")
+			if was, ok := out[path]; ok && was != g[1] {
+				path = e.name + "." + path
+			}
+			out[path] = g[1]
+		}
+	}
 	return out
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/calls"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -64,16 +63,6 @@ func (w windows) add(list []ModelWindow) {
 	for _, m := range list {
 		w[m] = true
 	}
-}
-
-// largest returns the largest window that thresholds are counted from, tokens.
-func (w windows) largest(a *client.Assembly) int64 {
-	v := a.Env.Variables()
-	var largest int64
-	for m := range w {
-		largest = max(largest, v.AutoWindow(a.Window(&v, m.Model, m.Window)))
-	}
-	return largest
 }
 
 // visit visits every session once while it is in memory, except the sessions whose sights are kept or came from another program.

@@ -151,14 +151,6 @@ type discoverFlags struct {
 	pays     bool // yes answers only the other question: whether to make real calls
 }
 
-func (f *discoverFlags) bind(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.BoolVar(&f.discover, "discover", false,
-		"read the sessions in the usual places of coding agents; asks first on a terminal")
-	flags.BoolVarP(&f.yes, "yes", "y", false,
-		"answer yes: read what --discover finds")
-}
-
 // wanted reports whether to look for sessions.
 func (f *discoverFlags) wanted() bool { return f.discover || f.yes && !f.pays }
 

@@ -202,11 +202,6 @@ func (o *outFolder) add(name string, write func(io.Writer) error) {
 	o.files = append(o.files, files.Member{Name: name, Write: write})
 }
 
-// addText adds a file with a text.
-func (o *outFolder) addText(name string, text []byte) {
-	o.add(name, func(w io.Writer) error { _, err := w.Write(text); return err })
-}
-
 // report is a document or a table.
 type report interface {
 	Write(w io.Writer, format string) error

@@ -56,24 +56,23 @@ type readFlags struct {
 func (f *readFlags) bind(cmd *cobra.Command) {
 	f.bindReading(cmd)
 	f.choice.bind(cmd)
-	f.discover.bind(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.discover.discover, "discover", false,
+		"read the sessions in the usual places of coding agents; asks first on a terminal")
+	flags.BoolVarP(&f.discover.yes, "yes", "y", false,
+		"answer yes: read what --discover finds")
 }
 
 // bindReading binds the flags about how any sessions are read.
 func (f *readFlags) bindReading(cmd *cobra.Command) {
-	f.bindBasics(cmd, "`N` files read and sessions simulated at once; 0 means one per core")
+	cmd.Flags().IntVar(&f.workers, "workers", 0, "`N` files read and sessions simulated at once; 0 means one per core")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the report alone")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or count, or model without a price")
 	cmd.Flags().BoolVar(&f.estimate, "estimate", false, "also read sessions without token counts, sized by their text; their bill is unknown")
 	cmd.Flags().IntVar(&f.memory, "max-memory", 1024, "use at most this much memory, in `MiB`, to read")
 	cmd.Flags().BoolVar(&f.noStore, "no-store", false, "read recordings afresh and keep nothing for the next run")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "list every problem found while reading")
 	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
-}
-
-// bindBasics binds the flags of every long-running verb.
-func (f *readFlags) bindBasics(cmd *cobra.Command, workers string) {
-	cmd.Flags().IntVar(&f.workers, "workers", 0, workers)
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the report alone")
 }
 
 // check returns what is wrong with the flags, and sets the filter unless a scenario has.

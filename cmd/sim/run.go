@@ -398,7 +398,8 @@ func (s *study) addRun(run *results.Run, key []byte) error {
 		return nil
 	}
 	scenario, err := resolvedScenario(s.plan)
-	s.folder.addText(scenarioFile, scenarios.WithGiven(scenario, s.set))
+	text := scenarios.WithGiven(scenario, s.set)
+	s.folder.add(scenarioFile, func(w io.Writer) error { _, err := w.Write(text); return err })
 	if err != nil {
 		return err
 	}

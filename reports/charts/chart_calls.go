@@ -121,12 +121,7 @@ func newTrace(of *results.CellCalls, session string) trace {
 			summaries[c.Thread] = append(summaries[c.Thread], c.Start)
 		}
 	}
-	t.findShrinks(summaries)
-	return t
-}
-
-// findShrinks places compactions before the call that follows them.
-func (t *trace) findShrinks(summaries map[int32][]int64) {
+	// Place compactions before the call that follows them.
 	last := map[int32]int64{} // context by thread
 	for i := range t.calls {
 		c := &t.calls[i]
@@ -140,6 +135,7 @@ func (t *trace) findShrinks(summaries map[int32][]int64) {
 			t.compactions = append(t.compactions, shrink{float64(i) + 0.5, max(before, c.Context)})
 		}
 	}
+	return t
 }
 
 // contextChart draws the context of the session with the most calls, tokens,

@@ -50,7 +50,9 @@ func (d Drawing) picture() (*document.Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.addTitle()
+	// Put the title above the panels of a chart that has none.
+	s.heading = wrapped(s.title, s.width-2*s.margin, s.chart.Title)
+	s.height += lineHeight(s.title)*vg.Length(len(s.heading)) + lineGap
 	broad, err := newSketch(c, screen).picture()
 	if err == nil {
 		broad.Narrow, err = s.picture()

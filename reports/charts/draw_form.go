@@ -154,12 +154,6 @@ func (f Form) paper(c *document.Chart, how look) (*sketch, error) {
 	return s, nil
 }
 
-// addTitle puts the title above the panels of a chart that has none.
-func (s *sketch) addTitle() {
-	s.heading = wrapped(s.title, s.width-2*s.margin, s.chart.Title)
-	s.height += lineHeight(s.title)*vg.Length(len(s.heading)) + lineGap
-}
-
 // Least sizes of a readable panel, points.
 const (
 	leastPanel = 40

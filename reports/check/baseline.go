@@ -280,12 +280,8 @@ func decodeBaseline(data []byte, b *Baseline) error {
 	if err := jsonlines.Read(data, b); err != nil {
 		return fmt.Errorf("%w; %w", err, ErrStale)
 	}
-	return noNull(data)
-}
-
-// noNull refuses a null: read as a figure it would be 0, as a list nothing, and a rule held against it could pass.
-// Write writes none.
-func noNull(data []byte) error {
+	// Refuse a null: read as a figure it would be 0, as a list nothing, and a rule held against it could pass. Write
+	// writes none.
 	for d := jsontext.NewDecoder(bytes.NewReader(data)); ; {
 		token, err := d.ReadToken()
 		switch {

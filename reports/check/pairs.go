@@ -122,7 +122,9 @@ func (f *File) pairedCases(in *Input, all *sums, b *Baseline) []*verdict {
 			v.apart = true
 			v.before, v.after = p.taskFigures()
 			v.result.Group, v.result.Baseline, v.result.Observed = document.Count(len(p.tasks), "task"), new(v.before.Value()), new(v.after.Value())
-			v.why = p.dearestTask()
+			t := slices.MaxFunc(p.tasks, func(a, b task) int { return cmp.Compare(a.usd[1]-a.usd[0], b.usd[1]-b.usd[0]) })
+			v.why = fmt.Sprintf("most in task %s: %s → %s a try, %.4g → %.4g calls", t.name,
+				figure(measures.UnitUSD, t.usd[0]), figure(measures.UnitUSD, t.usd[1]), t.calls[0], t.calls[1])
 			cases = append(cases, v)
 		}
 	}
@@ -237,10 +239,3 @@ func moreOrFewer(share float64, more, fewer string) string {
 
 // leastCount is the share by which counts of the same calls differ for a reader to be told.
 const leastCount = 0.001
-
-// dearestTask says which task grew most.
-func (p *partners) dearestTask() string {
-	t := slices.MaxFunc(p.tasks, func(a, b task) int { return cmp.Compare(a.usd[1]-a.usd[0], b.usd[1]-b.usd[0]) })
-	return fmt.Sprintf("most in task %s: %s → %s a try, %.4g → %.4g calls", t.name,
-		figure(measures.UnitUSD, t.usd[0]), figure(measures.UnitUSD, t.usd[1]), t.calls[0], t.calls[1])
-}

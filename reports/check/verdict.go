@@ -218,7 +218,15 @@ func (v *verdict) judge(share float64) {
 	}
 	e, ok := excess(share)
 	v.result.Bar, v.result.Margin = new(v.bar), new(0-e.Difference)
-	v.notice(e.Detectable)
+	// Set the smallest change from the baseline that the rule would have noticed: any beyond the bar where nothing is
+	// drawn.
+	detectable := e.Detectable
+	if !v.apart && !v.spread() {
+		detectable = 0
+	}
+	if v.rule.Kind.relative() && !math.IsNaN(detectable) {
+		v.result.Noticed = new(math.Abs(v.bar-*v.result.Baseline) + detectable)
+	}
 	low, beyond := e.Interval.Low > tolerance(v.bar), e.Difference > tolerance(v.bar)
 	switch {
 	case !ok:
@@ -300,17 +308,6 @@ func (v *verdict) overSessions(share float64) (excess stats.Estimate, ok bool) {
 		e.Interval.Low, e.Interval.High = e.Interval.High, e.Interval.Low
 	}
 	return e, ok
-}
-
-// notice sets the smallest change from the baseline that the rule would have noticed: any beyond the
-// bar where nothing is drawn.
-func (v *verdict) notice(detectable float64) {
-	if !v.apart && !v.spread() {
-		detectable = 0
-	}
-	if v.rule.Kind.relative() && !math.IsNaN(detectable) {
-		v.result.Noticed = new(math.Abs(v.bar-*v.result.Baseline) + detectable)
-	}
 }
 
 // suspectShare is the share of healthy runs that may be suspect: one in ten is as far beyond its bar by chance.

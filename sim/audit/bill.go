@@ -89,20 +89,7 @@ func (b *bill) add(c *calls.Call) {
 		addTo(b.by[i], b.splits[i].of(c, b.zone), c)
 	}
 	addTo(b.days, [3]string{day, project(c, b.zone), c.Model.Name}, c)
-	b.classes(c)
-}
-
-// addTo adds a call to the sum of a key.
-func addTo[K comparable](sums map[K]*Sum, key K, c *calls.Call) {
-	if sums[key] == nil {
-		sums[key] = &Sum{}
-	}
-	sums[key].add(&c.Recorded.Usage, &c.Cost, c.Search)
-}
-
-// classes adds each token class of a call to its line. A call counts in every
-// class in which it has tokens.
-func (b *bill) classes(c *calls.Call) {
+	// Add each token class of a call to its line. A call counts in every class in which it has tokens.
 	u := &c.Recorded.Usage
 	for i, n := range [measures.NumClasses]int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output} {
 		l := &b.byClass[i]
@@ -126,6 +113,14 @@ func (b *bill) classes(c *calls.Call) {
 			l.Output += n
 		}
 	}
+}
+
+// addTo adds a call to the sum of a key.
+func addTo[K comparable](sums map[K]*Sum, key K, c *calls.Call) {
+	if sums[key] == nil {
+		sums[key] = &Sum{}
+	}
+	sums[key].add(&c.Recorded.Usage, &c.Cost, c.Search)
 }
 
 func (b *bill) report(r *Report) {

@@ -88,7 +88,20 @@ func (x *solver) children(i int, round int, f func(child int)) {
 // is lost, by the state it begins in and then by price, given the path before it.
 func (x *solver) thread(i int, ahead []node) []float64 {
 	base, n := len(ahead), len(x.prices)
-	path := x.path(i, ahead)
+	never, always := x.never.threads[i], x.always.threads[i]
+	path := ahead
+	for k := range never.own {
+		n := node{never: &never.own[k], always: &always.own[k], acted: always.acted[k]}
+		n.delta = n.always.context - n.never.context
+		path = append(path, n)
+	}
+	next := len(path)
+	for k := len(path) - 1; k >= 0; k-- {
+		if k == 0 && path[0].delta < 0 || k > 0 && path[k].delta < path[k-1].delta {
+			next = k
+		}
+		path[k].next = next
+	}
 	least := make([]float64, (len(path)+1)*n)
 	x.chosen[i] = choices{base: base, act: make([][]bool, len(path)-base)}
 	for k := len(path) - 1; k >= base; k-- {
@@ -116,25 +129,6 @@ func (x *solver) thread(i int, ahead []node) []float64 {
 	}
 	x.children(i, -1, func(c int) { add(least, x.thread(c, path[:base:base])) })
 	return least
-}
-
-// path returns the calls of a thread after those before it.
-func (x *solver) path(i int, ahead []node) []node {
-	never, always := x.never.threads[i], x.always.threads[i]
-	path := ahead
-	for k := range never.own {
-		n := node{never: &never.own[k], always: &always.own[k], acted: always.acted[k]}
-		n.delta = n.always.context - n.never.context
-		path = append(path, n)
-	}
-	next := len(path)
-	for k := len(path) - 1; k >= 0; k-- {
-		if k == 0 && path[0].delta < 0 || k > 0 && path[k].delta < path[k-1].delta {
-			next = k
-		}
-		path[k].next = next
-	}
-	return path
 }
 
 // state returns the gain of a path's last action, and the tokens up to there.

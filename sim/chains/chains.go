@@ -28,7 +28,26 @@ func NewObserver(cohort []*traces.Session) *Observer {
 // they happened, with spirals flagged. Call it at the end of the run.
 func (o *Observer) Compactions(session int) []studies.Compaction {
 	s := o.sessions[session]
-	s.flag()
+	// Mark compactions that are part of a spiral. A compaction that a person asked for ends one.
+	refills, unpaid := make([]int, len(s.list)), make([]int, len(s.list))
+	for i := range s.list {
+		c, last := &s.list[i], s.before[i]
+		if last < 0 || c.Trigger == triggerManual {
+			continue
+		}
+		if c.Since <= refillWithin {
+			refills[i] = refills[last] + 1
+		}
+		if s.list[last].PaidAfter == 0 {
+			unpaid[i] = unpaid[last] + 1
+		}
+		if unpaid[i] >= unpaidTimes {
+			s.mark(i, unpaid[i], studies.SpiralUnpaid)
+		}
+		if refills[i] >= refillTimes {
+			s.mark(i, refills[i], studies.SpiralRefill)
+		}
+	}
 	return s.list
 }
 
@@ -196,30 +215,6 @@ const (
 	refillTimes  = 3
 	unpaidTimes  = 2 // compactions followed by the next one before they had paid
 )
-
-// flag marks compactions that are part of a spiral. A compaction that a person
-// asked for ends one.
-func (s *session) flag() {
-	refills, unpaid := make([]int, len(s.list)), make([]int, len(s.list))
-	for i := range s.list {
-		c, last := &s.list[i], s.before[i]
-		if last < 0 || c.Trigger == triggerManual {
-			continue
-		}
-		if c.Since <= refillWithin {
-			refills[i] = refills[last] + 1
-		}
-		if s.list[last].PaidAfter == 0 {
-			unpaid[i] = unpaid[last] + 1
-		}
-		if unpaid[i] >= unpaidTimes {
-			s.mark(i, unpaid[i], studies.SpiralUnpaid)
-		}
-		if refills[i] >= refillTimes {
-			s.mark(i, refills[i], studies.SpiralRefill)
-		}
-	}
-}
 
 // mark flags a compaction and the n before it.
 func (s *session) mark(i, n int, spiral string) {

@@ -115,7 +115,8 @@ func (c *Cell) writeRows(w io.Writer, line []byte) ([]byte, error) {
 	if c.Rows.Len() == 0 && c.Sessions > 0 {
 		return line, fmt.Errorf("a total of %d sessions but no rows", c.Sessions)
 	}
-	rows := c.Rows.sorted()
+	rows := Rows{slices.Clone(c.Rows.list)}
+	rows.Sort()
 	for i, r := range rows.All() {
 		err := c.owns(r)
 		if err == nil && i > 0 && r.Session == rows.Session(i-1) {
@@ -268,11 +269,7 @@ func (rr *rowReader) row(line []byte) error {
 	if err := r.agree(); err != nil {
 		return err
 	}
-	return rr.add(c, &rr.cells[at], r)
-}
-
-// add adds a row to a cell.
-func (rr *rowReader) add(c *Cell, k *cellRows, r *Row) error {
+	k := &rr.cells[at]
 	if n := c.Rows.Len(); k.seen == nil && n > 0 && c.Rows.Session(n-1) >= r.Session {
 		k.seen = make(map[string]bool, n)
 		for i := range n {

@@ -195,7 +195,8 @@ func (c *Cell) Covers(d *Cell) bool {
 	if c.Sessions != d.Sessions || c.Rows.Len() == 0 || d.Rows.Len() == 0 {
 		return c.Sessions == d.Sessions
 	}
-	return c.Rows.sameSessions(&d.Rows)
+	as := &d.Rows
+	return slices.EqualFunc(c.Rows.list, as.list, func(a, b packed) bool { return a.session == b.session })
 }
 
 // Over returns c on the sessions of d, false where c lacks such a session.

@@ -316,13 +316,6 @@ func (rs *Rows) Sort() {
 	slices.SortStableFunc(rs.list, func(a, b packed) int { return strings.Compare(a.session, b.session) })
 }
 
-// sorted returns the rows by session.
-func (rs *Rows) sorted() Rows {
-	sorted := Rows{slices.Clone(rs.list)}
-	sorted.Sort()
-	return sorted
-}
-
 // Drop leaves out the rows of sessions.
 func (rs *Rows) Drop(drop func(session string) bool) {
 	rs.list = slices.DeleteFunc(rs.list, func(p packed) bool { return drop(p.session) })
@@ -333,11 +326,6 @@ func (rs *Rows) without(drop func(session string) bool) Rows {
 	some := Rows{slices.Clone(rs.list)}
 	some.Drop(drop)
 	return some
-}
-
-// sameSessions reports whether rows are of the same sessions in the same order.
-func (rs *Rows) sameSessions(as *Rows) bool {
-	return slices.EqualFunc(rs.list, as.list, func(a, b packed) bool { return a.session == b.session })
 }
 
 // A figure that is a whole number below 2^53 is packed as twice itself, any other one as unpacked and its 8 bytes.

@@ -141,17 +141,6 @@ func (f *Failures) rates() [4]float64 { return [...]float64{f.ToolCall, f.Empty,
 // failureNames are the reasons of prompt.Answer.Failed in the order of rates.
 var failureNames = [...]string{ask.FailToolCall, ask.FailEmpty, ask.FailAPI, ask.FailTooLong}
 
-// draw returns the failure that a uniform draw in [0, 1) falls into, or "".
-func (f *Failures) draw(u float64) string {
-	for i, rate := range f.rates() {
-		if u < rate {
-			return failureNames[i]
-		}
-		u -= rate
-	}
-	return ""
-}
-
 // Rules refuses rates that add up to more than 1.
 func (f *Failures) Rules() []error {
 	sum := 0.0
@@ -196,7 +185,14 @@ func (s *Stub) failure(in *prompt.Intent, src draws.Source, event uint64) string
 	if f == (Failures{}) {
 		return ""
 	}
-	return f.draw(draws.Unit(src.Uint64(draws.SummaryFailure, event)))
+	u := draws.Unit(src.Uint64(draws.SummaryFailure, event))
+	for i, rate := range f.rates() {
+		if u < rate {
+			return failureNames[i]
+		}
+		u -= rate
+	}
+	return ""
 }
 
 // toolCallTokens is the output of a call that answers with a tool call: the

@@ -253,16 +253,9 @@ func (m *Meter) Reset() { m.flying = 0 }
 func (m *Meter) Began(row *results.Row, r *exchange.Request, out *exchange.Outcome) {
 	m.flying++
 	row.Most(measures.PeakCallsInFlight, m.flying)
-	divide(row, r, &out.Usage)
-}
-
-// Ended counts the end of a response.
-func (m *Meter) Ended() { m.flying-- }
-
-// divide divides the input of a call by who shares it: everyone the part before the last global
-// marker, the organisation the rest before the last marker ahead of the messages. In every part
-// what is read comes first, then what is written.
-func divide(row *results.Row, r *exchange.Request, u *prompt.Usage) {
+	// Divide the input of a call by who shares it: everyone the part before the last global marker, the organisation the
+	// rest before the last marker ahead of the messages. In every part what is read comes first, then what is written.
+	u := &out.Usage
 	var ends [measures.SharingNone + 1]int64
 	for i := range r.Markers {
 		k := &r.Markers[i]
@@ -283,6 +276,9 @@ func divide(row *results.Row, r *exchange.Request, u *prompt.Usage) {
 		from = end
 	}
 }
+
+// Ended counts the end of a response.
+func (m *Meter) Ended() { m.flying-- }
 
 // overlap returns the length of the intersection of two half-open intervals.
 func overlap(a, b, c, d int64) int64 { return max(0, min(b, d)-max(a, c)) }

@@ -204,7 +204,13 @@ func (o *Organisation) Rules() []error {
 // start at from; resume returns the first free ones after it. b must not be
 // used afterwards.
 func resume(a, b *traces.Session, from numbers) numbers {
-	j := newJoint(a, b, from)
+	j := &joint{
+		a: a, numbers: from, blocks: int32(len(a.Blocks)),
+		rounds: int32(len(a.Threads[0].Rounds)), threads: int32(len(a.Threads)) - 1,
+	}
+	a.Tools, j.tools = merge(a.Tools, b.Tools)
+	a.Objects, j.objects = merge(a.Objects, b.Objects)
+	a.Models, j.models = merge(a.Models, b.Models)
 	next := numbersAfter(b.Blocks)
 	a.Blocks = append(a.Blocks, b.Blocks...)
 	for i := j.blocks; i < int32(len(a.Blocks)); i++ {
@@ -252,17 +258,6 @@ type joint struct {
 	numbers
 	blocks, rounds, threads int32
 	tools, objects, models  []int // by index in b
-}
-
-func newJoint(a, b *traces.Session, from numbers) *joint {
-	j := &joint{
-		a: a, numbers: from, blocks: int32(len(a.Blocks)),
-		rounds: int32(len(a.Threads[0].Rounds)), threads: int32(len(a.Threads)) - 1,
-	}
-	a.Tools, j.tools = merge(a.Tools, b.Tools)
-	a.Objects, j.objects = merge(a.Objects, b.Objects)
-	a.Models, j.models = merge(a.Models, b.Models)
-	return j
 }
 
 // merge adds the names of b that a lacks, and returns the index of each name of b.

@@ -126,7 +126,15 @@ func (r *Report) CheckCompactions(config sim.Config, preset *strategies.Strategy
 		}
 	}
 	check.sizes()
-	check.count()
+	n := map[string]int{}
+	for i := range check.Compactions {
+		x := &check.Compactions[i]
+		n[x.Verdict]++
+		check.Automatic += index(x.automatic)
+		check.Near += index(x.Verdict == verdictHit || x.Verdict == verdictEarly && x.Calls == 1)
+	}
+	check.Hit, check.Early, check.Late, check.Manual, check.False = n[verdictHit], n[verdictEarly], n[verdictLate], n[verdictManual], n[verdictFalse]
+	check.HitShare = share(float64(check.Hit), check.Automatic)
 	r.Compactions = check
 	return nil
 }
@@ -155,7 +163,19 @@ func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]read
 		at := seen[place{i, int32(r)}]
 		over := at.threshold > 0 && at.count >= at.threshold
 		if event != nil && r > 0 {
-			x := c.recorded(s, t, r, event, at, over, fired)
+			verdict, calls := verdictLate, 0
+			switch {
+			case fired >= 0:
+				verdict, calls = verdictEarly, r-fired
+			case over:
+				verdict = verdictHit
+			}
+			if event.Manual {
+				verdict = verdictManual
+			}
+			x := c.add(s, t, r, verdict, at)
+			x.Calls, x.Logged, x.automatic = calls, int64(event.PreTokens), !event.Manual
+			x.After, x.Read = t.Rounds[r].Usage.Input(), t.Rounds[r].Usage.Read
 			x.Behind, x.Predicted = behind[place{i, int32(r)}], predicted[turn{s.ID, t.ID, r}]
 			fired = -1
 			continue
@@ -177,39 +197,6 @@ const (
 	verdictManual = "manual"
 	verdictFalse  = "false"
 )
-
-// recorded adds a recorded compaction.
-func (c *CompactionCheck) recorded(
-	s *traces.Session, t *traces.Thread, r int, ev *traces.Event, at reading, over bool, fired int,
-) *CheckedCompaction {
-	verdict, calls := verdictLate, 0
-	switch {
-	case fired >= 0:
-		verdict, calls = verdictEarly, r-fired
-	case over:
-		verdict = verdictHit
-	}
-	if ev.Manual {
-		verdict = verdictManual
-	}
-	x := c.add(s, t, r, verdict, at)
-	x.Calls, x.Logged, x.automatic = calls, int64(ev.PreTokens), !ev.Manual
-	x.After, x.Read = t.Rounds[r].Usage.Input(), t.Rounds[r].Usage.Read
-	return x
-}
-
-// count counts the compactions by verdict.
-func (c *CompactionCheck) count() {
-	n := map[string]int{}
-	for i := range c.Compactions {
-		x := &c.Compactions[i]
-		n[x.Verdict]++
-		c.Automatic += index(x.automatic)
-		c.Near += index(x.Verdict == verdictHit || x.Verdict == verdictEarly && x.Calls == 1)
-	}
-	c.Hit, c.Early, c.Late, c.Manual, c.False = n[verdictHit], n[verdictEarly], n[verdictLate], n[verdictManual], n[verdictFalse]
-	c.HitShare = share(float64(c.Hit), c.Automatic)
-}
 
 func (c *CompactionCheck) add(s *traces.Session, t *traces.Thread, r int, verdict string, at reading) *CheckedCompaction {
 	rd := &t.Rounds[r]

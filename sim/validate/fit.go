@@ -61,7 +61,16 @@ func fit(
 		p.Evidence = trials.In(nil)
 	}
 	calls = claudeCode(f.run())
-	p.Shared = fitShared(calls)
+	yes, n := 0, 0
+	for i := range calls {
+		c := &calls[i]
+		if c.Class != ClassExpiry || float64(c.Actual.Read) >= collapseShare*float64(c.Left) {
+			continue
+		}
+		n++
+		yes += index(c.Actual.Read >= profile.LeastPrefix)
+	}
+	p.Shared = profile.Share(yes, n)
 	p.Losses = profile.Losses{Marked: fitLosses(calls, &markedLosses), Automatic: base.Losses.Automatic}
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.ClaudeCode(s) })
 	p.Announced = fitAnnounced(&p, own)
@@ -149,21 +158,6 @@ func fitOwnSystem(calls []Call) profile.Estimate {
 		}
 	}
 	return median(sizes)
-}
-
-// fitShared returns the share of expired calls that still read a part of the
-// prefix.
-func fitShared(calls []Call) profile.Estimate {
-	yes, n := 0, 0
-	for i := range calls {
-		c := &calls[i]
-		if c.Class != ClassExpiry || float64(c.Actual.Read) >= collapseShare*float64(c.Left) {
-			continue
-		}
-		n++
-		yes += index(c.Actual.Read >= profile.LeastPrefix)
-	}
-	return profile.Share(yes, n)
 }
 
 // fitFirst returns how often first calls of sub-agents read a prefix that

@@ -163,19 +163,6 @@ func fitRetention(sessions []*traces.Session, known float64, of func(agent, mode
 			}
 		}
 	}
-	return fitEdge(gaps, known, retentionGain)
-}
-
-// gapSeen is the gap before a call, and whether the call still read its prefix.
-type gapSeen struct {
-	seconds float64
-	alive   bool
-}
-
-// fitEdge returns the gap, seconds, that best separates the calls that are alive from expired
-// calls: the known one, unless another has at least gain fewer calls on its wrong side.
-// The interval holds the gaps with at most one more call there.
-func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
 	wrong := func(edge float64) (n int) {
 		for _, g := range gaps {
 			n += index(g.alive != (g.seconds <= edge))
@@ -183,7 +170,7 @@ func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
 		return n
 	}
 	e := profile.Estimate{Value: known, Low: known, High: known, N: len(gaps)}
-	best := wrong(known) - gain + 1
+	best := wrong(known) - retentionGain + 1
 	for _, g := range gaps {
 		if n := wrong(g.seconds); n < best {
 			best, e.Value, e.Low, e.High = n, g.seconds, g.seconds, g.seconds
@@ -196,6 +183,12 @@ func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
 		}
 	}
 	return e
+}
+
+// gapSeen is the gap before a call, and whether the call still read its prefix.
+type gapSeen struct {
+	seconds float64
+	alive   bool
 }
 
 // lossKind says how losses of a kind of cache are counted.

@@ -172,7 +172,19 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, unsho
 			list = append(list, c)
 		}
 	}
-	shareLoss(list, row.Figures[measures.ExpectedLossUSD])
+	// Distribute the average cost of losses of a session among its calls, in proportion to their predicted cost.
+	usd := row.Figures[measures.ExpectedLossUSD]
+	sum := 0.0
+	for i := range list {
+		if later(&list[i]) {
+			sum += list[i].PredictedUSD
+		}
+	}
+	for i := range list {
+		if c := &list[i]; later(c) && sum > 0 {
+			c.LossUSD = usd * c.PredictedUSD / sum
+		}
+	}
 	return list, reasons(len(list), without, lost, spread), unshown, nil
 }
 
@@ -224,22 +236,6 @@ func asksForCache(s *traces.Session) *traces.Session {
 		}
 	}
 	return own
-}
-
-// shareLoss distributes the average cost of losses of a session among its
-// calls, in proportion to their predicted cost.
-func shareLoss(calls []Call, usd float64) {
-	sum := 0.0
-	for i := range calls {
-		if later(&calls[i]) {
-			sum += calls[i].PredictedUSD
-		}
-	}
-	for i := range calls {
-		if c := &calls[i]; later(c) && sum > 0 {
-			c.LossUSD = usd * c.PredictedUSD / sum
-		}
-	}
 }
 
 func reasons(kept, without, lost, spread int) string {

@@ -78,7 +78,25 @@ func (s *scoring) score() Score {
 	if s.context > 0 {
 		x.TokenErr = ratio(float64(s.off), float64(s.context))
 	}
-	x.sumCosts(s.cost)
+	// Set the errors of input cost by session and over all.
+	var predicted, recorded float64
+	var errs []float64
+	for _, id := range sortedKeys(s.cost) {
+		c := s.cost[id]
+		predicted, recorded = predicted+c[0], recorded+c[1]
+		if c[1] > 0 {
+			errs = append(errs, math.Abs(c[0]/c[1]-1))
+		}
+	}
+	x.Sessions = len(errs)
+	if recorded > 0 {
+		x.CorpusUSD, x.Corpus = &recorded, ratio(predicted-recorded, recorded)
+	}
+	if len(errs) > 0 {
+		slices.Sort(errs)
+		median, p90 := stats.Quantile(errs, 0.5), stats.Quantile(errs, 0.9)
+		x.Median, x.P90 = &median, &p90
+	}
 	return x
 }
 
@@ -96,28 +114,6 @@ func (v *versus) group(list []Group, name string) []Group {
 		return list
 	}
 	return append(list, Group{name, v.model.score(), v.naive.score()})
-}
-
-// sumCosts sets the errors of input cost by session and over all.
-func (s *Score) sumCosts(cost map[string]*[2]float64) {
-	var predicted, recorded float64
-	var errs []float64
-	for _, id := range sortedKeys(cost) {
-		c := cost[id]
-		predicted, recorded = predicted+c[0], recorded+c[1]
-		if c[1] > 0 {
-			errs = append(errs, math.Abs(c[0]/c[1]-1))
-		}
-	}
-	s.Sessions = len(errs)
-	if recorded > 0 {
-		s.CorpusUSD, s.Corpus = &recorded, ratio(predicted-recorded, recorded)
-	}
-	if len(errs) > 0 {
-		slices.Sort(errs)
-		median, p90 := stats.Quantile(errs, 0.5), stats.Quantile(errs, 0.9)
-		s.Median, s.P90 = &median, &p90
-	}
 }
 
 // epochOf names the epoch of a client version, by the profile, and the family

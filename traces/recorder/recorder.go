@@ -221,25 +221,21 @@ func (r *Recorder) write(log io.Writer) {
 		if failed != nil {
 			continue
 		}
-		x.writeTo(w)
+		// Write an exchange as a line: {"start": …, "end": …, "request": {"method": …, "url": …, "body": …},
+		// "response": {"status_code": …, "body": …}}. A body that is no JSON, such as a stream of events, is a text:
+		// body_raw. Bodies are large and are copied as they are; w keeps its error.
+		fmt.Fprintf(w, `{"start":%q,"end":%q,"request":{"method":"POST","url":%s`,
+			x.start.UTC().Format(time.RFC3339Nano), x.end.UTC().Format(time.RFC3339Nano), quoted(x.url))
+		writeBody(w, x.request, x.coding)
+		fmt.Fprintf(w, `},"response":{"status_code":%d`, x.status)
+		writeBody(w, x.response, x.encoding)
+		if x.failure != "" {
+			fmt.Fprintf(w, `,"error":%s`, quoted(x.failure))
+		}
+		_, _ = w.WriteString("}}\n")
 		failed = w.Flush()
 	}
 	r.written <- failed
-}
-
-// writeTo writes an exchange as a line: {"start": …, "end": …, "request": {"method": …, "url": …, "body": …}, "response":
-// {"status_code": …, "body": …}}. A body that is no JSON, such as a stream of events, is a text: body_raw. Bodies are large
-// and are copied as they are; w keeps its error.
-func (x *exchange) writeTo(w *bufio.Writer) {
-	fmt.Fprintf(w, `{"start":%q,"end":%q,"request":{"method":"POST","url":%s`,
-		x.start.UTC().Format(time.RFC3339Nano), x.end.UTC().Format(time.RFC3339Nano), quoted(x.url))
-	writeBody(w, x.request, x.coding)
-	fmt.Fprintf(w, `},"response":{"status_code":%d`, x.status)
-	writeBody(w, x.response, x.encoding)
-	if x.failure != "" {
-		fmt.Fprintf(w, `,"error":%s`, quoted(x.failure))
-	}
-	_, _ = w.WriteString("}}\n")
 }
 
 // writeBody writes a body under a coding as a member of an object.

@@ -82,7 +82,9 @@ func (x *scribe) toolInput(b *prompt.Block) fields {
 		f.agentType, f.free = x.agentType, exactly(&x.s.Blocks[x.agents[b.Call].Rounds[0].Input.From], request)
 	case toolRead:
 	default:
-		f.free = plain(b, int(b.Bytes)-f.bytes())
+		n := int(b.Bytes) - f.bytes()
+		text := prose(dice(b.Digest.Hi), b.Digest.Lo, max(0, n))
+		f.free = strings.NewReplacer(`"`, "'", `\`, "/").Replace(text)
 	}
 	return f.fields()
 }
@@ -141,7 +143,8 @@ func (x *scribe) resultContent(b *prompt.Block) (content fields, detail any) {
 	case toolTask:
 		return x.taskResult(content, b)
 	case toolRead:
-		text := fileText(path, b)
+		d := prompt.DigestString(path).ExtendInt(uint64(b.RangeFrom))
+		text := code(dice(d.Hi), d.Lo, int(b.Bytes))
 		lines := 1 + strings.Count(text, "\n")
 		return with(text), fields{"type", "text", "file", fields{
 			"filePath", path, "content", text, "numLines", lines, "startLine", max(1, int(b.RangeFrom)), "totalLines", lines,
@@ -299,19 +302,6 @@ func (f *filler) fill(template, noun, verb string) {
 func exactly(b *prompt.Block, text manner) string {
 	tag := "#" + strconv.FormatUint(b.Digest.Lo&numberMask, 36) + " "
 	return padded(tag+text(dice(b.Digest.Hi), b.Digest.Lo, int(b.Bytes)), int(b.Bytes))
-}
-
-// plain returns n bytes that JSON writes as they are.
-func plain(b *prompt.Block, n int) string {
-	text := prose(dice(b.Digest.Hi), b.Digest.Lo, max(0, n))
-	return strings.NewReplacer(`"`, "'", `\`, "/").Replace(text)
-}
-
-// fileText returns the text of a file that was read: the same for the same
-// range of the same file.
-func fileText(path string, b *prompt.Block) string {
-	d := prompt.DigestString(path).ExtendInt(uint64(b.RangeFrom))
-	return code(dice(d.Hi), d.Lo, int(b.Bytes))
 }
 
 // errorText returns the result of a call that failed.

@@ -207,7 +207,28 @@ func (o *observer) session(s *traces.Session) {
 			}
 		}
 	}
-	o.files(s)
+	// Measure the working set of a session.
+	reads, again := 0, 0
+	known := map[int32]bool{} // files, and whether they were read
+	for i := range s.Blocks {
+		b := &s.Blocks[i]
+		switch {
+		case b.Kind != prompt.KindToolUse || b.Object < 0:
+		case b.Op == op.Read:
+			if reads++; known[b.Object] {
+				again++
+			}
+			known[b.Object] = true
+		case b.Op == op.Edit || b.Op == op.Write:
+			if _, ok := known[b.Object]; !ok {
+				known[b.Object] = false
+			}
+		}
+	}
+	o.add("files", float64(len(known)))
+	if reads > 0 {
+		o.add("reads of a file read before", float64(again)/float64(reads))
+	}
 }
 
 // start measures the prefix of a thread.
@@ -324,31 +345,6 @@ func (o *observer) reply(s *traces.Session, t *traces.Thread, rd *traces.Round, 
 	}
 	if took := float64(rd.Stream-rd.First) / 1e9; behind >= 100 && took > 0.5 {
 		o.add("speed", min(300, max(5, behind/took)))
-	}
-}
-
-// files measures the working set of a session.
-func (o *observer) files(s *traces.Session) {
-	reads, again := 0, 0
-	known := map[int32]bool{} // files, and whether they were read
-	for i := range s.Blocks {
-		b := &s.Blocks[i]
-		switch {
-		case b.Kind != prompt.KindToolUse || b.Object < 0:
-		case b.Op == op.Read:
-			if reads++; known[b.Object] {
-				again++
-			}
-			known[b.Object] = true
-		case b.Op == op.Edit || b.Op == op.Write:
-			if _, ok := known[b.Object]; !ok {
-				known[b.Object] = false
-			}
-		}
-	}
-	o.add("files", float64(len(known)))
-	if reads > 0 {
-		o.add("reads of a file read before", float64(again)/float64(reads))
 	}
 }
 

@@ -91,12 +91,7 @@ func NewGenerator(w *Workload) (*Generator, error) {
 		g.named = append(g.named, uint16(numbered(&g.names, m.Name)))
 	}
 	g.agentModel = uint16(numbered(&g.names, w.Agents.Model))
-	g.layFiles()
-	return g, nil
-}
-
-// layFiles names the working set.
-func (g *Generator) layFiles() {
+	// The working set has names.
 	for i := range g.w.Files {
 		noun := nouns[g.seed.below(forFilePick, uint64(i), len(nouns))]
 		g.paths = append(g.paths, g.w.Project+"/internal/"+noun+"/"+noun+"_"+strconv.Itoa(i)+".go")
@@ -105,6 +100,7 @@ func (g *Generator) layFiles() {
 	for _, path := range g.paths {
 		g.lengths = append(g.lengths, int32(len(appendJSON(nil, path))-len(`""`)))
 	}
+	return g, nil
 }
 
 // tabulate makes the distributions ready that are fields of a struct.

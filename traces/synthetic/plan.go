@@ -142,7 +142,8 @@ func (p *plan) agent(parent int, task int32, at int64, model uint16) (report int
 	p.starts++
 	t := p.open(traces.ThreadAgent, int32(parent), int32(len(p.tracks[parent].rounds)-1))
 	w := &pen{p: p, t: t, tools: &g.agents, model: model, before: at, at: at}
-	p.tracks[t].agent = agentID(p.d, p.starts)
+	bits := p.d.bits(forSession, 6)
+	p.tracks[t].agent = fmt.Sprintf("a%x%x%x%05x", bits&15, bits>>4&15, bits>>8&15, p.starts)
 	p.tracks[t].delay = taskDelay
 	if g.w.Agents.Model != "" {
 		w.model = g.agentModel
@@ -168,12 +169,6 @@ const agentIDLength = 9
 
 // agentBillLength is the length of agentBill.
 var agentBillLength = int32(len(agentBill("")) + agentIDLength)
-
-// agentID returns the id of an agent: ids of a session sort as agents start.
-func agentID(d dice, n int) string {
-	bits := d.bits(forSession, 6)
-	return fmt.Sprintf("a%x%x%x%05x", bits&15, bits>>4&15, bits>>8&15, n)
-}
 
 // agentBill is the line the client adds to an agent's report.
 func agentBill(agent string) string {

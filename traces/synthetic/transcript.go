@@ -159,7 +159,10 @@ func (x *scribe) thread(i int) {
 		x.response(rd)
 		over := r+1 == len(t.Rounds) || t.Rounds[r+1].Trigger == traces.TriggerPrompt
 		if over && x.main == 0 {
-			x.turnEnd(rd)
+			// Write what the client logs when a turn is over.
+			end, id := rd.At+rd.Stream, x.uuid()
+			x.emit(append(x.next(id), "type", "system", "subtype", "turn_duration", "durationMs", (end-x.asked)/millisecond,
+				"isMeta", false, "timestamp", timestamp(end+turnEndDelay), "uuid", id))
 		}
 		x.branches(i, r)
 	}
@@ -182,7 +185,19 @@ func (x *scribe) branches(parent, round int) {
 func (x *scribe) input(rd *traces.Round, at int64) {
 	blocks := x.s.Blocks[rd.Input.From:rd.Input.To]
 	if rd.Trigger == traces.TriggerPrompt {
-		x.prompt(blocks, at)
+		// Write the line of a person's prompt or of an agent's task.
+		id, time := x.uuid(), timestamp(at)
+		if x.main == 0 {
+			snapshot := fields{"messageId", id, "trackedFileBackups", fields{}, "timestamp", time}
+			x.emit(fields{"type", "file-history-snapshot", "messageId", id, "snapshot", snapshot, "isSnapshotUpdate", false})
+		}
+		l := append(x.next(id), "type", "user", "message", fields{"role", "user", "content", promptContent(blocks)},
+			"uuid", id, "timestamp", time)
+		if x.main == 0 {
+			l = append(l, "thinkingMetadata", fields{"maxThinkingTokens", 31999}, "todos", []any{}, "permissionMode", "default")
+		}
+		x.asked = at
+		x.emit(l)
 		return
 	}
 	for i := range blocks {
@@ -190,22 +205,6 @@ func (x *scribe) input(rd *traces.Round, at int64) {
 			x.result(&blocks[i], at)
 		}
 	}
-}
-
-// prompt writes the line of a person's prompt or of an agent's task.
-func (x *scribe) prompt(blocks []prompt.Block, at int64) {
-	id, time := x.uuid(), timestamp(at)
-	if x.main == 0 {
-		snapshot := fields{"messageId", id, "trackedFileBackups", fields{}, "timestamp", time}
-		x.emit(fields{"type", "file-history-snapshot", "messageId", id, "snapshot", snapshot, "isSnapshotUpdate", false})
-	}
-	l := append(x.next(id), "type", "user", "message", fields{"role", "user", "content", promptContent(blocks)},
-		"uuid", id, "timestamp", time)
-	if x.main == 0 {
-		l = append(l, "thinkingMetadata", fields{"maxThinkingTokens", 31999}, "todos", []any{}, "permissionMode", "default")
-	}
-	x.asked = at
-	x.emit(l)
 }
 
 // response writes the lines of a call: one for each block, at times between the first and the
@@ -287,13 +286,6 @@ func (x *scribe) compaction(ev *traces.Event) {
 	summary := exactly(&x.s.Blocks[ev.Summary.From], prose)
 	x.emit(append(x.next(id), "type", "user", "message", fields{"role", "user", "content", summary},
 		"isVisibleInTranscriptOnly", true, "isCompactSummary", true, "uuid", id, "timestamp", time))
-}
-
-// turnEnd writes what the client logs when a turn is over.
-func (x *scribe) turnEnd(rd *traces.Round) {
-	end, id := rd.At+rd.Stream, x.uuid()
-	x.emit(append(x.next(id), "type", "system", "subtype", "turn_duration", "durationMs", (end-x.asked)/millisecond,
-		"isMeta", false, "timestamp", timestamp(end+turnEndDelay), "uuid", id))
 }
 
 // fields are the members of a JSON object in order: names and values in turn.

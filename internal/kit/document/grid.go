@@ -28,7 +28,16 @@ func (t *Table) grid(notes *footnotes) grid {
 			g.head = append(g.head, field{Printable(c.Title), notes.mark(c.Notes)})
 		}
 	}
-	formats := t.formats()
+	formats := make([]func(float64) string, len(t.Columns))
+	for i, c := range t.Columns {
+		var values []float64
+		for _, row := range t.Rows {
+			if v, ok := number(plain(at(row, i))); ok {
+				values = append(values, v)
+			}
+		}
+		formats[i] = Format(c.Unit, values)
+	}
 	for _, row := range t.Rows {
 		fields := make([]field, 0, len(shown))
 		for _, i := range shown {
@@ -45,21 +54,6 @@ func at(row []any, i int) any {
 		return row[i]
 	}
 	return nil
-}
-
-// formats returns the format of the numbers of each column for people.
-func (t *Table) formats() []func(float64) string {
-	formats := make([]func(float64) string, len(t.Columns))
-	for i, c := range t.Columns {
-		var values []float64
-		for _, row := range t.Rows {
-			if v, ok := number(plain(at(row, i))); ok {
-				values = append(values, v)
-			}
-		}
-		formats[i] = Format(c.Unit, values)
-	}
-	return formats
 }
 
 func fieldOf(x any, format func(float64) string, notes *footnotes) field {

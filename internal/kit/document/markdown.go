@@ -79,7 +79,11 @@ func (p *page) section(s *Section) error {
 	for _, block := range s.Blocks {
 		switch x := block.(type) {
 		case Text:
-			p.text(x)
+			text := p.notes.marked(escapeLine(x.Text), x.Notes)
+			if x.Lead != "" {
+				text = "**" + escapeLine(x.Lead) + "**" + text
+			}
+			p.paragraph(text)
 		case List:
 			p.gap()
 			for _, item := range x {
@@ -96,14 +100,6 @@ func (p *page) section(s *Section) error {
 		}
 	}
 	return nil
-}
-
-func (p *page) text(x Text) {
-	text := p.notes.marked(escapeLine(x.Text), x.Notes)
-	if x.Lead != "" {
-		text = "**" + escapeLine(x.Lead) + "**" + text
-	}
-	p.paragraph(text)
 }
 
 func (p *page) table(x *Table) error {

@@ -165,20 +165,6 @@ func (t *terminal) table(x *Table) error {
 		}
 		g = fitted
 	}
-	if err := t.grid(g); err != nil {
-		return err
-	}
-	if len(x.Notes) > 0 {
-		t.gap()
-	}
-	for _, note := range x.Notes {
-		t.text(note, faint)
-	}
-	return nil
-}
-
-// grid renders g with two spaces between columns and no lines.
-func (t *terminal) grid(g grid) error {
 	var b bytes.Buffer
 	r := renderer.NewBlueprint(tw.Rendition{
 		Borders:  tw.BorderNone,
@@ -193,6 +179,12 @@ func (t *terminal) grid(g grid) error {
 	for line := range strings.Lines(b.String()) {
 		fmt.Fprintln(t.b, t.look(strings.TrimRight(line, " \n"), look))
 		look = ""
+	}
+	if len(x.Notes) > 0 {
+		t.gap()
+	}
+	for _, note := range x.Notes {
+		t.text(note, faint)
 	}
 	return nil
 }

@@ -136,29 +136,24 @@ func shapeOf(t reflect.Type) *shape {
 			UnmarshalYAML(func(any) error) error
 		}]())}
 	if t.Kind() == reflect.Struct {
-		s.members = members(t)
+		var list []member
+		for i := range t.NumField() {
+			f := t.Field(i)
+			key, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			if key == "-" || !f.IsExported() && !f.Anonymous {
+				continue
+			}
+			list = append(list, member{
+				StructField: f, at: i, key: cmp.Or(key, strings.ToLower(f.Name)), inline: strings.Contains(options, "inline"),
+				omitempty: strings.Contains(options, "omitempty"), flow: strings.Contains(options, "flow"),
+				doc: f.Tag.Get("doc"), unit: f.Tag.Get("unit"), needs: f.Tag.Get("needs"),
+				comment: sync.OnceValue(func() string { return comment(f.Tag.Get("doc"), f.Tag.Get("unit")) }),
+			})
+		}
+		s.members = list
 	}
 	shapes.Store(t, s)
 	return s
-}
-
-// members returns the fields of a struct type that files have, in order.
-func members(t reflect.Type) []member {
-	var list []member
-	for i := range t.NumField() {
-		f := t.Field(i)
-		key, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		if key == "-" || !f.IsExported() && !f.Anonymous {
-			continue
-		}
-		list = append(list, member{
-			StructField: f, at: i, key: cmp.Or(key, strings.ToLower(f.Name)), inline: strings.Contains(options, "inline"),
-			omitempty: strings.Contains(options, "omitempty"), flow: strings.Contains(options, "flow"),
-			doc: f.Tag.Get("doc"), unit: f.Tag.Get("unit"), needs: f.Tag.Get("needs"),
-			comment: sync.OnceValue(func() string { return comment(f.Tag.Get("doc"), f.Tag.Get("unit")) }),
-		})
-	}
-	return list
 }
 
 // Difference is a parameter with different values in two structs.
