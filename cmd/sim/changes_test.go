@@ -17,6 +17,9 @@ type change struct {
 	do   func(key string, v, first any) (string, any, bool)
 }
 
+// both are two values of a member that an object has twice.
+type both [2]any
+
 // fieldChanges are what happens to fields in general.
 var fieldChanges = []change{
 	{"removed", false, func(string, any, any) (string, any, bool) { return "", nil, false }},
@@ -41,6 +44,33 @@ var fieldChanges = []change{
 		}
 		return key, first, true
 	}},
+	{"twice", false, func(key string, v, _ any) (string, any, bool) {
+		switch o := v.(type) {
+		case json.Number:
+			if o == "0" {
+				o = ""
+			}
+			return key, both{v, o + "7"}, true
+		case string:
+			return key, both{v, "REDACTED"}, true
+		case []any:
+			return key, both{v, []any{}}, true
+		}
+		return key, both{v, []member{}}, true
+	}},
+	{"fraction", false, numbers(func(n string) string { return n + ".5" })},
+	{"negative", false, numbers(func(n string) string { return "-" + n })},
+	{"huge", false, numbers(func(n string) string { return n + "000000000" })},
+}
+
+// numbers makes a change of numbers, which leaves all else as it is.
+func numbers(change func(n string) string) func(string, any, any) (string, any, bool) {
+	return func(key string, v, _ any) (string, any, bool) {
+		if n, is := v.(json.Number); is && strings.Trim(n.String(), "0123456789") == "" && n != "0" {
+			return key, json.Number(change(n.String())), true
+		}
+		return key, v, true
+	}
 }
 
 // elementChanges are what happens to an element of a list: two writers, a merge, a filter or a crash leave it so.
@@ -171,6 +201,9 @@ func changed(v any, at []string, c change, first any) any {
 				m.v = changed(m.v, at[1:], c, first)
 			} else if m.name == at[0] {
 				m.name, m.v, kept = c.do(m.name, m.v, first)
+			}
+			if two, is := m.v.(both); is {
+				out, m.v = append(out, member{m.name, two[0]}), two[1]
 			}
 			if kept {
 				out = append(out, m)

@@ -26,6 +26,7 @@ type Response struct {
 	Summaries []Usage
 	tier      string
 	inside    bool // the input holds what was read and written
+	blank     bool // a count of what was read or written is null
 	blocks    []Block
 	pieces    []piece // of a stream
 }
@@ -257,7 +258,9 @@ func (a *Response) count(v []byte) {
 			a.inside = true
 		}
 		switch v := s.Raw(); {
-		case len(v) == 0 || v[0] == 'n':
+		case len(v) == 0:
+		case v[0] == 'n':
+			a.blank = a.blank || ok && (c.what == "read" || c.what == "write") && a.counts[c.what].JSON == nil
 		case string(name) == "iterations":
 			a.Summaries = Summaries(v)
 		case ok:
@@ -303,6 +306,9 @@ func (a *Response) Usage() Usage {
 
 // Cached reports whether the counts say what was read from the cache, if only that it was nothing.
 func (a *Response) Cached() bool { return a.counts.Has("read") }
+
+// Blank reports whether a count of what was read or written is null. Some gateways write that for what they never count.
+func (a *Response) Blank() bool { return a.blank }
 
 // USD returns the cost that a gateway states, 0 for none.
 func (a *Response) USD() float64 {

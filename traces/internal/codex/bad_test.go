@@ -260,3 +260,23 @@ func TestLastCountLost(t *testing.T) {
 		t.Errorf("a token count without counts: problems %v", s.Problems)
 	}
 }
+
+// Settings of a turn that did not begin are of another session, or the beginning is lost: strict reading ends there. In recordings all 652
+// that name a turn name the one that an event began.
+func TestSettingsOfAnotherTurn(t *testing.T) {
+	turns := func(settings string) *rollout {
+		r := new(rollout).begin("s", "gpt-5.5").line("event_msg", `{"type":"task_started","turn_id":"a"}`)
+		r.line("turn_context", fmt.Sprintf(`{"turn_id":%q,"model":"gpt-5.4"}`, settings))
+		return r.user("hi").assistant("m", "yes").count(20_000, 0, 10, 0)
+	}
+	for turn, bad := range map[string]int{"a": 0, "b": 1} {
+		dir := write(t, map[string]string{"a.jsonl": turns(turn).text()})
+		c, err := readPaths(traces.Options{}, dir)
+		if err != nil || c.BadLines != bad || c.Sessions[0].NumCalls() != 1 {
+			t.Fatalf("turn %s: %v, %d bad lines", turn, err, c.BadLines)
+		}
+		if _, err := readPaths(traces.Options{Strict: true}, dir); (err != nil) != (bad > 0) {
+			t.Errorf("turn %s: strict reading says %v", turn, err)
+		}
+	}
+}

@@ -190,6 +190,7 @@ func (u *tokenUsage) usage() assembly.Usage {
 // lineage is what a rollout shows of the sessions that it continues.
 type lineage struct {
 	parents []string // their ids
+	turn    string   // that began last, by an event
 	created int64    // when the session began, where its id says so too, unix ns; else 0
 	latest  int64    // latest time of a line, unix ns
 	copying bool     // the turn is a parent's
@@ -235,12 +236,17 @@ func (l *lineage) describe(session, forkedFrom string, source []byte, stamp stri
 	}
 }
 
-// begin notes that a turn begins. The time in its id says whose it is.
-func (l *lineage) begin(id string) {
+// begin notes that a turn begins, by an event or by its settings, which are those of the last event that began one: it reports whether
+// that is so. The time in the id says whose turn it is.
+func (l *lineage) begin(id string, event bool) bool {
+	if event {
+		l.turn = id
+	}
 	made := madeAt(id)
 	known := made != 0 && l.created != 0
 	l.copying = known && made < l.created
 	l.own = l.own || known && !l.copying
+	return l.turn == "" || l.turn == id
 }
 
 // pass notes the time of a line.

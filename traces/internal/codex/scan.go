@@ -118,6 +118,7 @@ func (r *record) payload(s *jsonscan.Scanner) {
 var (
 	errNoRecord = errors.New("line is no record of a rollout: it has no type")
 	errJoined   = errors.New("another session begins here: rollouts are joined in one file, and read as one session")
+	errTurn     = errors.New("settings of another turn than the one that began: its beginning is lost, or they are of another session")
 	errNoCounts = errors.New("event without a type, or a token count without counts that can be read")
 )
 
@@ -147,12 +148,14 @@ func (ro *rollout) parse(ln assembly.Line) error {
 		}
 		ro.until = max(ro.until, at)
 	}
-	if r.turn != "" {
-		ro.begin(r.turn)
-	}
-	ro.pass(at)
-	it := &assembly.Step{At: at, Line: int32(ln.Number)}
 	var err error
+	if r.turn != "" && !ro.begin(r.turn, r.typ == "event_msg") {
+		err = ro.Refuse(ln.Number, errTurn)
+	}
+	if ro.pass(at); err != nil {
+		return err
+	}
+	it := &assembly.Step{At: at, Line: int32(ln.Number)}
 	switch r.typ {
 	case "session_meta":
 		err = ro.meta(ln.Number, r.rest)

@@ -84,6 +84,7 @@ type call struct {
 type event struct {
 	Type      string              `json:"type"`
 	ID        string              `json:"id"`
+	Parent    string              `json:"parentId"`
 	Agent     string              `json:"agentId"`
 	Timestamp string              `json:"timestamp"`
 	Payload   assembly.Late[data] `json:"data"`
@@ -151,7 +152,10 @@ type data struct {
 	Removed int64  `json:"tokensRemovedDuringTruncation"`
 }
 
-var errNoType = errors.New("not an event of a session: it has no type")
+var (
+	errNoType   = errors.New("not an event of a session: it has no type")
+	errNoParent = errors.New("event stands below an event that is not here: that is lost, or this one is of another session")
+)
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
@@ -192,6 +196,11 @@ func (f *file) parse(ln assembly.Line) error {
 	if at != 0 { // ids and times that were taken out together tell nothing apart
 		if err := f.Once("event", e.ID); err != nil {
 			return err
+		}
+		if e.Parent != "" && f.Lines > 1 && !f.Had(e.Parent) { // the first line of a log that was rotated stands below the one before it
+			if err := f.Refuse(ln.Number, errNoParent); err != nil {
+				return err
+			}
 		}
 	}
 	f.nano = max(f.nano, d.Nano.N)

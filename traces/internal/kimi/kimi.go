@@ -128,6 +128,8 @@ func (u *usage) counts() assembly.Usage {
 	return assembly.Counts(u.Other, u.Read, u.Write, u.Output, assembly.Count{}, -1)
 }
 
+var errJoined = errors.New("another wire begins here: wires are joined in one file, and read as one session")
+
 var errAgain = errors.New("the record of usage is here a second time; it counts once")
 
 func newFile(p *assembly.Part) *file {
@@ -156,6 +158,9 @@ func (f *file) parse(ln assembly.Line) error {
 	case "metadata":
 		if p := strings.Trim(string(l.Protocol), `"`); p != "" && !strings.HasPrefix(p, "1.") {
 			f.Form(ln.Number, []byte(p), "1")
+		}
+		if f.Lines > 1 {
+			return errJoined
 		}
 	case "llm.request":
 		f.model, f.asked, f.begun = cmp.Or(l.Model, f.model), l.Kind, at

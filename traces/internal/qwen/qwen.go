@@ -126,7 +126,10 @@ type payload struct {
 	} `json:"info"`
 }
 
-var errNoPayload = errors.New("telemetry, or a compaction, without what it tells")
+var (
+	errNoPayload = errors.New("telemetry, or a compaction, without what it tells")
+	errOther     = errors.New("line of another session than the first line of the file; it is read as one of this session")
+)
 
 func newFile(p *assembly.Part) *file {
 	return &file{Part: p, index: assembly.IDs{}, bare: map[string]bool{}, untold: map[prompt.Usage]int{}}
@@ -175,6 +178,11 @@ func (f *file) parse(ln assembly.Line) error {
 	at := f.At(f.Stamp(ln.Number, []byte(l.Timestamp)))
 	if at != 0 && !f.bare[l.UUID] { // ids and times that were taken out together tell nothing apart
 		if err := f.Once("line", l.UUID); err != nil {
+			return err
+		}
+	}
+	if l.Session != "" && f.Part.ID != "" && l.Session != f.Part.ID {
+		if err := f.Refuse(ln.Number, errOther); err != nil {
 			return err
 		}
 	}

@@ -517,3 +517,21 @@ func TestCompactionByTheServer(t *testing.T) {
 		t.Errorf("%+v of %s, a summary of %d blocks", u, s.Models, events[0].Summary.Len())
 	}
 }
+
+// A null for what was read doubts a call where another call of the conversation says it. Where no call does, a gateway does not count it.
+func TestBlankReads(t *testing.T) {
+	call := func(at int, read string) string {
+		return fmt.Sprintf(`{"start":%d,"request":{"model":"gpt-5.5","prompt_cache_key":"s","messages":[{"role":"user","content":"hi %d"}]},"response":{"id":"c%d","model":"gpt-5.5",`+
+			`"choices":[{"message":{"role":"assistant","content":"yes"}}],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"prompt_tokens_details":{"cached_tokens":%s}}}}`+"\n",
+			start+at, at, at, 100+at, 7+at, read)
+	}
+	for _, tt := range []struct {
+		reads [2]string
+		want  int
+	}{{[2]string{"60", "70"}, 0}, {[2]string{"60", "null"}, 1}, {[2]string{"null", "null"}, 0}} {
+		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": call(0, tt.reads[0]) + call(9, tt.reads[1])})
+		if n := c.Sessions[0].Quality.Uncounted; n != tt.want {
+			t.Errorf("reads %v: %d calls in doubt, want %d", tt.reads, n, tt.want)
+		}
+	}
+}
