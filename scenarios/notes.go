@@ -16,7 +16,6 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/sim/servers"
-	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -75,7 +74,7 @@ func notRun(c *results.Cell) (list []string) {
 	found := map[string]int{}
 	for _, r := range c.Rows.All() {
 		for reason := range r.Reasons {
-			for _, begin := range []string{strategies.NotRun, strategies.NotFast} {
+			for _, begin := range []string{measures.NotRun, measures.NotFast} {
 				if layer, why, ok := strings.Cut(reason, ": "+begin); ok {
 					found[layer+" "+strings.TrimSuffix(begin, ": ")+" in %s: "+why]++
 				}
@@ -131,23 +130,10 @@ func ineffective(run *results.Run) (list []results.Note) {
 	return list
 }
 
-// Unfit returns why a strategy could do nothing in the session of a row, "" if it could.
-func Unfit(row *results.Row) string {
-	if len(row.Firings) > 0 {
-		return ""
-	}
-	for reason := range row.Reasons {
-		if _, why, ok := strings.Cut(reason, ": "+strategies.NotRun); ok {
-			return why
-		}
-	}
-	return ""
-}
-
 // idle reports whether a strategy can do nothing in any session.
 func idle(c *results.Cell) bool {
 	for _, r := range c.Rows.All() {
-		if Unfit(r) == "" {
+		if r.Unfit() == "" {
 			return false
 		}
 	}

@@ -177,14 +177,12 @@ var flagKeys = map[string]string{
 	"provider": "live.provider", "live-model": "live.model", "budget-usd": "live.budget_usd",
 }
 
-// FlagValue is the value of a flag as pflag has it. One that is a list has a method GetSlice too.
-type FlagValue interface {
+// Flag applies a flag that a command was given, with its value as pflag has it, which has a method GetSlice too for a list. Flags
+// that set no key of scenarios change nothing.
+func (f *File) Flag(name string, value interface {
 	String() string
 	Type() string
-}
-
-// Flag applies a flag that a command was given. Flags that set no key of scenarios change nothing.
-func (f *File) Flag(name string, value FlagValue) error {
+}) error {
 	var given []string
 	if list, ok := value.(interface{ GetSlice() []string }); ok {
 		given = list.GetSlice()

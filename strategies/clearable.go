@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"gopkg.in/yaml.v3"
 )
@@ -277,11 +278,8 @@ func (n toolNames) unfit(s *traces.Session) string {
 	if !called {
 		return ""
 	}
-	return NotRun + "no tool of the session is among its tools"
+	return measures.NotRun + "no tool of the session is among its tools"
 }
-
-// NotRun begins the reason of a layer that can do nothing in a session.
-const NotRun = "not run: "
 
 // Choosy is implemented by layers that can do nothing in some sessions.
 type Choosy interface {

@@ -1,12 +1,13 @@
 package strategies
 
-import "regexp"
+import (
+	"regexp"
+
+	"github.com/compactsim/compactsim/sim/results/measures"
+)
 
 // fastModel names the small model of the family of a session's model.
 const fastModel = "fast"
-
-// NotFast begins the reason of a layer that asks another model than the fast one.
-const NotFast = "asked the session's model: "
 
 // families are the small models of the makers, by what their models' names have, behind what a platform or a
 // gateway puts before them, the most special first: what clients take for titles and summaries (qwen-code 00b481a,
@@ -35,7 +36,7 @@ func fast(t *Turn, layer, model string) string {
 	if name := smallOf(t.Model); name != "" {
 		return name
 	}
-	t.Refuse(layer, NotFast+"no fast one of its family is known")
+	t.Refuse(layer, measures.NotFast+"no fast one of its family is known")
 	return ""
 }
 

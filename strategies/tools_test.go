@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -52,7 +53,7 @@ func TestUnfitLayers(t *testing.T) {
 		"time-microcompact: {tools: all}":                  false,
 	} {
 		l := layer(t, text).(Choosy)
-		if got := l.Unfit(s); got != "" != want || want && !strings.HasPrefix(got, NotRun) {
+		if got := l.Unfit(s); got != "" != want || want && !strings.HasPrefix(got, measures.NotRun) {
 			t.Errorf("%s: %q", text, got)
 		}
 		if got := l.Unfit(&traces.Session{}); got != "" {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
-	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -78,7 +77,7 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 			if x.own {
 				v.Calls += row.OwnCalls()
 			}
-			if why := scenarios.Unfit(row); why != "" {
+			if why := row.Unfit(); why != "" {
 				reason, idleIn = why, idleIn+1
 			}
 		}

@@ -5,6 +5,7 @@ package results
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
@@ -252,4 +253,17 @@ func (r *Row) RankUSD() float64 {
 		return math.Inf(1)
 	}
 	return r.CostUSD()
+}
+
+// Unfit returns why the strategy could do nothing in the session of the row, "" if it could.
+func (r *Row) Unfit() string {
+	if len(r.Firings) > 0 {
+		return ""
+	}
+	for reason := range r.Reasons {
+		if _, why, ok := strings.Cut(reason, ": "+measures.NotRun); ok {
+			return why
+		}
+	}
+	return ""
 }
