@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/scenarios/builtin"
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -136,7 +137,7 @@ func TestSettingsReachTheRun(t *testing.T) {
 
 // Nothing that a built-in scenario sets is in vain.
 func TestShippedScenariosSetNothingInVain(t *testing.T) {
-	builtins, err := Builtins()
+	builtins, err := builtin.All()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,10 @@ package scenarios
 
 import (
 	"bytes"
-	"embed"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -321,9 +320,6 @@ func (d *Design) strategyNodes() *yaml.Node {
 	return list
 }
 
-//go:embed builtin/*.yaml
-var builtin embed.FS
-
 //go:embed manual.txt
 var manual string
 
@@ -350,55 +346,6 @@ func Reference() ([]byte, error) {
 		}
 	}
 	return spec.Manual(Default(), chapters)
-}
-
-// Builtin is a scenario that comes with the program.
-type Builtin struct {
-	Name string
-	Doc  string
-	Text []byte // the file
-}
-
-// Builtins returns the embedded scenarios by name.
-func Builtins() ([]Builtin, error) {
-	files, err := fs.Glob(builtin, "builtin/*.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("list scenarios: %w", err)
-	}
-	var all []Builtin
-	for _, file := range files {
-		text, err := fs.ReadFile(builtin, file)
-		if err != nil {
-			return nil, fmt.Errorf("read scenario: %w", err)
-		}
-		tree, err := spec.Parse(text, file)
-		if err != nil {
-			return nil, err
-		}
-		b := Builtin{Name: strings.TrimSuffix(path.Base(file), ".yaml"), Text: text}
-		if doc := spec.Child(tree.Root, "doc"); doc != nil {
-			b.Doc = strings.TrimSpace(doc.Value)
-		}
-		all = append(all, b)
-	}
-	return all, nil
-}
-
-// LookupBuiltin returns the embedded scenario with a name; an unknown one is an
-// error that names the nearest.
-func LookupBuiltin(name string) (*Builtin, error) {
-	all, err := Builtins()
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for i := range all {
-		if all[i].Name == name {
-			return &all[i], nil
-		}
-		names = append(names, all[i].Name)
-	}
-	return nil, fmt.Errorf("unknown scenario %q%s", name, nearest.Among(name, names))
 }
 
 // oneOf returns an error for a value that is not among those known.

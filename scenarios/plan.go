@@ -263,7 +263,7 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 	run.Notes = append(run.Notes, foundSettings(d, sessions, seen.settings, run)...)
 	if !d.Scenario.Users.Any() {
 		run.Notes = append(run.Notes, inSample(run)...)
-		run.Notes = append(run.Notes, tried(d, sessions, run)...)
+		run.Notes = append(run.Notes, tellTrials(d, sessions, run)...)
 	}
 	run.Notes = append(run.Notes, d.earlyPrices(p.Prices, sessions)...)
 	if err := p.library.Err(); err != nil {

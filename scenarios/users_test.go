@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/scenarios/builtin"
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
@@ -144,7 +145,7 @@ func TestGlobalScopeSaves(t *testing.T) {
 
 // Parts of the input by who shares them add up to what the rows say, for every session.
 func TestSharedPartsAddUp(t *testing.T) {
-	b, err := LookupBuiltin("office")
+	b, err := builtin.Lookup("office")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +300,7 @@ func TestOrganisationsAreIndependent(t *testing.T) {
 
 // The same result however many cores work.
 func TestUsersOnAnyCores(t *testing.T) {
-	b, err := LookupBuiltin("office")
+	b, err := builtin.Lookup("office")
 	if err != nil {
 		t.Fatal(err)
 	}

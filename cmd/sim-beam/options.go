@@ -18,6 +18,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/builtin"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces/store"
 )
@@ -144,7 +145,7 @@ func (o *options) recipe(flags *pflag.FlagSet) (*recipe, error) {
 
 // file returns the scenario without flags.
 func (o *options) file(registry *strategies.Registry) (*scenarios.File, error) {
-	if builtin, err := scenarios.LookupBuiltin(o.scenario); err == nil {
+	if builtin, err := builtin.Lookup(o.scenario); err == nil {
 		file, err := scenarios.Parse(registry, builtin.Text, builtin.Name+".yaml")
 		if err == nil {
 			file.Builtin = true

@@ -19,6 +19,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/builtin"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -35,12 +36,12 @@ func scenarioSheet() (*document.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := scenarios.Builtins()
+	all, err := builtin.All()
 	if err != nil {
 		return nil, err
 	}
-	withUsers := func(b scenarios.Builtin) int { return min(1, bytes.Count(b.Text, []byte("\nusers:"))) }
-	slices.SortStableFunc(all, func(a, b scenarios.Builtin) int { return withUsers(a) - withUsers(b) })
+	withUsers := func(b builtin.Scenario) int { return min(1, bytes.Count(b.Text, []byte("\nusers:"))) }
+	slices.SortStableFunc(all, func(a, b builtin.Scenario) int { return withUsers(a) - withUsers(b) })
 	s := &document.Table{
 		Columns: []document.Column{
 			{Name: "name", Title: "NAME"},
@@ -78,7 +79,7 @@ func scenarioByName(name string) ([]byte, error) {
 	if name == referenceName {
 		return scenarios.Reference()
 	}
-	b, err := scenarios.LookupBuiltin(name)
+	b, err := builtin.Lookup(name)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func asScenario(arg string) (*scenarioText, error) {
 	if isYAML(arg) && (statErr != nil || !info.IsDir()) {
 		return readScenario(arg)
 	}
-	known, err := scenarios.LookupBuiltin(arg)
+	known, err := builtin.Lookup(arg)
 	if err != nil {
 		return nil, nil // a path; reading it shows whether it exists
 	}
@@ -169,7 +170,7 @@ func isFile(name string) bool {
 }
 
 func builtinScenario(name string) (*scenarioText, error) {
-	b, err := scenarios.LookupBuiltin(name)
+	b, err := builtin.Lookup(name)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +191,7 @@ func hintScenario(err error, args []string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	all, listErr := scenarios.Builtins()
+	all, listErr := builtin.All()
 	if listErr != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
-	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/builtin"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -120,7 +120,7 @@ func presetNames() []string {
 
 // scenarioNames returns the scenarios that come with the program.
 func scenarioNames() []string {
-	list, err := scenarios.Builtins()
+	list, err := builtin.All()
 	if err != nil {
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
-	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/scenarios/choose"
+	"github.com/compactsim/compactsim/scenarios/tried"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -119,7 +119,7 @@ var fired = struct{ exact, automatic int }{8, 9}
 // both figures.
 func rankLimits() string {
 	text := "No agent was run under two strategies: every cost is simulated, and recall stands for what an agent still knows. "
-	list := scenarios.Trials()
+	list := tried.List()
 	if len(list) == 0 {
 		return text
 	}

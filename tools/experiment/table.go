@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/scenarios/tried"
 	"github.com/compactsim/compactsim/traces/facts"
 )
 
@@ -87,12 +87,12 @@ func document(name string, lines []*line) error {
 	if err := os.WriteFile(name, []byte(before+begin+"\n"+groups(lines)+"\n"+end+after), 0o644); err != nil {
 		return err
 	}
-	return writeTried(filepath.Join(filepath.Dir(name), "..", "scenarios", "tried.json"), lines)
+	return writeTried(filepath.Join(filepath.Dir(name), "..", "scenarios", "tried", "tried.json"), lines)
 }
 
 // writeTried writes what sim run says of predictions under another setting: the lines of B from A by agent.
 func writeTried(name string, lines []*line) error {
-	var list []scenarios.Tried
+	var list []tried.Setting
 	for _, l := range lines {
 		client, kind, _ := strings.Cut(l.group, ", ")
 		agent := map[string]string{"Claude Code": facts.ClaudeCode, "Codex": facts.Codex, "OpenCode": facts.OpenCode, "pi": facts.Pi}[client]
@@ -102,7 +102,7 @@ func writeTried(name string, lines []*line) error {
 		share := func(v float64) float64 { // as exact as the page has it
 			return math.Round(1e3*v) / 1e3
 		}
-		list = append(list, scenarios.Tried{Agent: agent, Version: l.version, Pairs: l.pairs, Open: [2]float64{share(l.cost[0]), share(l.worst[0])},
+		list = append(list, tried.Setting{Agent: agent, Version: l.version, Pairs: l.pairs, Open: [2]float64{share(l.cost[0]), share(l.worst[0])},
 			Closed: [2]float64{share(l.cost[1]), share(l.worst[1])}})
 	}
 	text, err := json.MarshalIndent(list, "", "  ")
