@@ -15,7 +15,7 @@ import (
 )
 
 // mostNames is how many exported names stand at the top level of the packages that docs/library.md promises; it may fall.
-const mostNames = 261
+const mostNames = 258
 
 // A program that imports the packages of docs/library.md can name every type that their exported names mention: none is of an
 // internal package.

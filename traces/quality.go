@@ -1,7 +1,6 @@
 package traces
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -36,26 +35,6 @@ type Quality struct {
 type Unshown struct {
 	Model                  string
 	Summaries, Cut, Others int
-}
-
-// CountUnshown counts calls that no line shows by their models, in order of these, and kinds.
-func CountUnshown(list []UnshownCall) (counts []Unshown) {
-	for i := range list {
-		c := &list[i]
-		at, found := slices.BinarySearchFunc(counts, c.Model, func(u Unshown, model string) int { return strings.Compare(u.Model, model) })
-		if !found {
-			counts = slices.Insert(counts, at, Unshown{Model: c.Model})
-		}
-		switch u := &counts[at]; {
-		case c.Summary():
-			u.Summaries++
-		case c.Cut:
-			u.Cut++
-		default:
-			u.Others++
-		}
-	}
-	return counts
 }
 
 // Problem is a defect in the input, with the place to look at.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/explain"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -107,7 +108,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, file, line, ok := traces.ParseCallName(args[0]); ok && call == 0 && int(file) < len(s.Files) {
+	if _, file, line, ok := calls.ParseName(args[0]); ok && call == 0 && int(file) < len(s.Files) {
 		at := callAt(e, s.Files[file], int(line))
 		if at == nil {
 			return usageError{fmt.Errorf("%s: no call at or after that line", args[0])}

@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -80,9 +81,9 @@ func (f *traceFlags) session(
 }
 
 // findSession returns the one session whose id begins with name, which may also
-// name a call (traces.ParseCallName).
+// name a call (calls.ParseName).
 func findSession(corpus *traces.Corpus, name string) (*traces.Session, error) {
-	prefix, _, _, _ := traces.ParseCallName(name)
+	prefix, _, _, _ := calls.ParseName(name)
 	var found []*traces.Session
 	for _, s := range corpus.Sessions {
 		if s.ID == prefix || s.ID == name {

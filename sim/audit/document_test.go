@@ -4,26 +4,23 @@ import (
 	"bytes"
 	"encoding/csv"
 	"flag"
-	"github.com/compactsim/compactsim/sim/calls"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json"
-
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
 )
 
 // audited is the bill of two sessions of one project, as small as one can be that
 // has a line in every part. Each call costs a dollar.
 func audited() *Report {
 	place := func(line int, usd float64, text string) Place {
-		return Place{Call: traces.CallName("0123456789", 0, int32(line)), Session: "0123456789", File: "/logs/api/0123456789.jsonl", Line: line, USD: usd, Text: text}
+		return Place{Call: calls.Name("0123456789", 0, int32(line)), Session: "0123456789", File: "/logs/api/0123456789.jsonl", Line: line, USD: usd, Text: text}
 	}
 	all := Sum{Calls: 10, Uncached: 20, Read: 900_000, Write5m: 100_000, Output: 5000, Limited: 100_020, USD: 10}
 	one := Sum{Calls: 4, Read: 400_000, Write5m: 60_000, Output: 2000, Limited: 60_000, USD: 4}

@@ -204,7 +204,7 @@ func callPlace(c *calls.Call) Place {
 }
 
 func placeOf(s *traces.Session, file uint16, line int32) Place {
-	p := Place{Call: traces.CallName(s.ID, file, line), Session: s.ID, Line: int(line)}
+	p := Place{Call: calls.Name(s.ID, file, line), Session: s.ID, Line: int(line)}
 	if int(file) < len(s.Files) {
 		p.File = s.Files[file]
 	}
@@ -248,7 +248,7 @@ func (d *dearest) add(c *calls.Call) {
 		because = calls.Cause(l.Kind.String())
 	}
 	d.list = append(d.list, Loss{
-		Call: traces.CallName(c.Session.ID, c.Recorded.File, c.Recorded.Line), At: at, Left: c.Left, Missed: c.Missed, USD: c.MissUSD, Cause: cause,
+		Call: calls.Name(c.Session.ID, c.Recorded.File, c.Recorded.Line), At: at, Left: c.Left, Missed: c.Missed, USD: c.MissUSD, Cause: cause,
 		Confidence: cause.Confidence(), Because: because, Evidence: c.Evidence(),
 	})
 	slices.SortStableFunc(d.list, func(a, b Loss) int { return cmp.Or(cmp.Compare(b.USD, a.USD), cmp.Compare(a.Call, b.Call)) })

@@ -129,7 +129,7 @@ type Line struct {
 
 // Place is a line of a recording.
 type Place struct {
-	Call    string  `json:"call"` // as sim explain takes it (traces.CallName)
+	Call    string  `json:"call"` // as sim explain takes it (calls.Name)
 	Session string  `json:"session"`
 	File    string  `json:"file"`
 	Line    int     `json:"line"`

@@ -50,7 +50,7 @@ type Call struct {
 	Version, Model    string
 	Entry             string // how the client was started
 	File              string
-	Name              string // of the call, without the session's id (traces.CallName)
+	Name              string // of the call, without the session's id (calls.Name)
 	Line              int
 	Thread            string
 	Kind              traces.ThreadKind
@@ -127,7 +127,7 @@ func callOf(l *calls.Call) Call {
 		c.Left, c.Since = l.Before.Leaves(), c.Gap+l.Before.Recorded.Stream
 	}
 	if c.File = l.File(); c.File != "" {
-		c.Name = traces.CallName("", r.File, r.Line)
+		c.Name = calls.Name("", r.File, r.Line)
 	}
 	if c.Naive = naive(&c, l); l.Plain {
 		c.Naive = c.Naive.Plain()

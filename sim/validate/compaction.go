@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -205,7 +206,7 @@ func (c *CompactionCheck) add(s *traces.Session, t *traces.Thread, r int, verdic
 		Count: at.count, Threshold: at.threshold,
 	}
 	if int(rd.File) < len(s.Files) {
-		x.File, x.name = s.Files[rd.File], traces.CallName("", rd.File, rd.Line)
+		x.File, x.name = s.Files[rd.File], calls.Name("", rd.File, rd.Line)
 	}
 	c.Compactions = append(c.Compactions, x)
 	return &c.Compactions[len(c.Compactions)-1]

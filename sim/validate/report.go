@@ -80,7 +80,7 @@ type Expected struct {
 
 // WorstCall is a call that the model missed: its place, and both figures.
 type WorstCall struct {
-	Name      string  `json:"name"` // as sim explain takes it (traces.CallName)
+	Name      string  `json:"name"` // as sim explain takes it (calls.Name)
 	Session   string  `json:"session"`
 	Thread    string  `json:"thread"`
 	Call      int     `json:"call"` // round of the thread, from 1

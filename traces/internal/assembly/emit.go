@@ -61,7 +61,7 @@ func (s *Session) emit() *traces.Session {
 	if !s.Summed { // the client's own sum confirms the counts, or says what is missing
 		s.doubt(out)
 	}
-	out.Quality.Unshown = traces.CountUnshown(out.Unshown)
+	out.Quality.Unshown = countUnshown(out.Unshown)
 	Measure(out)
 	out.Quality.Problems, out.Problems = s.Problems.Total, s.Problems.List
 	return out
