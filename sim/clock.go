@@ -174,11 +174,11 @@ func (l *Loop) ring(t *thread, i int, at int64) {
 	}
 }
 
-// timed returns how long a call takes to its first token and in all, ns. The time that the
+// takeTime returns how long a call takes to its first token and in all, ns. The time that the
 // summariser states comes before the time of the call's input. A known answer takes the time that
 // it states, or else what the latency model gives; a call made for real takes
 // as long as it took.
-func (t *thread) timed(m *costmodel.Latency, c *call, u *prompt.Usage) (first, total int64) {
+func (t *thread) takeTime(m *costmodel.Latency, c *call, u *prompt.Usage) (first, total int64) {
 	first, total = c.answer.First, max(c.answer.First, c.answer.Total)
 	switch {
 	case c.extra != (fetch.Extra{}):

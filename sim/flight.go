@@ -154,7 +154,7 @@ func (l *Loop) fly(t *thread, c *call) {
 	if c.beside != nil {
 		t.hidden.LeaveOut(c.entries, &out.Usage)
 	}
-	first, total := t.timed(&l.config.Latency, c, &out.Usage)
+	first, total := t.takeTime(&l.config.Latency, c, &out.Usage)
 	f.thread, f.layer, f.place, f.ticket, f.Model = t.id, c.layer(), c.place, out.Ticket, c.model
 	f.Start, f.Source, f.Context, f.answer = l.clock.now, c.source(t.Trace.Kind), out.Effective, c.answer
 	f.Kind, f.extra = c.kind(), c.extra

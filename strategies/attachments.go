@@ -276,7 +276,7 @@ func (b *fileBudget) newest(accesses []access, d *disk) []access {
 func (b *fileBudget) accesses(t *Turn, from, to int, d *disk) []access {
 	list := make([]access, 0, 8+(to-from)/4)
 	if b.Changed {
-		list = d.held(list)
+		list = d.appendHeld(list)
 	}
 	for i := from; i < to; i++ {
 		k, block := t.Context.At(i).Kind, t.Context.BlockAt(i)

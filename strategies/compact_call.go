@@ -115,7 +115,7 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 		s.from, s.parts, s.verified = s.parts[0], s.parts[1:], false
 		return l.ask(t)
 	case r.Failed == "":
-		return l.summarized(t, r)
+		return l.takeSummary(t, r)
 	case r.Failed == ask.FailDeadlock:
 		return l.fail(t, r.Failed)
 	case r.Failed != ask.FailTooLong && s.repeats < l.repeats():
@@ -143,8 +143,8 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 	return l.fail(t, r.Failed)
 }
 
-// summarized takes the last answer of a compaction.
-func (l *compact) summarized(t *Turn, r *prompt.Result) Outcome {
+// takeSummary takes the last answer of a compaction.
+func (l *compact) takeSummary(t *Turn, r *prompt.Result) Outcome {
 	l.call.join(r)
 	r = l.call.joined
 	if l.grown(t, r) {

@@ -141,8 +141,8 @@ func (d *disk) hold(objects []int32) {
 	}
 }
 
-// held appends the files that the process holds.
-func (d *disk) held(list []access) []access {
+// appendHeld appends the files that the process holds.
+func (d *disk) appendHeld(list []access) []access {
 	for i := range d.files {
 		if d.files[i].held {
 			list = append(list, access{object: d.files[i].object})

@@ -161,8 +161,8 @@ type finder struct {
 	files map[string]int
 }
 
-// unnamed returns the cause of a file error, without the name that precedes it.
-func unnamed(err error) error {
+// dropName returns the cause of a file error, without the name that precedes it.
+func dropName(err error) error {
 	var failed *fs.PathError
 	if errors.As(err, &failed) {
 		return failed.Err
@@ -177,7 +177,7 @@ func (f *finder) add(opts Options, path string) error {
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, unnamed(err))
+		return fmt.Errorf("%s: %w", path, dropName(err))
 	}
 	if !info.IsDir() {
 		if err := files.Regular(path, info); err != nil {

@@ -53,7 +53,7 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.watched(cmd)()
+		defer f.read.watchSimulation(cmd)()
 		out, err := a.Run(cmd.Context(), s.plan, s.corpus)
 		if out == nil {
 			return nil, err

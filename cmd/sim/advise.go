@@ -74,7 +74,7 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	f.read.listener = needs.NewListener()
 	f.read.lazy = true
 	if f.since != "" {
-		return f.changed(cmd, args, prices)
+		return f.compareChange(cmd, args, prices)
 	}
 	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
 		advice, err := f.advice(cmd, corpus, prices)
@@ -113,8 +113,8 @@ func (f *traceFlags) plan(prices *costmodel.Table) (*scenarios.Plan, error) {
 		Workers: f.read.workers, Strict: f.read.strict, Version: version()}, nil
 }
 
-// changed compares the sessions before and since the day of a change, agent by agent.
-func (f *adviseFlags) changed(cmd *cobra.Command, args []string, prices *costmodel.Table) error {
+// compareChange compares the sessions before and since the day of a change, agent by agent.
+func (f *adviseFlags) compareChange(cmd *cobra.Command, args []string, prices *costmodel.Table) error {
 	if err := f.read.check(cmd); err != nil { // which sets the zone
 		return err
 	}
@@ -179,7 +179,7 @@ func (f *adviseFlags) compare(ctx context.Context, plan *scenarios.Plan, agent s
 	var in [2]*check.Input
 	for i, sessions := range sides {
 		var err error
-		if in[i], err = f.billed(ctx, plan, sessions); err != nil {
+		if in[i], err = f.gatherBills(ctx, plan, sessions); err != nil {
 			return nil, err
 		}
 	}
@@ -208,8 +208,8 @@ func (f *adviseFlags) compare(ctx context.Context, plan *scenarios.Plan, agent s
 	return since, err
 }
 
-// billed returns what sessions were billed and are predicted to be, in the form that a check judges.
-func (f *adviseFlags) billed(ctx context.Context, plan *scenarios.Plan, sessions []*traces.Session) (*check.Input, error) {
+// gatherBills returns what sessions were billed and are predicted to be, in the form that a check judges.
+func (f *adviseFlags) gatherBills(ctx context.Context, plan *scenarios.Plan, sessions []*traces.Session) (*check.Input, error) {
 	cell := results.Cell{Cell: measures.StrategyBilled, Strategy: measures.StrategyBilled}
 	in := &check.Input{Version: version(), Sessions: map[string]check.Session{}}
 	for _, s := range sessions {

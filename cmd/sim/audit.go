@@ -97,7 +97,7 @@ func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 	c := &f.cells
 	c.read, c.format, c.prices, c.output.chartFlags = f.read, f.format, f.prices, f.charts
 	return c.execute(cmd, args, func(s *study) (*found, error) {
-		defer c.read.watched(cmd)()
+		defer c.read.watchSimulation(cmd)()
 		run, cells, err := s.plan.Chains(cmd.Context(), s.corpus)
 		if run == nil {
 			return nil, err

@@ -61,7 +61,7 @@ kind: the numbers of the simulation itself.`,
 }
 
 func (f *genFlags) run(cmd *cobra.Command, args []string) error {
-	if err := errors.Join(f.check(args), counted(cmd)); err != nil {
+	if err := errors.Join(f.check(args), checkCounts(cmd)); err != nil {
 		return usageError{err}
 	}
 	if f.list {

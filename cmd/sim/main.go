@@ -172,8 +172,8 @@ func givenValues(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// counted returns an error for every flag that counts something and is negative.
-func counted(cmd *cobra.Command) error {
+// checkCounts returns an error for every flag that counts something and is negative.
+func checkCounts(cmd *cobra.Command) error {
 	var errs []error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Value.Type() == "int" && strings.HasPrefix(f.Value.String(), "-") {

@@ -15,9 +15,9 @@ func TestPace(t *testing.T) {
 	percent := 400
 	for i := 0; i < tries && percent == 400; i++ {
 		runtime.GC() // what looks at the heap runs after it, in a goroutine of its own
-		percent = int(measured("/gc/gogc:percent"))
+		percent = int(measure("/gc/gogc:percent"))
 	}
-	live := int(measured("/gc/heap/live:bytes"))
+	live := int(measure("/gc/heap/live:bytes"))
 	runtime.KeepAlive(held)
 	was := end()
 	debug.SetGCPercent(was)

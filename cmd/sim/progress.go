@@ -71,8 +71,10 @@ type progress struct {
 	width    int       // columns painted
 }
 
-// watched shows the progress of the verb's plan until stop is called.
-func (f *readFlags) watched(cmd *cobra.Command) (stop func()) { return f.watch(cmd, f.simulated.text) }
+// watchSimulation shows the progress of the verb's plan until stop is called.
+func (f *readFlags) watchSimulation(cmd *cobra.Command) (stop func()) {
+	return f.watch(cmd, f.simulated.text)
+}
 
 // watch shows text until stop is called, which removes the line from a
 // terminal. stop may be called again.
@@ -187,7 +189,7 @@ func (s *simulating) text(elapsed time.Duration) string {
 
 // simulate runs a plan and shows progress.
 func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
-	defer f.watched(cmd)()
+	defer f.watchSimulation(cmd)()
 	return plan.Run(cmd.Context(), corpus)
 }
 

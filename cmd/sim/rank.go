@@ -46,7 +46,7 @@ func (f *rankFlags) rank(cmd *cobra.Command, args []string) error {
 	}
 	f.read.lazy = true
 	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.watched(cmd)()
+		defer f.read.watchSimulation(cmd)()
 		out, err := rank.Run(cmd.Context(), s.plan, s.file, s.corpus, f.with)
 		if out == nil {
 			return nil, err

@@ -77,7 +77,7 @@ func (f *readFlags) bindReading(cmd *cobra.Command) {
 
 // check returns what is wrong with the flags, and sets the filter unless a scenario has.
 func (f *readFlags) check(cmd *cobra.Command) error {
-	err := counted(cmd)
+	err := checkCounts(cmd)
 	if !f.filtered {
 		var wrong error
 		f.filter, wrong = f.choice.parse(cmd)
@@ -158,11 +158,11 @@ const room = 48 << 20
 
 // roomy returns the growth in per cent at which garbage is collected: at least percent, and up to 100 while the heap is small.
 func roomy(percent int) int {
-	return max(percent, min(100, int(room*100/max(1, measured("/memory/classes/heap/objects:bytes")))))
+	return max(percent, min(100, int(room*100/max(1, measure("/memory/classes/heap/objects:bytes")))))
 }
 
-// measured returns a metric of the runtime that is a number.
-func measured(name string) uint64 {
+// measure returns a metric of the runtime that is a number.
+func measure(name string) uint64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
@@ -188,7 +188,7 @@ func pace(percent int) (end func() (was int)) {
 			return
 		}
 		now := percent
-		for live := int(measured("/gc/heap/live:bytes")); now > 50 && live+live/100*now > paced; {
+		for live := int(measure("/gc/heap/live:bytes")); now > 50 && live+live/100*now > paced; {
 			now = max(50, now/2)
 		}
 		if now != percent {
@@ -209,7 +209,7 @@ func pace(percent int) (end func() (was int)) {
 // read reads what is under paths, or the samples, and shows progress.
 func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, err error) {
 	if f.draw != nil {
-		return f.drawn(cmd)
+		return f.drawSessions(cmd)
 	}
 	ctx := cmd.Context()
 	var so reading
@@ -269,8 +269,8 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	return c, err
 }
 
-// drawn draws the sessions of users. What is wrong then are their settings.
-func (f *readFlags) drawn(cmd *cobra.Command) (*traces.Corpus, error) {
+// drawSessions draws the sessions of users. What is wrong then are their settings.
+func (f *readFlags) drawSessions(cmd *cobra.Command) (*traces.Corpus, error) {
 	stop := f.watch(cmd, func(time.Duration) string { return "drawing users and their sessions" })
 	defer stop()
 	ctx := cmd.Context()

@@ -63,7 +63,7 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	f.format, f.read.lazy = "html", true
 	if len(args) == 1 && holdsRun(args[0]) {
-		return f.stored(cmd, args[0], key)
+		return f.writeStored(cmd, args[0], key)
 	}
 	f.ready = func(s *study) error {
 		if s.plan.Design.Scenario.Users.Any() {
@@ -93,9 +93,9 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// stored writes the page of a stored run.
-func (f *reportFlags) stored(cmd *cobra.Command, dir string, key []byte) error {
-	if err := finished(cmd); err != nil {
+// writeStored writes the page of a stored run.
+func (f *reportFlags) writeStored(cmd *cobra.Command, dir string, key []byte) error {
+	if err := refuseSimulation(cmd); err != nil {
 		return usageError{err}
 	}
 	run, err := runAt(cmd.Context(), dir)
@@ -115,8 +115,8 @@ func pageFor(flag, file string) error {
 	}
 }
 
-// finished returns an error for flags that say what to simulate.
-func finished(cmd *cobra.Command) error {
+// refuseSimulation returns an error for flags that say what to simulate.
+func refuseSimulation(cmd *cobra.Command) error {
 	var names []string
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		switch flag.Name {
@@ -137,11 +137,11 @@ func anonymous(key []byte, run *results.Run, parts charts.PageParts) *document.D
 		return charts.Page(run, parts)
 	}
 	parts.Scenario, parts.Labels = "", nil
-	return charts.Page(hidden(key, run, parts.Calls, parts.Chains), parts)
+	return charts.Page(hideNames(key, run, parts.Calls, parts.Chains), parts)
 }
 
-// hidden returns run with pseudonyms, which it puts into its calls and compactions too; run itself if key is nil.
-func hidden(key []byte, run *results.Run, calls []results.CellCalls, chains []studies.Chains) *results.Run {
+// hideNames returns run with pseudonyms, which it puts into its calls and compactions too; run itself if key is nil.
+func hideNames(key []byte, run *results.Run, calls []results.CellCalls, chains []studies.Chains) *results.Run {
 	if key == nil {
 		return run
 	}

@@ -127,7 +127,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		follow := sync.OnceValue(func() *followed { return s.follow(cmd.Context(), run, key, err != nil) })
 		return &found{run,
 			func() report {
-				d := charts.Run(hidden(key, run, nil, nil), charts.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()})
+				d := charts.Run(hideNames(key, run, nil, nil), charts.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()})
 				if f.read.quiet && err == nil { // an interrupted run says so
 					d.Alone()
 				}
@@ -135,7 +135,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 			},
 			func() ([]charts.Drawing, error) {
 				if s.folder == nil && !f.output.wants("context", "hit") {
-					return charts.Charts(hidden(key, run, nil, nil), nil), nil
+					return charts.Charts(hideNames(key, run, nil, nil), nil), nil
 				}
 				seen := follow()
 				return charts.Charts(seen.run, seen.calls), seen.err
@@ -185,7 +185,7 @@ func (s *study) follow(ctx context.Context, run *results.Run, key []byte, partia
 	if partial || s.folder != nil && ctx.Err() != nil {
 		err = nil
 	}
-	return &followed{hidden(key, run, calls, chains), calls, chains, err}
+	return &followed{hideNames(key, run, calls, chains), calls, chains, err}
 }
 
 // most returns the largest number of lines of a table, 0 for no limit.
@@ -226,7 +226,7 @@ func (f *runFlags) parsed(
 	if err != nil {
 		return nil, nil, err
 	}
-	errs := []error{f.output.check(), counted(cmd)}
+	errs := []error{f.output.check(), checkCounts(cmd)}
 	file, err := scenarios.Parse(registry, asked.text, asked.name, asked.keys...)
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)

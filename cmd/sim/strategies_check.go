@@ -85,7 +85,7 @@ func checkStrategy(cmd *cobra.Command, f *traceFlags, file string, paths []strin
 		if err != nil {
 			return err
 		}
-		d.Head = append(d.Head, drawn(name, e, window)...)
+		d.Head = append(d.Head, drawContext(name, e, window)...)
 	}
 	return d.Write(cmd.OutOrStdout(), f.format)
 }
@@ -93,9 +93,9 @@ func checkStrategy(cmd *cobra.Command, f *traceFlags, file string, paths []strin
 // drawnColumns is the width of a drawing, in characters.
 const drawnColumns = 96
 
-// drawn returns the context of the main conversation's calls as a line of blocks, and what
+// drawContext returns the context of the main conversation's calls as a line of blocks, and what
 // happened to it: C a compaction or truncation, c a clearing.
-func drawn(name string, e *studies.Explanation, window int64) []string {
+func drawContext(name string, e *studies.Explanation, window int64) []string {
 	var main []*studies.ExplainedCall
 	for i := range e.Calls {
 		if c := &e.Calls[i]; c.Kind == traces.ThreadMain.String() && c.Layer == "" {

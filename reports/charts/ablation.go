@@ -246,7 +246,7 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 			kind = 2
 		}
 		series[kind].Box(min(d.USD, 0), y-0.3, max(d.USD, 0), y+0.3, "")
-		text := bracketed(document.Signed(d.USD, money)+"  "+relativeText(d), d.Covered)
+		text := bracket(document.Signed(d.USD, money)+"  "+relativeText(d), d.Covered)
 		series[side].Point(d.USD, y, text)
 	}
 	p.Series = append(slices.DeleteFunc(series, func(s document.Series) bool { return len(s.X) == 0 }),

@@ -85,7 +85,7 @@ func TestBuckets(t *testing.T) {
 			t.Errorf("last call at %v: buckets of %s, want %s", test.last, got, test.want)
 		}
 	}
-	got := bucketed([]results.CallRecord{
+	got := bucket([]results.CallRecord{
 		{Start: 0, Usage: prompt.Usage{Read: 1}}, {Start: 299e9, Usage: prompt.Usage{Read: 2}}, {Start: 900e9, Usage: prompt.Usage{Read: 4}},
 	}, 5*time.Minute)
 	var reads []int64

@@ -48,7 +48,7 @@ func costParts() []document.Series {
 }
 
 func costChart(run *results.Run) (*document.Chart, error) {
-	run, rest := selected(run, maxBars)
+	run, rest := selectCells(run, maxBars)
 	if len(run.Cells) == 0 {
 		return nil, errors.New("the run has no cells")
 	}
@@ -77,7 +77,7 @@ func costChart(run *results.Run) (*document.Chart, error) {
 	b.behind = func(i int, total float64) string {
 		text := money(total)
 		if note, chance := vsRecorded(run, b.cells[i]); note != "" && note != document.Dash {
-			text += "  " + bracketed(note, chance)
+			text += "  " + bracket(note, chance)
 		}
 		return text
 	}

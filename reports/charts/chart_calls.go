@@ -260,7 +260,7 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 	var values []float64
 	longest := 0
 	for i := range calls {
-		buckets := bucketed(calls[i].Calls, step.width())
+		buckets := bucket(calls[i].Calls, step.width())
 		longest = max(longest, len(buckets))
 		for j := range calls[i].Calls {
 			sessions[calls[i].Calls[j].Session] = true
@@ -324,8 +324,8 @@ func bucketOf(calls []results.CellCalls) step {
 	return steps[i]
 }
 
-// bucketed returns the usage of calls in each span of time; calls before the start count in the first.
-func bucketed(calls []results.CallRecord, width time.Duration) (buckets []prompt.Usage) {
+// bucket returns the usage of calls in each span of time; calls before the start count in the first.
+func bucket(calls []results.CallRecord, width time.Duration) (buckets []prompt.Usage) {
 	for i := range calls {
 		at := max(0, int(calls[i].Start/int64(width)))
 		for len(buckets) <= at {

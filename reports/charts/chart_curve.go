@@ -196,7 +196,7 @@ func (s *metricSweep) tiles() *document.Chart {
 		if printed {
 			text = s.write(pt.value)
 			if d, ok := s.run.VsRecorded(pt.cell); s.metric.Name == measures.NameCost && ok && d.Chance() {
-				text, marked = bracketed(text, true), true
+				text, marked = bracket(text, true), true
 			}
 			widest = max(widest, len([]rune(text)))
 		}

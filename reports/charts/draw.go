@@ -51,7 +51,7 @@ func (d Drawing) picture() (*document.Picture, error) {
 		return nil, err
 	}
 	// Put the title above the panels of a chart that has none.
-	s.heading = wrapped(s.title, s.width-2*s.margin, s.chart.Title)
+	s.heading = wrapText(s.title, s.width-2*s.margin, s.chart.Title)
 	s.height += lineHeight(s.title)*vg.Length(len(s.heading)) + lineGap
 	broad, err := newSketch(c, screen).picture()
 	if err == nil {
@@ -147,7 +147,7 @@ func newSketch(c *document.Chart, how look) *sketch {
 	s.height = 2*s.margin + lineHeight(s.text)*vg.Length(len(s.legend)) + lineGap
 	if !s.bare {
 		s.heading = []string{c.Title}
-		s.facts = wrapped(s.fine, width, c.Facts...)
+		s.facts = wrapText(s.fine, width, c.Facts...)
 		s.foot = footnotesOf(c, s.fine, width)
 		s.height += lineHeight(s.title) + lineHeight(s.fine)*vg.Length(len(s.facts)+len(s.foot)) + 2*lineGap
 	}
@@ -169,7 +169,7 @@ func (s *sketch) titleOf(p *document.Panel, width vg.Length) []string {
 	if p.Note != "" && s.noted {
 		title += ", " + p.Note
 	}
-	return wrapped(s.text, width, title)
+	return wrapText(s.text, width, title)
 }
 
 // panel makes the plot of a panel and measures the room around its data.
@@ -224,7 +224,7 @@ func (s *sketch) axis(a *plot.Axis, of *document.Axis, length vg.Length, horizon
 			marker[i].Label = strings.Join(s.nameLines(t.Label), "\n")
 		}
 		if horizontal && of.Names {
-			marker[i].Label = fitted(style, marker[i].Label, length/vg.Length(of.High-of.Low)-8)
+			marker[i].Label = fitText(style, marker[i].Label, length/vg.Length(of.High-of.Low)-8)
 		}
 	}
 	slices.SortFunc(marker, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
@@ -279,7 +279,7 @@ func (s *sketch) entries(width vg.Length) [][]plot.Legend {
 		l := s.entry(name, looks[name])
 		w := legendWidth(&l)
 		if w > width {
-			l = s.entry(fitted(s.text, name, width-(w-s.text.Width(name))), looks[name])
+			l = s.entry(fitText(s.text, name, width-(w-s.text.Width(name))), looks[name])
 			w = legendWidth(&l)
 		}
 		if x+w > width {

@@ -48,7 +48,7 @@ func (s *sketch) addSeries(p *plot.Plot, of *document.Panel) {
 				p.Add(s.beside(x, vg.Length(x.Style.Size)))
 			}
 		case document.MarkBox:
-			p.Add(s.shaded(x)...)
+			p.Add(s.shade(x)...)
 		case document.MarkText:
 			p.Add(s.beside(x, 0))
 		case document.MarkBand:
@@ -213,8 +213,8 @@ func boxes(x *document.Series) *plotter.Polygon {
 	return p
 }
 
-// shaded returns boxes in their colours, with their texts.
-func (s *sketch) shaded(x *document.Series) []plot.Plotter {
+// shade returns boxes in their colours, with their texts.
+func (s *sketch) shade(x *document.Series) []plot.Plotter {
 	list := []plot.Plotter{boxes(x)}
 	if len(x.Shade) > 0 {
 		list = nil

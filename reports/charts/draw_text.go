@@ -27,8 +27,8 @@ func textStyle(size vg.Length, c document.Color) draw.TextStyle {
 	return s
 }
 
-// wrapped breaks texts at spaces into lines no wider than width. A line is as wide as its words, each measured once.
-func wrapped(s draw.TextStyle, width vg.Length, texts ...string) []string {
+// wrapText breaks texts at spaces into lines no wider than width. A line is as wide as its words, each measured once.
+func wrapText(s draw.TextStyle, width vg.Length, texts ...string) []string {
 	var lines []string
 	space := s.Width(" ")
 	for _, text := range texts {
@@ -57,11 +57,11 @@ const maxFootnotes = 2
 // footnotesOf returns the notes and the source of a chart in lines. If there are too many, the source comes first, all
 // share the lines, and the end is cut.
 func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length) []string {
-	lines := wrapped(s, width, append(slices.Clone(c.Notes), c.Source)...)
+	lines := wrapText(s, width, append(slices.Clone(c.Notes), c.Source)...)
 	if len(lines) <= maxFootnotes {
 		return lines
 	}
-	lines = wrapped(s, width-s.Width(" …"), strings.Join(append([]string{c.Source}, c.Notes...), " · "))
+	lines = wrapText(s, width-s.Width(" …"), strings.Join(append([]string{c.Source}, c.Notes...), " · "))
 	if len(lines) > maxFootnotes {
 		lines = lines[:maxFootnotes]
 		lines[maxFootnotes-1] += " …"
@@ -69,8 +69,8 @@ func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length) []string 
 	return lines
 }
 
-// fitted shortens a text to a width, but not below three characters.
-func fitted(s draw.TextStyle, text string, width vg.Length) string {
+// fitText shortens a text to a width, but not below three characters.
+func fitText(s draw.TextStyle, text string, width vg.Length) string {
 	short := text
 	for n := len([]rune(text)) - 1; n >= 3 && s.Width(short) > width; n-- {
 		short = document.Shortened(text, n)
@@ -88,14 +88,14 @@ func (s *sketch) nameLines(name string) []string {
 		return []string{drawable(s.text, name)}
 	}
 	var lines []string
-	for _, line := range wrapped(s.text, s.names, name) {
+	for _, line := range wrapText(s.text, s.names, name) {
 		for s.text.Width(line) > s.names {
 			at := strings.LastIndexAny(line[:len(line)-1], breaks)
 			for at > 0 && s.text.Width(line[:at+1]) > s.names {
 				at = strings.LastIndexAny(line[:at], breaks)
 			}
 			if at <= 0 {
-				line = fitted(s.text, line, s.names)
+				line = fitText(s.text, line, s.names)
 				break
 			}
 			lines, line = append(lines, line[:at+1]), line[at+1:]

@@ -60,11 +60,11 @@ func qualityText(shares []results.Share) string {
 	return strings.Join(texts, ", ")
 }
 
-// selected returns run with at most limit of its cells for a table, and a line
+// selectCells returns run with at most limit of its cells for a table, and a line
 // that says which are left out. It keeps the references in their place and, by
 // cost, the cheapest half and the most expensive half of the remaining cells. All cells
 // stay when they fit or limit is 0.
-func selected(run *results.Run, limit int) (*results.Run, string) {
+func selectCells(run *results.Run, limit int) (*results.Run, string) {
 	if limit <= 0 || len(run.Cells) <= limit {
 		return run, ""
 	}
@@ -164,8 +164,8 @@ func chartTrust(run *results.Run) string {
 	return "in brackets: the 95 % interval contains 0 · " + errorLine(run)
 }
 
-// bracketed marks a difference in a chart that chance can explain.
-func bracketed(text string, chance bool) string {
+// bracket marks a difference in a chart that chance can explain.
+func bracket(text string, chance bool) string {
 	if !chance {
 		return text
 	}

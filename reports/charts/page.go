@@ -116,7 +116,7 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 	}
 	table.Sections = table.Sections[:1]
 	p.add("Strategies", table, false)
-	shown, _ := selected(run, maxPagedCells)
+	shown, _ := selectCells(run, maxPagedCells)
 	simulated := slices.DeleteFunc(slices.Clone(parts.Calls), func(c results.CellCalls) bool { return c.Cell == measures.StrategyBilled })
 	drawings := Drawings(shown, simulated)
 	if len(parts.Dearest) > 0 {
@@ -227,7 +227,7 @@ const maxTracked = 8_000
 // PageParts.
 func Tracks(calls []results.CellCalls, labels, chosen map[string]string) *document.Tracks {
 	t := &document.Tracks{Step: "call", Parts: []string{"read", "written", "uncached", "output"}}
-	kept := tracked(calls)
+	kept := selectSessions(calls)
 	if len(labels) > 0 {
 		t.Commands = map[string]string{}
 		for cell, how := range chosen {
@@ -257,8 +257,8 @@ func Tracks(calls []results.CellCalls, labels, chosen map[string]string) *docume
 	return t
 }
 
-// tracked returns the sessions to follow, most calls first.
-func tracked(calls []results.CellCalls) (kept []string) {
+// selectSessions returns the sessions to follow, most calls first.
+func selectSessions(calls []results.CellCalls) (kept []string) {
 	count := map[string]int{}
 	for i := range calls {
 		for j := range calls[i].Calls {

@@ -30,7 +30,7 @@ type Options struct {
 func Run(run *results.Run, o Options) *document.Document {
 	bySeed := run
 	run = run.Replicated()
-	shown, rest := selected(run, o.MaxCells)
+	shown, rest := selectCells(run, o.MaxCells)
 	t := &tables{run: shown, whole: run, swept: sweptNames(shown), every: o.Whole, split: o.Split, notes: notesOf(shown, o.Split), used: map[string]bool{}}
 	d := &document.Document{
 		Head: headLines(run),

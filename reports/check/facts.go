@@ -98,7 +98,7 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 	var costs []float64
 	names := factNames(was, now)
 	for _, name := range names {
-		c := f.changed(name, was, now, len(names))
+		c := f.findChange(name, was, now, len(names))
 		if c == nil {
 			continue
 		}
@@ -220,10 +220,10 @@ func (f *Facts) text() string {
 	return text
 }
 
-// changed returns a fact if it differs from the baseline's by more than both spread, over the same
+// findChange returns a fact if it differs from the baseline's by more than both spread, over the same
 // sessions or over all; else nil. A pinned fact has no spread, and a client or a model that no session
 // of the baseline has is told whatever its share.
-func (f *File) changed(name string, was, now []Past, facts int) *fact {
+func (f *File) findChange(name string, was, now []Past, facts int) *fact {
 	b, n := ratioOf(factParts(was, name)), ratioOf(factParts(now, name))
 	c := &fact{name: name, before: b.Value(), after: n.Value()}
 	if name == validate.FactLifetime && f.Facts.pinned() {

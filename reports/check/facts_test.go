@@ -87,7 +87,7 @@ func TestFirstCompactions(t *testing.T) {
 		want        bool
 	}{{2, 2, 70_000, true}, {1, 4, 70_000, false}, {4, 1, 70_000, false}, {4, 4, 140_000, false}} {
 		compacts := map[string][2]float64{validate.FactCompactedAt: {c.level, 1}}
-		got := f.changed(validate.FactCompactedAt, list(c.before, reached), list(c.now, compacts), 20)
+		got := f.findChange(validate.FactCompactedAt, list(c.before, reached), list(c.now, compacts), 20)
 		if (got != nil) != c.want || got != nil && got.had() != "none up to 150,000" {
 			t.Errorf("%d after %d at %g: %+v, want %t", c.now, c.before, c.level, got, c.want)
 		}

@@ -76,7 +76,7 @@ func SinceOf(
 		m := &r.Moved[i]
 		fact := KeptFact{Fact: m.Fact, Before: m.Before, Since: m.After, never: m.Never}
 		if m.Each != nil {
-			fact.Saved = saved(m, past, units)
+			fact.Saved = estimateSaving(m, past, units)
 			if fact.Said, err = say(m.Fact, m.After); err != nil {
 				return nil, err
 			}
@@ -95,8 +95,8 @@ func (k *KeptFact) weight() int {
 	return 0
 }
 
-// saved returns what sessions are predicted to cost less with a fact than with what was before.
-func saved(m *Moved, list []Past, units func(ids []string) []stats.Units) *Saving {
+// estimateSaving returns what sessions are predicted to cost less with a fact than with what was before.
+func estimateSaving(m *Moved, list []Past, units func(ids []string) []stats.Units) *Saving {
 	var with, without []float64
 	var ids []string
 	for i := range list {

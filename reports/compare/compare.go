@@ -99,7 +99,7 @@ func runWith(ctx context.Context, inputs []Input, o Options, e stats.Estimator) 
 	if err := errors.Join(checkInputs(inputs), err); err != nil {
 		return nil, err
 	}
-	list, notes, err := matched(inputs, o)
+	list, notes, err := match(inputs, o)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func runWith(ctx context.Context, inputs []Input, o Options, e stats.Estimator) 
 		r.Comparisons = append(r.Comparisons, *c)
 	}
 	reseeded := slices.ContainsFunc(r.Comparisons, func(c Comparison) bool { return c.reseeded })
-	r.Notes = append(mixed(inputs, list, reseeded), notes...)
+	r.Notes = append(tellMixed(inputs, list, reseeded), notes...)
 	return r, nil
 }
 
@@ -296,8 +296,8 @@ func namesLike(inputs []Input, pattern string) (list []string, err error) {
 	return list, nil
 }
 
-// matched returns the pairs of sides to compare, and what has no counterpart.
-func matched(inputs []Input, o Options) ([]*pairs, []string, error) {
+// match returns the pairs of sides to compare, and what has no counterpart.
+func match(inputs []Input, o Options) ([]*pairs, []string, error) {
 	wanted, err := Cells(inputs, o.Cells)
 	switch {
 	case err != nil:

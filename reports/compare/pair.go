@@ -177,9 +177,9 @@ func (p *pairs) seeds(s int) []string {
 	return slices.Compact(list)
 }
 
-// mixed says in what runs differ, each property with the values of all runs,
+// tellMixed says in what runs differ, each property with the values of all runs,
 // and which runs are incomplete.
-func mixed(inputs []Input, list []*pairs, reseeded bool) []string {
+func tellMixed(inputs []Input, list []*pairs, reseeded bool) []string {
 	var notes []string
 	for _, property := range []struct {
 		what string
@@ -224,7 +224,7 @@ func valuesOf(inputs []Input, of func(*results.Provenance) string) (text string,
 	}
 	var parts []string
 	for _, v := range values {
-		parts = append(parts, document.And(have[v])+" "+shortened(v))
+		parts = append(parts, document.And(have[v])+" "+shorten(v))
 	}
 	return strings.Join(parts, ", "), len(values) > 1
 }
@@ -270,9 +270,9 @@ func partial(in Input, used map[*results.Cell]bool) []string {
 // fit on a line.
 const maxValue = 40
 
-// shortened cuts the middle of a long value, which has no blank to break a line
+// shorten cuts the middle of a long value, which has no blank to break a line
 // at. The formats for machines have the whole values.
-func shortened(s string) string {
+func shorten(s string) string {
 	if strings.ContainsRune(s, ' ') {
 		return s
 	}

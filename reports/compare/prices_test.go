@@ -28,7 +28,7 @@ func TestPriceFiles(t *testing.T) {
 		if tc.want != "" {
 			want = []string{"The runs have different prices: " + tc.want + "."}
 		}
-		if got := mixed(inputs, nil, false); !slices.Equal(got, want) {
+		if got := tellMixed(inputs, nil, false); !slices.Equal(got, want) {
 			t.Errorf("%v: %q, want %q", tc.files, got, want)
 		}
 	}

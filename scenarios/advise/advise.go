@@ -207,7 +207,7 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *facts.Agent, sessions 
 	if err := p.trust(ctx, one, sessions); err != nil {
 		return nil, err
 	}
-	rows, taken, err := p.measured(ctx, sessions, nil)
+	rows, taken, err := p.measure(ctx, sessions, nil)
 	if err != nil {
 		return nil, err
 	}

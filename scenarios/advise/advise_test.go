@@ -157,11 +157,11 @@ func TestSettingsOfSomeSessions(t *testing.T) {
 			runs = candidate{g[0].setting, "1h"}
 		}
 	}
-	was, _, err := p.measured(t.Context(), sessions, nil)
+	was, _, err := p.measure(t.Context(), sessions, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	is, _, err := p.measured(t.Context(), sessions, []candidate{runs})
+	is, _, err := p.measure(t.Context(), sessions, []candidate{runs})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func (p *adviser) costs(ctx context.Context, sessions []*traces.Session, list []
 	}
 	costs := make([][]float64, 1+len(sets))
 	for part := range slices.Chunk(sessions, rowsAtOnce) {
-		if err := p.unchanged(ctx, part); err != nil {
+		if err := p.simulateUnchanged(ctx, part); err != nil {
 			return nil, err
 		}
 		rows, err := p.ownRows(ctx, part, sets, sim.RefetchFitted)
@@ -110,8 +110,8 @@ func (p *adviser) costs(ctx context.Context, sessions []*traces.Session, list []
 	return costs, nil
 }
 
-// unchanged simulates the sessions that have not been simulated yet without a change.
-func (p *adviser) unchanged(ctx context.Context, sessions []*traces.Session) error {
+// simulateUnchanged simulates the sessions that have not been simulated yet without a change.
+func (p *adviser) simulateUnchanged(ctx context.Context, sessions []*traces.Session) error {
 	some := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { _, ok := p.asIs[s]; return ok })
 	if len(some) == 0 {
 		return nil

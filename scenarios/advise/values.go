@@ -94,7 +94,7 @@ func later(s *facts.Setting, version string) bool {
 // total returns the row of all sessions under strategy own with values of settings, in a closed
 // loop: what the agent fetches again because it was forgotten counts against a saving.
 func (p *adviser) total(ctx context.Context, sessions []*traces.Session, set []candidate) (*results.Row, *tally, error) {
-	rows, taken, err := p.measured(ctx, sessions, set)
+	rows, taken, err := p.measure(ctx, sessions, set)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,8 +105,8 @@ func (p *adviser) total(ctx context.Context, sessions []*traces.Session, set []c
 	return &sum, taken, nil
 }
 
-// measured returns the row of each session that total sums up, and all calls.
-func (p *adviser) measured(ctx context.Context, sessions []*traces.Session, set []candidate) ([]results.Row, *tally, error) {
+// measure returns the row of each session that total sums up, and all calls.
+func (p *adviser) measure(ctx context.Context, sessions []*traces.Session, set []candidate) ([]results.Row, *tally, error) {
 	taken, out := newTally(sessions), make([]results.Row, len(sessions))
 	sets, alike := map[string][]string{}, map[string][]int{} // sessions by what is assigned in them
 	for i, s := range sessions {

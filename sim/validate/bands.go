@@ -48,7 +48,7 @@ func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Se
 			return fmt.Errorf("validate: %w", err)
 		}
 		if agents.ClaudeCode(s) || s.Agent == facts.Codex || o.configFor(s).Profile == nil {
-			samples[i], err = o.drawn(s)
+			samples[i], err = o.drawReplications(s)
 		} else {
 			samples[i], err = o.spread(s)
 		}
@@ -61,9 +61,9 @@ func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Se
 	return nil
 }
 
-// drawn simulates the replications of a session of Claude Code or Codex. The residual of Claude Code's
+// drawReplications simulates the replications of a session of Claude Code or Codex. The residual of Claude Code's
 // cost includes losses; Codex's is of the cost with expected losses.
-func (o *Options) drawn(s *traces.Session) ([]float64, error) {
+func (o *Options) drawReplications(s *traces.Session) ([]float64, error) {
 	var samples []float64
 	loss := 0.0
 	if s.Agent == facts.Codex {

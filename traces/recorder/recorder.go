@@ -71,7 +71,7 @@ func New(log io.Writer, to Upstreams) (*Recorder, error) {
 	transport.WriteBufferSize, transport.ReadBufferSize = 64<<10, 64<<10
 	transport.MaxIdleConnsPerHost = transport.MaxIdleConns
 	r.proxy = &httputil.ReverseProxy{
-		Rewrite: r.rewrite, Transport: transport, FlushInterval: -1, ModifyResponse: answered, ErrorHandler: refuse,
+		Rewrite: r.rewrite, Transport: transport, FlushInterval: -1, ModifyResponse: takeStatus, ErrorHandler: refuse,
 		ErrorLog: quiet,
 	}
 	go r.write(log)
@@ -152,8 +152,8 @@ func (r *Recorder) rewrite(p *httputil.ProxyRequest) {
 	p.Out.Header.Set("Accept-Encoding", "identity")
 }
 
-// answered takes the status of a response and keeps what passes.
-func answered(resp *http.Response) error {
+// takeStatus takes the status of a response and keeps what passes.
+func takeStatus(resp *http.Response) error {
 	if x, ok := resp.Request.Context().Value(exchangeKey{}).(*exchange); ok {
 		x.status, x.encoding = resp.StatusCode, resp.Header.Get("Content-Encoding")
 		resp.Body = &tapped{resp.Body, x}
@@ -225,12 +225,12 @@ func (r *Recorder) write(log io.Writer) {
 		// "response": {"status_code": …, "body": …}}. A body that is no JSON, such as a stream of events, is a text:
 		// body_raw. Bodies are large and are copied as they are; w keeps its error.
 		fmt.Fprintf(w, `{"start":%q,"end":%q,"request":{"method":"POST","url":%s`,
-			x.start.UTC().Format(time.RFC3339Nano), x.end.UTC().Format(time.RFC3339Nano), quoted(x.url))
+			x.start.UTC().Format(time.RFC3339Nano), x.end.UTC().Format(time.RFC3339Nano), quote(x.url))
 		writeBody(w, x.request, x.coding)
 		fmt.Fprintf(w, `},"response":{"status_code":%d`, x.status)
 		writeBody(w, x.response, x.encoding)
 		if x.failure != "" {
-			fmt.Fprintf(w, `,"error":%s`, quoted(x.failure))
+			fmt.Fprintf(w, `,"error":%s`, quote(x.failure))
 		}
 		_, _ = w.WriteString("}}\n")
 		failed = w.Flush()
@@ -240,7 +240,7 @@ func (r *Recorder) write(log io.Writer) {
 
 // writeBody writes a body under a coding as a member of an object.
 func writeBody(w *bufio.Writer, body []byte, coding string) {
-	if plain, err := decoded(body, coding); err == nil {
+	if plain, err := decode(body, coding); err == nil {
 		body = plain
 	}
 	switch {
@@ -248,7 +248,7 @@ func writeBody(w *bufio.Writer, body []byte, coding string) {
 		return
 	case !json.Valid(body):
 		_, _ = w.WriteString(`,"body_raw":`)
-		body = quoted(string(body))
+		body = quote(string(body))
 	default:
 		_, _ = w.WriteString(`,"body":`)
 		if bytes.ContainsAny(body, "\n\r") { // of white space: a line has none
@@ -260,8 +260,8 @@ func writeBody(w *bufio.Writer, body []byte, coding string) {
 	_, _ = w.Write(body)
 }
 
-// quoted returns a text as JSON.
-func quoted(text string) []byte {
+// quote returns a text as JSON.
+func quote(text string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -269,8 +269,8 @@ func quoted(text string) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// decoded undoes a coding of a body, as far as the body goes.
-func decoded(body []byte, coding string) ([]byte, error) {
+// decode undoes a coding of a body, as far as the body goes.
+func decode(body []byte, coding string) ([]byte, error) {
 	var r io.Reader
 	var err error
 	switch coding {

@@ -301,22 +301,22 @@ func (f *filler) fill(template, noun, verb string) {
 // make short texts alike.
 func exactly(b *prompt.Block, text manner) string {
 	tag := "#" + strconv.FormatUint(b.Digest.Lo&numberMask, 36) + " "
-	return padded(tag+text(dice(b.Digest.Hi), b.Digest.Lo, int(b.Bytes)), int(b.Bytes))
+	return pad(tag+text(dice(b.Digest.Hi), b.Digest.Lo, int(b.Bytes)), int(b.Bytes))
 }
 
 // errorText returns the result of a call that failed.
 func errorText(b *prompt.Block) string {
 	const open, end = "<tool_use_error>", "</tool_use_error>"
-	return open + padded("The call failed. ", int(b.Bytes)-len(open)-len(end)) + end
+	return open + pad("The call failed. ", int(b.Bytes)-len(open)-len(end)) + end
 }
 
 // imageText returns letters in place of an image. They begin with a number of the
 // block, so that no two images are alike.
 func imageText(b *prompt.Block) string {
-	return padded(fmt.Sprintf("iVBORw0KGgo%016x", b.Digest.Hi)+strings.Repeat("A", int(b.Bytes)), int(b.Bytes))
+	return pad(fmt.Sprintf("iVBORw0KGgo%016x", b.Digest.Hi)+strings.Repeat("A", int(b.Bytes)), int(b.Bytes))
 }
 
-func padded(text string, n int) string {
+func pad(text string, n int) string {
 	if len(text) < n {
 		text += strings.Repeat(".", n-len(text))
 	}

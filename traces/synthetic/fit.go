@@ -59,7 +59,7 @@ func FitWorkload(base *Workload, sessions []*traces.Session) *Workload {
 	w.Rewinds = ratio(float64(o.branches), turns)
 	w.Images = ratio(float64(len(o.values["image bytes"])), float64(len(o.values["prompts"])))
 	if mean := o.mean("tool uses per call"); mean > 1 {
-		w.Parallel = rounded(1 - 1/mean)
+		w.Parallel = round(1 - 1/mean)
 	}
 	if files := o.values["files"]; len(files) > 0 {
 		w.Files = max(1, int(stats.Quantile(files, 0.9)))
@@ -372,7 +372,7 @@ func quantilesOf(values []float64) Dist {
 	}
 	d := Dist{Quantiles: make([]float64, fitSteps+1)}
 	for i := range d.Quantiles {
-		d.Quantiles[i] = rounded(stats.Quantile(values, float64(i)/fitSteps))
+		d.Quantiles[i] = round(stats.Quantile(values, float64(i)/fitSteps))
 	}
 	return d
 }
@@ -381,11 +381,11 @@ func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
 	}
-	return rounded(a / b)
+	return round(a / b)
 }
 
-// rounded keeps three digits: no fit is finer.
-func rounded(x float64) float64 {
+// round keeps three digits: no fit is finer.
+func round(x float64) float64 {
 	r, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64) // of a number's own text
 	return r
 }

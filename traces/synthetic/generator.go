@@ -88,9 +88,9 @@ func NewGenerator(w *Workload) (*Generator, error) {
 	g.pauses.add(max(0, left))
 	for _, m := range w.Models {
 		g.models.add(m.Weight)
-		g.named = append(g.named, uint16(numbered(&g.names, m.Name)))
+		g.named = append(g.named, uint16(number(&g.names, m.Name)))
 	}
-	g.agentModel = uint16(numbered(&g.names, w.Agents.Model))
+	g.agentModel = uint16(number(&g.names, w.Agents.Model))
 	// The working set has names.
 	for i := range g.w.Files {
 		noun := nouns[g.seed.below(forFilePick, uint64(i), len(nouns))]

@@ -107,7 +107,7 @@ func (l *layer) prefix(t *track, out *traces.Thread) {
 func (l *layer) round(t *track, rd *traces.Round) {
 	rd.ID = l.callID()
 	l.laid++
-	rd.Model = uint16(numbered(&l.s.Models, l.p.g.names[rd.Model]))
+	rd.Model = uint16(number(&l.s.Models, l.p.g.names[rd.Model]))
 	rd.Input = l.span(t, rd.Input)
 	if n := rd.Input.To - 1; n >= rd.Input.From && l.s.Blocks[n].Kind == prompt.KindUnseen {
 		message := l.s.Blocks[n].Message
@@ -132,7 +132,7 @@ func (l *layer) span(t *track, in traces.Span) traces.Span {
 	for _, b := range t.blocks[in.From:in.To] {
 		if b.Call > 0 {
 			b.Call += l.calls
-			b.Tool = uint16(numbered(&l.s.Tools, l.p.g.mix(t.kind).tools[b.Tool].Name))
+			b.Tool = uint16(number(&l.s.Tools, l.p.g.mix(t.kind).tools[b.Tool].Name))
 			if b.Object >= 0 {
 				b.Object = l.object(b.Object)
 			}
@@ -145,8 +145,8 @@ func (l *layer) span(t *track, in traces.Span) traces.Span {
 	return traces.Span{From: from, To: int32(len(l.s.Blocks))}
 }
 
-// numbered returns the place of a name in a short list, to which a new one is added.
-func numbered(list *[]string, name string) int {
+// number returns the place of a name in a short list, to which a new one is added.
+func number(list *[]string, name string) int {
 	i := slices.Index(*list, name)
 	if i < 0 {
 		i = len(*list)

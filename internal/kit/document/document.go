@@ -292,8 +292,8 @@ func (f *footnotes) mark(texts []string) string {
 	return strings.Join(slices.Compact(marks), " ")
 }
 
-// marked returns a text followed by the marks of notes.
-func (f *footnotes) marked(text string, notes []string) string {
+// addMarks returns a text followed by the marks of notes.
+func (f *footnotes) addMarks(text string, notes []string) string {
 	if marks := f.mark(notes); marks != "" {
 		return text + " " + marks
 	}

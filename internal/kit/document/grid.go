@@ -141,13 +141,13 @@ const (
 func (g grid) fit(width int, drop bool) (above string, left []string, fitted grid) {
 	g = g.clipTitles(width)
 	g.names = true
-	if named := g.wrapped(width); named.width() <= width {
+	if named := g.wrapLines(width); named.width() <= width {
 		return "", nil, named
 	}
 	g.names = false
 	g, above = g.withoutSame()
-	g, left = g.spared(width, drop)
-	return above, left, g.clipped(width).wrapped(width)
+	g, left = g.spare(width, drop)
+	return above, left, g.clip(width).wrapLines(width)
 }
 
 // widths returns the width of each column.
@@ -211,10 +211,10 @@ func (g grid) withoutSame() (grid, string) {
 	return g.pick(kept), "in all rows: " + strings.Join(same, ", ")
 }
 
-// spared drops columns and returns their titles: spare ones until the rest fits
+// spare drops columns and returns their titles: spare ones until the rest fits
 // with clipping, then with drop the last ones until the rest fits with
 // wrapping. The first column stays.
-func (g grid) spared(width int, drop bool) (grid, []string) {
+func (g grid) spare(width int, drop bool) (grid, []string) {
 	var left []string
 	for {
 		worst := 0
@@ -292,9 +292,9 @@ func (g grid) clipTitles(width int) grid {
 	return g
 }
 
-// clipped cuts the middle of long texts where columns allow it. Different texts
+// clip cuts the middle of long texts where columns allow it. Different texts
 // stay different.
-func (g grid) clipped(width int) grid {
+func (g grid) clip(width int) grid {
 	for i, c := range g.columns {
 		over, widths := g.width()-width, g.widths()
 		if c.Clip == 0 || over <= 0 {
@@ -335,9 +335,9 @@ func (g *grid) wrap(i int, text string, size int) []string {
 	return wrapText(text, size)
 }
 
-// wrapped breaks texts over several rows, the widest column first, until the
+// wrapLines breaks texts over several rows, the widest column first, until the
 // table fits.
-func (g grid) wrapped(width int) grid {
+func (g grid) wrapLines(width int) grid {
 	widths := g.widths()
 	limits := g.limits(widths, width)
 	if slices.Equal(limits, widths) {

@@ -370,7 +370,7 @@ func (h *markupWriter) figure(x *Figure) error {
 	}
 	if picture.Data != nil && len(picture.Data.Rows) <= maxListed { // for readers who cannot see the picture
 		h.raw("<details><summary>Figures of this chart<span class=\"name\">: ").text(picture.Title).raw("</span></summary>")
-		h.table(picture.Data.filled())
+		h.table(picture.Data.fill())
 		h.raw("</details>\n")
 	}
 	return nil
@@ -383,8 +383,8 @@ func (h *markupWriter) writePicture(picture *Picture, kind string) {
 	h.text(picture.Title).raw("\" src=\"data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(picture.SVG) + "\"></figure>\n")
 }
 
-// filled returns the columns of a table for machines that hold anything, for people: numbers have six digits.
-func (t *Table) filled() *Table {
+// fill returns the columns of a table for machines that hold anything, for people: numbers have six digits.
+func (t *Table) fill() *Table {
 	out := &Table{Rows: make([][]any, len(t.Rows))}
 	for i, c := range t.Columns {
 		if !slices.ContainsFunc(t.Rows, func(row []any) bool { return row[i] != nil && row[i] != "" }) {

@@ -68,18 +68,18 @@ func (p *page) gap() {
 
 func (p *page) section(s *Section) error {
 	if s.Folded {
-		return p.folded(s)
+		return p.fold(s)
 	}
 	if s.Title != "" {
-		p.paragraph("## " + escapeLine(p.notes.marked(s.Title, s.Notes)))
+		p.paragraph("## " + escapeLine(p.notes.addMarks(s.Title, s.Notes)))
 	}
 	if s.Name != "" {
-		p.paragraph("### " + escapeLine(p.notes.marked(s.Name, s.Notes)))
+		p.paragraph("### " + escapeLine(p.notes.addMarks(s.Name, s.Notes)))
 	}
 	for _, block := range s.Blocks {
 		switch x := block.(type) {
 		case Text:
-			text := p.notes.marked(escapeLine(x.Text), x.Notes)
+			text := p.notes.addMarks(escapeLine(x.Text), x.Notes)
 			if x.Lead != "" {
 				text = "**" + escapeLine(x.Lead) + "**" + text
 			}
@@ -208,10 +208,10 @@ func (d *Document) comment(folds, rows int) (string, error) {
 	return string(Inert(b.Bytes())), nil
 }
 
-// folded writes a section that opens under its heading.
-func (p *page) folded(s *Section) error {
+// fold writes a section that opens under its heading.
+func (p *page) fold(s *Section) error {
 	html := strings.NewReplacer("<", "&lt;", "&", "&amp;", ">", "&gt;")
-	p.paragraph("<details><summary>" + html.Replace(unlinked(p.notes.marked(Printable(s.Title+s.Name), s.Notes))) + "</summary>")
+	p.paragraph("<details><summary>" + html.Replace(unlink(p.notes.addMarks(Printable(s.Title+s.Name), s.Notes))) + "</summary>")
 	if err := p.section(&Section{Blocks: s.Blocks}); err != nil {
 		return err
 	}
@@ -223,9 +223,9 @@ func (p *page) folded(s *Section) error {
 // issues, addresses.
 var live = regexp.MustCompile(`(?i)@|#\b|\bgh-|www\.|:/`)
 
-// unlinked puts a zero-width character into these. Names come from recordings, and
+// unlink puts a zero-width character into these. Names come from recordings, and
 // Markdown that somebody posts must not notify anybody.
-func unlinked(s string) string { return live.ReplaceAllString(s, "${0}\u200b") }
+func unlink(s string) string { return live.ReplaceAllString(s, "${0}\u200b") }
 
 // maxFew is how many names Few lists.
 const maxFew = 5

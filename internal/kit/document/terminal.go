@@ -90,10 +90,10 @@ func (t *terminal) section(s *Section) error {
 	}
 	t.gap()
 	if s.Title != "" {
-		t.text(t.notes.marked(strings.ToUpper(s.Title), s.Notes), bold)
+		t.text(t.notes.addMarks(strings.ToUpper(s.Title), s.Notes), bold)
 	}
 	if s.Name != "" {
-		t.text(t.notes.marked(s.Name, s.Notes), bold)
+		t.text(t.notes.addMarks(s.Name, s.Notes), bold)
 	}
 	for i, block := range s.Blocks {
 		if _, table := block.(*Table); i > 0 && (table || isTable(s.Blocks[i-1])) {
@@ -101,7 +101,7 @@ func (t *terminal) section(s *Section) error {
 		}
 		switch x := block.(type) {
 		case Text:
-			t.text(t.notes.marked(x.Lead+x.Text, x.Notes), "")
+			t.text(t.notes.addMarks(x.Lead+x.Text, x.Notes), "")
 		case List:
 			t.list(x)
 		case *Table:

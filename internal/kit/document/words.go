@@ -205,4 +205,4 @@ var markup = strings.NewReplacer(
 )
 
 // escapeLine makes text safe for one line of Markdown, in which nothing is a link or a mention.
-func escapeLine(s string) string { return unlinked(markup.Replace(Printable(s))) }
+func escapeLine(s string) string { return unlink(markup.Replace(Printable(s))) }

@@ -150,7 +150,7 @@ func (c *Checker) sound(n *yaml.Node, path string) bool {
 	}
 	err := n.Decode(new(any))
 	if err != nil {
-		c.lose(n, path, "%s: %s", named(path), Reason(err))
+		c.lose(n, path, "%s: %s", namePath(path), Reason(err))
 	}
 	return err == nil
 }
@@ -183,14 +183,14 @@ func (c *Checker) foreign(n *yaml.Node, t reflect.Type) bool {
 // mapping reports whether n is a mapping whose keys are words, each once.
 func (c *Checker) mapping(n *yaml.Node, path string) bool {
 	if n.Kind != yaml.MappingNode {
-		c.lose(n, path, "%s takes keys and values, not %s", named(path), kindOf(n))
+		c.lose(n, path, "%s takes keys and values, not %s", namePath(path), kindOf(n))
 		return false
 	}
 	first := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if err := keyError(key); err != nil {
-			c.lose(key, path, "%s: %w", named(path), err)
+			c.lose(key, path, "%s: %w", namePath(path), err)
 			return false
 		}
 		if before, ok := first[key.Value]; ok {
@@ -242,9 +242,9 @@ func (c *Checker) values(n *yaml.Node, v reflect.Value, tag reflect.StructTag, p
 		}
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, err := decoded(n.Content[i], t.Key())
+		key, err := decodeAs(n.Content[i], t.Key())
 		if err != nil {
-			c.lose(n.Content[i], path, "%s: %w", named(path), err)
+			c.lose(n.Content[i], path, "%s: %w", namePath(path), err)
 			continue
 		}
 		elem := element(t.Elem())
@@ -270,7 +270,7 @@ func element(t reflect.Type) reflect.Value {
 // the elements are lists themselves.
 func (c *Checker) list(n *yaml.Node, v reflect.Value, tag reflect.StructTag, path string, sweep bool) {
 	if n.Kind != yaml.SequenceNode {
-		c.lose(n, path, "%s takes a list, not %s", named(path), kindOf(n))
+		c.lose(n, path, "%s takes a list, not %s", namePath(path), kindOf(n))
 		return
 	}
 	elem := v.Type().Elem()
@@ -308,16 +308,16 @@ func (c *Checker) leaf(n *yaml.Node, v reflect.Value, tag reflect.StructTag, pat
 		c.rangeAxis(n, t, tag, path)
 		return
 	case !composite(t):
-		c.lose(n, path, "%s takes one value, not %s", named(path), kindOf(n))
+		c.lose(n, path, "%s takes one value, not %s", namePath(path), kindOf(n))
 		return
 	}
-	value, err := decoded(n, t)
+	value, err := decodeAs(n, t)
 	if err != nil {
-		c.lose(n, path, "%s: %w", named(path), err)
+		c.lose(n, path, "%s: %w", namePath(path), err)
 		return
 	}
 	if text := flaw(value, tag); text != "" {
-		c.lose(n, path, "%s%s", named(path), text)
+		c.lose(n, path, "%s%s", namePath(path), text)
 		return
 	}
 	v.Set(value)
@@ -350,8 +350,8 @@ func numeric(t reflect.Type) bool {
 	return false
 }
 
-// decoded returns n as a value of type t. Errors are worded for people.
-func decoded(n *yaml.Node, t reflect.Type) (reflect.Value, error) {
+// decodeAs returns n as a value of type t. Errors are worded for people.
+func decodeAs(n *yaml.Node, t reflect.Type) (reflect.Value, error) {
 	v := reflect.New(t)
 	if isNull(n) {
 		return v.Elem(), errors.New("no value")
@@ -373,7 +373,7 @@ func decoded(n *yaml.Node, t reflect.Type) (reflect.Value, error) {
 		return v.Elem(), nil
 	}
 	if !opaque(t) && n.Kind == yaml.ScalarNode && n.ShortTag() == "!!float" && !holds(n, t) {
-		return v.Elem(), fmt.Errorf("want %s, not %s", wanted(t), quoted(n))
+		return v.Elem(), fmt.Errorf("want %s, not %s", describeType(t), quote(n))
 	}
 	err := n.Decode(v.Interface())
 	if err == nil {
@@ -382,7 +382,7 @@ func decoded(n *yaml.Node, t reflect.Type) (reflect.Value, error) {
 	if opaque(t) {
 		return v.Elem(), errors.New(Reason(err))
 	}
-	return v.Elem(), fmt.Errorf("want %s, not %s", wanted(t), quoted(n))
+	return v.Elem(), fmt.Errorf("want %s, not %s", describeType(t), quote(n))
 }
 
 // holds reports whether a type holds a floating-point number exactly. For
@@ -402,7 +402,7 @@ func holds(n *yaml.Node, t reflect.Type) bool {
 	return err == nil && f == math.Trunc(f) && low <= f && f < high
 }
 
-func wanted(t reflect.Type) string {
+func describeType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false"
@@ -442,7 +442,7 @@ func Reason(err error) string {
 	return strings.Join(texts, "; ")
 }
 
-func quoted(n *yaml.Node) string {
+func quote(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode {
 		return strconv.Quote(n.Value)
 	}
@@ -470,7 +470,7 @@ func cut(text string) string {
 	return text
 }
 
-func named(path string) string {
+func namePath(path string) string {
 	if path == "" {
 		return "the document"
 	}

@@ -313,20 +313,18 @@ func Text(s string) *yaml.Node {
 // originals.
 func (t *Tree) Copy() *Tree {
 	c := &Tree{Name: t.Name, from: maps.Clone(t.from)} // nodes beside the root have places too
-	c.Root = c.copied(t.Root)
+	c.Root = c.copyNode(t.Root)
 	return c
 }
 
-func (t *Tree) copied(n *yaml.Node) *yaml.Node {
+func (t *Tree) copyNode(n *yaml.Node) *yaml.Node {
 	c := *n
 	c.Content = nil
 	if origin, ok := t.from[n]; ok {
 		t.from[&c] = origin
 	}
 	for _, child := range n.Content {
-		c.Content = append(c.Content, t.copied(child))
+		c.Content = append(c.Content, t.copyNode(child))
 	}
 	return &c
 }
-
-

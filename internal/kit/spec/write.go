@@ -222,13 +222,13 @@ func encodeFields(n *yaml.Node, v reflect.Value, described bool) error {
 // comment returns the comment above a field: its doc, and its unit if the doc lacks it.
 func comment(doc, unit string) string {
 	if strings.Contains(strings.ToLower(doc), unit) {
-		return wrapped(doc, manualWidth)
+		return wrap(doc, manualWidth)
 	}
 	sentence, ends := strings.CutSuffix(doc, ".")
 	if doc = strings.TrimPrefix(sentence+", "+unit, ", "); ends {
 		doc += "."
 	}
-	return wrapped(doc, manualWidth)
+	return wrap(doc, manualWidth)
 }
 
 // plain reports whether yaml.v3 encodes values of a type as this package does.
@@ -282,7 +282,7 @@ func Manual(v any, chapters map[string]string) ([]byte, error) {
 	}
 	for path, text := range chapters {
 		if key := keyAt(root, path); key != nil {
-			key.HeadComment = strings.TrimSpace(commented(text))
+			key.HeadComment = strings.TrimSpace(writeComment(text))
 		}
 	}
 	var b bytes.Buffer
@@ -292,7 +292,7 @@ func Manual(v any, chapters map[string]string) ([]byte, error) {
 		return nil, fmt.Errorf("encode a manual: %w", err)
 	}
 	var out strings.Builder
-	out.WriteString(commented(chapters[""]))
+	out.WriteString(writeComment(chapters[""]))
 	apart := true
 	for line := range strings.Lines(b.String()) {
 		top := line[0] != ' ' && line[0] != '-'
@@ -333,8 +333,8 @@ func keyAt(n *yaml.Node, path string) *yaml.Node {
 	return nil
 }
 
-// commented returns a text as a comment.
-func commented(text string) string {
+// writeComment returns a text as a comment.
+func writeComment(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text + "\n") {
 		b.WriteString(strings.TrimRight("# "+line, " \n") + "\n")
@@ -342,8 +342,8 @@ func commented(text string) string {
 	return b.String()
 }
 
-// wrapped breaks a text into lines of at most width characters.
-func wrapped(text string, width int) string {
+// wrap breaks a text into lines of at most width characters.
+func wrap(text string, width int) string {
 	var b strings.Builder
 	left := width
 	for i, word := range strings.Fields(text) {

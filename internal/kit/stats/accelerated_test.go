@@ -34,11 +34,11 @@ func TestAcceleratedFormula(t *testing.T) {
 		t.Fatalf("acceleration %v", a)
 	}
 	for z, want := range map[float64]float64{-2: 0.065992, 2: 0.996851} {
-		if got := accelerated(z, 0.1, a); math.Abs(got-want) > 1e-6 {
+		if got := accelerate(z, 0.1, a); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%v: %v, want %v", z, got, want)
 		}
 	}
-	if accelerated(8, 0, 1.0/6) != 1 || accelerated(-8, 0, -1.0/6) != 0 {
+	if accelerate(8, 0, 1.0/6) != 1 || accelerate(-8, 0, -1.0/6) != 0 {
 		t.Error("beyond the pole")
 	}
 	// A quarter below and a quarter equal is 3/8 of the draws: Φ(−0.318639).
@@ -78,7 +78,7 @@ func TestAcceleratedOfSkewed(t *testing.T) {
 	for i := range draws {
 		draws[i] = float64(i)
 	}
-	got := acceleratedBy(draws, 460.5, []float64{0, 0, 0, 4}, widened(0.95, 3))
+	got := acceleratedBy(draws, 460.5, []float64{0, 0, 0, 4}, widenLevel(0.95, 3))
 	if math.Abs(got.Low-2.0682) > 1e-3 || math.Abs(got.High-1000.0000) > 1e-3 {
 		t.Errorf("%+v", got)
 	}

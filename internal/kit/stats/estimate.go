@@ -172,19 +172,19 @@ func (e *Estimate) noticed() float64 {
 // Blurred returns the estimate of a difference that has an error of its own beside the sampling
 // error, with a standard deviation in the unit of the difference.
 func (e Estimate) Blurred(deviation float64) Estimate {
-	return e.widened(normalPoint((1+e.level)/2), deviation)
+	return e.widen(normalPoint((1+e.level)/2), deviation)
 }
 
 // Again returns the estimate of what as many sessions again show, which are a sample too.
 func (e Estimate) Again() Estimate {
-	return e.widened(studentPoint(e.student().Nu, (1+e.level)/2), e.deviation)
+	return e.widen(studentPoint(e.student().Nu, (1+e.level)/2), e.deviation)
 }
 
-// widened adds an independent error with a standard deviation, of which the interval has a
+// widen adds an independent error with a standard deviation, of which the interval has a
 // multiple to either side.
-func (e Estimate) widened(multiple, deviation float64) Estimate {
-	e.Interval = e.Interval.widened(e.Difference, multiple*deviation)
-	e.RelativeInterval = e.RelativeInterval.widened(e.Relative, multiple*deviation/math.Abs(e.Base))
+func (e Estimate) widen(multiple, deviation float64) Estimate {
+	e.Interval = e.Interval.widen(e.Difference, multiple*deviation)
+	e.RelativeInterval = e.RelativeInterval.widen(e.Relative, multiple*deviation/math.Abs(e.Base))
 	e.deviation, e.spread = math.Hypot(e.deviation, deviation), math.Hypot(e.spread, deviation)
 	if was := e.null; was > 0 && deviation > 0 {
 		e.null = math.Hypot(was, deviation)
@@ -248,15 +248,15 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 	}
 	out.p = max(out.least, 2*out.student().CDF(-math.Abs(out.Difference)/out.deviation))
 	out.Interval = e.interval(draws, out.Difference, append(influence, now.influence()...), out.freedom, false)
-	out.Interval = out.Interval.widened(out.Difference, studentPoint(out.student().Nu, (1+e.Level)/2)*lent)
+	out.Interval = out.Interval.widen(out.Difference, studentPoint(out.student().Nu, (1+e.Level)/2)*lent)
 	out.judge()
-	out.Detectable = grown(out.Detectable/out.spread, wasError, nowError, now.Value())
+	out.Detectable = grow(out.Detectable/out.spread, wasError, nowError, now.Value())
 	return out, nil
 }
 
-// grown returns the detectable difference, so many standard errors, of two samples of which the later one spreads more
+// grow returns the detectable difference, so many standard errors, of two samples of which the later one spreads more
 // where it is larger: sessions of which all cost a tenth more differ by a tenth more too.
-func grown(multiple, was, now, value float64) float64 {
+func grow(multiple, was, now, value float64) float64 {
 	if !finite(multiple) || value == 0 {
 		return multiple * math.Hypot(was, now)
 	}
@@ -349,8 +349,8 @@ func (u *Units) count() int {
 	return n
 }
 
-// joined returns a sum or a ratio by units.
-func (f *Figure) joined(u *Units) Figure {
+// join returns a sum or a ratio by units.
+func (f *Figure) join(u *Units) Figure {
 	n := u.count()
 	add := func(column []float64) []float64 {
 		if column == nil {
@@ -376,10 +376,10 @@ func (e Estimator) widest(ctx context.Context, pairs []Pair, out []Estimate) err
 				continue
 			}
 			by := *p
-			by.Base, by.Other = p.Base.joined(u), p.Other.joined(u)
+			by.Base, by.Other = p.Base.join(u), p.Other.join(u)
 			alone := e
 			alone.Workers = 1
-			list, err := alone.sampled(ctx, []Pair{by})
+			list, err := alone.sample(ctx, []Pair{by})
 			if err != nil {
 				return err
 			}

@@ -32,15 +32,15 @@ func TestExchangedIsFullEnumeration(t *testing.T) {
 				}
 			}
 			want := float64(far) / float64(int(1)<<len(d))
-			if got, _ := exchanged(d); got > 1.35*want+0.01 || got < want/1.35-0.01 {
+			if got, _ := exchangeSigns(d); got > 1.35*want+0.01 || got < want/1.35-0.01 {
 				t.Errorf("%v: %v, counted out %v", d, got, want)
 			}
 		}
 	}
-	if got, _ := exchanged([]float64{1, 2, 0, 3}); got != 2.0/8 {
+	if got, _ := exchangeSigns([]float64{1, 2, 0, 3}); got != 2.0/8 {
 		t.Errorf("three of three: %v, want 2/8", got)
 	}
-	if got, _ := exchanged([]float64{1, -1}); got != 1 {
+	if got, _ := exchangeSigns([]float64{1, -1}); got != 1 {
 		t.Errorf("one either way: %v", got)
 	}
 }

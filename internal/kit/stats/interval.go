@@ -19,7 +19,7 @@ import (
 // corrected by taking quantiles further out (Hesterberg 2015, §4.2); at 12 pairs that are alike and a
 // level of 0.95 those are 1.1 instead of 2.5 % at either end.
 func Accelerated(draws []float64, estimate float64, influence []float64, level float64) Interval {
-	return acceleratedBy(draws, estimate, influence, widened(level, freedom(influence)))
+	return acceleratedBy(draws, estimate, influence, widenLevel(level, freedom(influence)))
 }
 
 // freedom returns the degrees of freedom of a standard error, given the influence of each session
@@ -53,14 +53,14 @@ func acceleratedBy(draws []float64, estimate float64, influence []float64, z flo
 	slices.Sort(sorted)
 	bias, acceleration := biasOf(sorted, estimate), skewness(influence)/6
 	return Interval{
-		Quantile(sorted, accelerated(-z, bias, acceleration)),
-		Quantile(sorted, accelerated(z, bias, acceleration)),
+		Quantile(sorted, accelerate(-z, bias, acceleration)),
+		Quantile(sorted, accelerate(z, bias, acceleration)),
 	}
 }
 
-// widened returns the point of the standard normal distribution at which to take a percentile
+// widenLevel returns the point of the standard normal distribution at which to take a percentile
 // instead of the level's point, given the degrees of freedom.
-func widened(level, freedom float64) float64 {
+func widenLevel(level, freedom float64) float64 {
 	t := studentPoint(freedom, 1-(1-level)/2)
 	return math.Sqrt((freedom+1)/freedom) * t
 }
@@ -111,9 +111,9 @@ func largest(values []float64) float64 {
 	return size
 }
 
-// accelerated returns the probability whose quantile replaces the quantile of the normal point z.
+// accelerate returns the probability whose quantile replaces the quantile of the normal point z.
 // Beyond the pole of the formula it is 0 or 1.
-func accelerated(z, bias, acceleration float64) float64 {
+func accelerate(z, bias, acceleration float64) float64 {
 	at := bias + z
 	left := 1 - acceleration*at
 	switch {
@@ -184,9 +184,9 @@ func Percentile(draws []float64, level float64) Interval {
 	return Interval{Quantile(sorted, outside), Quantile(sorted, 1-outside)}
 }
 
-// snapped sets an end that is zero except for the rounding of sums to zero: whether an
+// snap sets an end that is zero except for the rounding of sums to zero: whether an
 // interval contains zero decides a verdict.
-func (i Interval) snapped() Interval {
+func (i Interval) snap() Interval {
 	for _, end := range []*float64{&i.Low, &i.High} {
 		if math.Abs(*end) < 1e-9*(i.High-i.Low) {
 			*end = 0
@@ -195,9 +195,9 @@ func (i Interval) snapped() Interval {
 	return i
 }
 
-// widened returns the interval around a value with an independent error, whose own interval reaches
+// widen returns the interval around a value with an independent error, whose own interval reaches
 // as far as half to either side.
-func (i Interval) widened(at, half float64) Interval {
+func (i Interval) widen(at, half float64) Interval {
 	return Interval{at - math.Hypot(at-i.Low, half), at + math.Hypot(i.High-at, half)}
 }
 
@@ -255,11 +255,11 @@ func PairsNeeded(level float64) int {
 // taken as normal.
 const manyPairs = 200
 
-// exchanged returns the chance of a sum of differences as far from 0 as theirs if the sides of each
+// exchangeSigns returns the chance of a sum of differences as far from 0 as theirs if the sides of each
 // session were exchanged at random, as they may be where there is no difference (Fisher 1935), and
 // the standard deviation of that sum. The chance is the tail beyond the saddle point of the cumulants (Lugannani and Rice 1980), which is close also
 // where a single one of all exchanges is as far.
-func exchanged(differences []float64) (chance, deviation float64) {
+func exchangeSigns(differences []float64) (chance, deviation float64) {
 	unit := largest(differences)
 	if unit == 0 || !finite(unit) {
 		return 1, 0

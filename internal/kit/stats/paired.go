@@ -30,7 +30,7 @@ type Pair struct {
 // too few sessions, it is Student's.
 func (e Estimator) Paired(ctx context.Context, pairs []Pair) ([]Estimate, error) {
 	e = e.defaults()
-	out, err := e.sampled(ctx, pairs)
+	out, err := e.sample(ctx, pairs)
 	if err == nil {
 		err = e.widest(ctx, pairs, out)
 	}
@@ -41,10 +41,10 @@ func (e Estimator) Paired(ctx context.Context, pairs []Pair) ([]Estimate, error)
 	return out, nil
 }
 
-// sampled estimates differences by sampling sessions, or the units that pairs have in the place of sessions.
-func (e Estimator) sampled(ctx context.Context, pairs []Pair) ([]Estimate, error) {
+// sample estimates differences by sampling sessions, or the units that pairs have in the place of sessions.
+func (e Estimator) sample(ctx context.Context, pairs []Pair) ([]Estimate, error) {
 	list := make([]comparison, len(pairs))
-	parallel.Each(e.Workers, len(pairs), func(i int) { list[i] = compared(&pairs[i]) })
+	parallel.Each(e.Workers, len(pairs), func(i int) { list[i] = comparePair(&pairs[i]) })
 	var sums, maxima [][]float64
 	first := make([][2]int, len(list)) // of the columns of each
 	n := 0
@@ -87,7 +87,7 @@ func (e Estimator) Judged(pairs []Pair) []Estimate {
 // reaches reports whether resamples of n pairs can reach the level: some lie beyond the ends
 // of the interval, and there are enough pairs for any test to reject.
 func (e Estimator) reaches(n int) bool {
-	return !e.Student && n >= PairsNeeded(e.Level) && normalShare(-widened(e.Level, float64(n-1)))*float64(e.Resamples) >= 1
+	return !e.Student && n >= PairsNeeded(e.Level) && normalShare(-widenLevel(e.Level, float64(n-1)))*float64(e.Resamples) >= 1
 }
 
 // comparison is a pair while it is estimated.
@@ -97,7 +97,7 @@ type comparison struct {
 	differ int       // sessions that differ
 }
 
-func compared(p *Pair) comparison {
+func comparePair(p *Pair) comparison {
 	c := comparison{Pair: p, diff: make([]float64, len(p.Base.Part))}
 	for i := range c.diff {
 		c.diff[i] = Difference(p.Base.Part[i], p.Other.Part[i])
@@ -159,14 +159,14 @@ func (c *comparison) estimate(e Estimator, sums, maxima [][]float64) Estimate {
 	out.Relative = out.Difference / math.Abs(base)
 	out.least = math.Exp2(float64(1 - c.differ))
 	influence := c.influence()
-	tested, share := c.tested(influence)
+	tested, share := c.test(influence)
 	out.deviation, out.freedom = standardError(tested), freedom(tested)
 	if out.spread = out.deviation; math.Abs(share) > 1 {
 		out.spread = standardError(influence)
 	}
 	out.extreme = c.Base.Tops != nil
 	if out.p = 1; out.Difference != 0 && !(out.extreme && total(c.diff)*out.Difference <= 0) {
-		out.p, out.null = exchanged(c.exchangeable())
+		out.p, out.null = exchangeSigns(c.exchangeable())
 	}
 	if c.differ > 0 && len(c.diff) > 1 {
 		c.intervals(e, &out, influence, sums, maxima)
@@ -201,11 +201,11 @@ func (c *comparison) exchangeable() []float64 {
 	return out
 }
 
-// tested returns the influence that decides how small a difference can be seen. For sums it is
+// test returns the influence that decides how small a difference can be seen. For sums it is
 // taken about the share that all sessions have in common: a tenth off every session is as sure as
 // can be,
 // however their sizes differ. The share is of the mean of both sides.
-func (c *comparison) tested(influence []float64) (tested []float64, share float64) {
+func (c *comparison) test(influence []float64) (tested []float64, share float64) {
 	size := make([]float64, len(c.diff))
 	for i := range size {
 		size[i] = (c.Base.Part[i] + c.Other.Part[i]) / 2
@@ -270,7 +270,7 @@ func (e Estimator) interval(draws []float64, value float64, influence []float64,
 	case extreme:
 		return Percentile(draws, e.Level)
 	}
-	return acceleratedBy(draws, value, influence, widened(e.Level, freedom)).snapped()
+	return acceleratedBy(draws, value, influence, widenLevel(e.Level, freedom)).snap()
 }
 
 // HigherRanks returns the chance, one-sided, that values as high as the second list come from where the first list does: the rank sum

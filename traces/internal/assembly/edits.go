@@ -189,7 +189,7 @@ func (h *history) edit(i int, e *edit, r *Request, made *Request) {
 		}
 	}
 	if r.Whole {
-		p.verdict, p.parted = p.changed(c), p.parts(c)
+		p.verdict, p.parted = p.compare(c), p.parts(c)
 	}
 	h.calls = append(h.calls, p)
 }

@@ -136,7 +136,7 @@ func Draft(opts *traces.Options, agent, id string, list []*Request) *Session {
 		s.LoggedUSD, s.Project = s.LoggedUSD+r.USD, cmp.Or(s.Project, r.Project)
 		shown = shown || r.Messages != nil
 		if r.Whole && r.Messages != nil {
-			s.Head = sized
+			s.Head = sizeHead
 		}
 	}
 	if believe(list) {
@@ -150,10 +150,10 @@ func Draft(opts *traces.Options, agent, id string, list []*Request) *Session {
 	return s
 }
 
-// sized gives tools and system prompt their share of the first call of a thread by their
+// sizeHead gives tools and system prompt their share of the first call of a thread by their
 // bytes, or the least that a call read from the cache if it is about as much: the first one does where others have left
 // them, and one behind a compaction. Up to a breakpoint they are as large as the bill says.
-func sized(t *Thread) []Block {
+func sizeHead(t *Thread) []Block {
 	first := &t.Calls[0]
 	sizes, static := make([]*int32, len(t.Ahead)), int64(0)
 	for i := range t.Ahead {

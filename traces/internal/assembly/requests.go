@@ -109,7 +109,7 @@ func Conversations(session string, list []*Request) []*Thread {
 	all := inOrder(list)
 	slices.SortStableFunc(all, func(a, b *history) int { return cmp.Compare(a.calls[0].Start, b.calls[0].Start) })
 	startedBy(all, list)
-	return threads(session, summarised(joined(all)))
+	return threads(session, summarised(join(all)))
 }
 
 // histories divides requests, in their order, into conversations. The one that was gone on from last comes first.
@@ -212,14 +212,14 @@ func (h *history) follow(i int, r *Request) {
 	}
 	p := placed{Request: r, parent: int32(i), fresh: rest[answer:], compact: r.Compacted}
 	if r.Whole {
-		p.verdict = p.changed(h.calls[i].Request)
+		p.verdict = p.compare(h.calls[i].Request)
 		p.parted = p.parts(h.calls[i].Request)
 	}
 	h.calls = append(h.calls, p)
 }
 
-// changed says what a request changed of the one before it.
-func (p *placed) changed(before *Request) signs.Verdict {
+// compare says what a request changed of the one before it.
+func (p *placed) compare(before *Request) signs.Verdict {
 	switch {
 	case p.Model != before.Model:
 		return signs.VerdictModel
@@ -265,8 +265,8 @@ func common(a, b []*Message) int {
 	return n
 }
 
-// joined appends histories to those that they go on from behind a compaction.
-func joined(all []*history) (list []*history) {
+// join appends histories to those that they go on from behind a compaction.
+func join(all []*history) (list []*history) {
 	for _, h := range all {
 		var before *history
 		for _, b := range list {

@@ -148,8 +148,8 @@ func (p *parser) hear(k prompt.Kind, text []byte) any {
 	return p.ear.Hear(k, &traces.Text{Text: unsafe.String(unsafe.SliceData(text), len(text))})
 }
 
-// said returns the span of a text that the listener hears.
-func (p *parser) said(k prompt.Kind, b []byte) span {
+// hearSpan returns the span of a text that the listener hears.
+func (p *parser) hearSpan(k prompt.Kind, b []byte) span {
 	s := p.span(b)
 	s.heard = p.hear(k, b)
 	return s
@@ -186,7 +186,7 @@ func (p *parser) block(m *message) {
 		case "text":
 			text := p.Text(&p.scratch)
 			m.says(text)
-			b.text = p.said(m.kind, text)
+			b.text = p.hearSpan(m.kind, text)
 		case "thinking":
 			b.thinking = p.span(p.Text(&p.scratch))
 		case "signature", "data":
@@ -242,7 +242,7 @@ func (p *parser) addPiece(m *message, b *rawBlock) {
 		pc.Kind, s = prompt.KindThinking, thinkingSpan(b)
 	case "tool_use", "server_tool_use":
 		pc.Kind = prompt.KindToolUse
-		s = p.said(prompt.KindToolUse, b.input.raw)
+		s = p.hearSpan(prompt.KindToolUse, b.input.raw)
 		s.digest = s.digest.Extend(prompt.DigestBytes(b.name)).Extend(b.id)
 		p.describe(&pc, b)
 	case "tool_result":
@@ -259,7 +259,7 @@ func (p *parser) addPiece(m *message, b *rawBlock) {
 	case "document":
 		pc.Kind, s = prompt.KindDocument, b.data
 	default:
-		pc.Kind, s = prompt.KindText, p.said(m.kind, jsonscan.Plain(b.raw))
+		pc.Kind, s = prompt.KindText, p.hearSpan(m.kind, jsonscan.Plain(b.raw))
 	}
 	pc.Bytes, pc.Digest, pc.heard = int32(s.bytes), s.digest, s.heard
 	if pc.Kind == prompt.KindImage || pc.Kind == prompt.KindDocument {
@@ -283,7 +283,7 @@ func thinkingSpan(b *rawBlock) span {
 // texts are joined, and counts the images and documents among them.
 func (p *parser) resultContent() (s span, media int) {
 	if p.Peek() != '[' {
-		return p.said(prompt.KindToolResult, p.Text(&p.scratch)), 0
+		return p.hearSpan(prompt.KindToolResult, p.Text(&p.scratch)), 0
 	}
 	p.parts = p.parts[:0]
 	for range p.Elements {
@@ -300,7 +300,7 @@ func (p *parser) resultContent() (s span, media int) {
 			}
 		}
 	}
-	return p.said(prompt.KindToolResult, p.parts), media
+	return p.hearSpan(prompt.KindToolResult, p.parts), media
 }
 
 // mediaSource reads the source of an image or document.

@@ -208,7 +208,7 @@ func (r *responseItem) use() assembly.Block {
 	}
 	b.Op = opOf(name)
 	if b.Op == op.Edit {
-		b.Object = patched(content)
+		b.Object = readPatch(content)
 	}
 	return r.withText(b, kind(args) == '"', content)
 }

@@ -429,8 +429,8 @@ func opOf(name string) op.Op {
 	return op.None
 }
 
-// patched returns the first file a patch touches, or "".
-func patched(patch []byte) string {
+// readPatch returns the first file a patch touches, or "".
+func readPatch(patch []byte) string {
 	for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: "} {
 		if _, after, ok := bytes.Cut(patch, []byte(head)); ok {
 			path, _, _ := bytes.Cut(after, []byte("\n"))

@@ -278,7 +278,7 @@ func (x *export) add(m *message, line int32) {
 		return
 	}
 	x.clear(created, line)
-	blocks := answered(mk, m, name)
+	blocks := readAnswer(mk, m, name)
 	if string(m.Info.Summary) == "true" {
 		x.takeSummary(m, completed, line, blocks)
 		return
@@ -387,8 +387,8 @@ func userBlocks(mk assembly.Maker, m *message) []assembly.Block {
 	return list
 }
 
-// answered returns the blocks of an assistant's message, tool results included.
-func answered(mk assembly.Maker, m *message, id string) []assembly.Block {
+// readAnswer returns the blocks of an assistant's message, tool results included.
+func readAnswer(mk assembly.Maker, m *message, id string) []assembly.Block {
 	var list []assembly.Block
 	for i := range m.Parts {
 		p := &m.Parts[i]

@@ -174,7 +174,7 @@ func infos(ctx context.Context, store *sqlite.Store) (list []info, err error) {
 // write writes a session as an export, a message a line, and returns the number of its messages.
 func (s *info) write(ctx context.Context, store *sqlite.Store, w *bytes.Buffer) (n int, err error) {
 	fmt.Fprintf(w, `{"info":{"id":%s,"parentID":%s,"directory":%s,"version":%s,"time":{"created":%d}},"messages":[`,
-		quoted(s.ID), quoted(s.Parent), quoted(s.Directory), quoted(s.Version), s.Time.Created)
+		quote(s.ID), quote(s.Parent), quote(s.Directory), quote(s.Version), s.Time.Created)
 	parts, err := s.parts(ctx, store)
 	if err != nil {
 		return 0, err
@@ -194,7 +194,7 @@ func (s *info) write(ctx context.Context, store *sqlite.Store, w *bytes.Buffer) 
 			w.WriteByte(',')
 		}
 		w.WriteString("\n{\"info\":")
-		named(w, id, data)
+		writeNamed(w, id, data)
 		w.WriteString(",\"parts\":[")
 		w.Write(parts[id])
 		w.WriteString("]}")
@@ -221,21 +221,21 @@ func (s *info) parts(ctx context.Context, store *sqlite.Store) (map[string][]byt
 		if w.Len() > 0 {
 			w.WriteByte(',')
 		}
-		named(w, id, data)
+		writeNamed(w, id, data)
 		parts[message] = w.Bytes()
 	}
 	return parts, rows.Err()
 }
 
-// named writes the object that a row has as its data, with the row's id in it. Data that are no object are written as they
+// writeNamed writes the object that a row has as its data, with the row's id in it. Data that are no object are written as they
 // are, and refused by who reads them.
-func named(w *bytes.Buffer, id string, data []byte) {
+func writeNamed(w *bytes.Buffer, id string, data []byte) {
 	data = bytes.TrimSpace(data)
 	if len(data) < 2 || data[0] != '{' {
 		w.WriteString("null")
 		return
 	}
-	w.WriteString(`{"id":` + quoted(id))
+	w.WriteString(`{"id":` + quote(id))
 	if rest := bytes.TrimSpace(data[1:]); rest[0] != '}' {
 		w.WriteByte(',')
 	}
@@ -247,8 +247,8 @@ func named(w *bytes.Buffer, id string, data []byte) {
 	}
 }
 
-// quoted returns a text as JSON.
-func quoted(text string) string {
+// quote returns a text as JSON.
+func quote(text string) string {
 	b, err := jsontext.AppendQuote(nil, text)
 	if err != nil { // it is not UTF-8
 		return strconv.QuoteToASCII("")
@@ -381,7 +381,7 @@ func textsOf(text []byte) (list []traces.Text) {
 			return nil
 		}
 		list = append(list, assembly.TextsOf(userBlocks(f.Maker, m))...)
-		list = append(list, assembly.TextsOf(answered(f.Maker, m, x.ID+strconv.Itoa(n)))...)
+		list = append(list, assembly.TextsOf(readAnswer(f.Maker, m, x.ID+strconv.Itoa(n)))...)
 		n++
 		return nil
 	})

@@ -224,7 +224,7 @@ func (f *file) steps(l *line, at int64, number int) ([]assembly.Step, error) {
 			return steps, nil
 		}
 		u := counts.usage()
-		f.known(&u)
+		f.forget(&u)
 		return append(steps, assembly.Step{Kind: assembly.StepCount, Model: assembly.ModelName(l.Model), Usage: u, Final: u.OK}), nil
 	case "system":
 		return f.system(l, at, number)
@@ -233,9 +233,9 @@ func (f *file) steps(l *line, at int64, number int) ([]assembly.Step, error) {
 	return nil, nil
 }
 
-// known forgets the response of a message, which telemetry has told. Where it told one since the last message and none has these
+// forget forgets the response of a message, which telemetry has told. Where it told one since the last message and none has these
 // counts, they are in doubt.
-func (f *file) known(u *assembly.Usage) {
+func (f *file) forget(u *assembly.Usage) {
 	for i := len(f.alone) - 1; i >= 0; i-- {
 		if t := f.alone[i].usage(); t.Usage == u.Usage {
 			f.alone = append(f.alone[:i], f.alone[i+1:]...)

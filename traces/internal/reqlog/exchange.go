@@ -252,7 +252,7 @@ func (f *file) ask(c *call, body []byte) {
 		marks, bare := assembly.MarksIn(v), f.unmarked(v)
 		placed.Head([...]prompt.Level{prompt.LevelTools, prompt.LevelSystem}[i], marks, len(bytes.TrimRight(v, "] \t\r\n")))
 		if i == 1 {
-			c.System = f.kept(bare)
+			c.System = f.share(bare)
 		}
 		var pieces [][]byte // between marks
 		for k := range marks {
@@ -291,8 +291,8 @@ func (f *file) unmarked(v []byte) []byte {
 // maxKept is the longest system prompt that is kept, bytes.
 const maxKept = 256 << 10
 
-// kept returns a copy of a system prompt that all requests with it share, nil for a long one.
-func (f *file) kept(system []byte) []byte {
+// share returns a copy of a system prompt that all requests with it share, nil for a long one.
+func (f *file) share(system []byte) []byte {
 	if len(system) > maxKept {
 		return nil
 	}

@@ -158,9 +158,9 @@ func whole(files []*file) (list []*call) {
 	return list
 }
 
-// continued puts in front of requests that name the response they go on with, as OpenAI's newer interface lets them, what the
+// continueCalls puts in front of requests that name the response they go on with, as OpenAI's newer interface lets them, what the
 // request before sent and was answered.
-func continued(list []*call) []*call {
+func continueCalls(list []*call) []*call {
 	if !slices.ContainsFunc(list, func(c *call) bool { return c.after != "" }) {
 		return list
 	}
@@ -196,7 +196,7 @@ func (c *call) join(o *call) {
 // sessions makes a session of the calls that name one, and of the calls of a file that name none.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	var all []*assembly.Request
-	list := continued(whole(files))
+	list := continueCalls(whole(files))
 	cached := map[[2]string]bool{} // conversations with a model whose other calls say what was read
 	for _, c := range list {
 		cached[[2]string{c.Session, c.Model}] = cached[[2]string{c.Session, c.Model}] || c.cached && !c.blank
