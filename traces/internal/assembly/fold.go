@@ -54,6 +54,24 @@ func (t *Rounds) gather(list, more []Block) []Block {
 	return list
 }
 
+// Gather appends a step of the call under way to others, which no count has ended, within bounds; see Unanswered.
+func (f *File) Gather(list []Step, s Step) []Step {
+	n := len(list)
+	if n <= Unanswered {
+		if n == Unanswered {
+			f.Problems.Add(f.Name, int(s.Line), FoldedNote)
+		}
+		return append(list, s)
+	}
+	last := &list[n-1]
+	for i := range s.Blocks {
+		if !foldLast(last.Blocks, &s.Blocks[i]) {
+			last.Blocks = append(last.Blocks, s.Blocks[i])
+		}
+	}
+	return list
+}
+
 // fold joins an entry that only adds input, or nothing, with the last entry, where too many such entries stand in a row. It reports
 // whether it did.
 func (t *Tree) fold(parent int32, steps []Step) bool {

@@ -236,10 +236,10 @@ func (f *file) step(e *event, at int64, line int) error {
 		}
 	case "tool.result":
 		b := f.Maker.Result(assembly.CallID(e.Call), assembly.Literal(e.Result.Output), e.Result.Failed, false)
-		f.results = append(f.results, assembly.Step{Kind: assembly.StepResult, Line: int32(line), Blocks: []assembly.Block{b}})
+		f.results = f.Gather(f.results, assembly.Step{Kind: assembly.StepResult, Line: int32(line), Blocks: []assembly.Block{b}})
 	default:
 		if blocks := e.blocks(f.Maker); len(blocks) > 0 {
-			f.reply = append(f.reply, assembly.Step{Kind: assembly.StepReply, Line: int32(line), Blocks: blocks})
+			f.reply = f.Gather(f.reply, assembly.Step{Kind: assembly.StepReply, Line: int32(line), Blocks: blocks})
 		}
 	}
 	return nil

@@ -1,12 +1,15 @@
 package kimi
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
 const head = `{"type":"metadata","protocol_version":"1.5","created_at":1780304400000}
@@ -116,5 +119,36 @@ func TestRecordsOfUsage(t *testing.T) {
 				t.Errorf("%d calls, %d uncounted, %d bad lines, %d of output: %v", s.NumCalls(), s.Quality.Uncounted, c.BadLines, s.Usage().Output, s.Problems)
 			}
 		})
+	}
+}
+
+// Parts and results of a step that does not end are read as one beyond a number, with all their bytes.
+func TestStepWithoutEnd(t *testing.T) {
+	const n = assembly.Unanswered + 500
+	for kind, line := range map[string]string{
+		"parts":   `{"type":"content.part","part":{"type":"text","text":"%06d"}}`,
+		"results": `{"type":"tool.result","toolCallId":"t","result":{"output":"%06d"}}`,
+	} {
+		var b strings.Builder
+		b.WriteString(head + "\n")
+		for i := range n {
+			fmt.Fprintf(&b, `{"type":"context.append_loop_event","event":`+line+"}\n", i)
+		}
+		b.WriteString(`{"type":"context.append_loop_event","event":{"type":"step.end","uuid":"u","usage":{"inputOther":3,"output":900000,"inputCacheRead":0,"inputCacheCreation":0}}}` + "\n")
+		c := agenttest.Read(t, Describe(), map[string]string{"sessions/r/s/agents/main/wire.jsonl": b.String()})
+		if len(c.Sessions) != 1 {
+			t.Fatalf("%s: %v", kind, c.Problems)
+		}
+		s, bytes := c.Sessions[0], 0
+		for _, blk := range s.Blocks {
+			bytes += int(blk.Bytes)
+		}
+		told := slices.ContainsFunc(s.Problems, func(p traces.Problem) bool { return p.Text == assembly.FoldedNote })
+		if len(s.Blocks) > assembly.Unanswered+3 || !told {
+			t.Errorf("%s: %d blocks of %d bytes, told %v", kind, len(s.Blocks), bytes, told)
+		}
+		if kind == "parts" && bytes != 6*n {
+			t.Errorf("%d bytes, want %d", bytes, 6*n)
+		}
 	}
 }
