@@ -94,7 +94,7 @@ func (b *builder) thread(i int32) {
 	b.post(i, -1, t.Prefix)
 	b.enter(t.Prefix)
 	b.part(i, -1)
-	event := 0
+	event, watched := 0, compacts(t)
 	for r := range t.Rounds {
 		b.round, b.rounds = int32(r), b.rounds+1
 		b.at.starts = append(b.at.starts, int32(len(b.at.list)))
@@ -106,6 +106,9 @@ func (b *builder) thread(i int32) {
 		}
 		b.post(i, b.round, round.Input)
 		b.enter(own)
+		if watched && event > 0 {
+			b.watch(round.Reply)
+		}
 		for k := round.Reply.From; k < round.Reply.To; k++ {
 			b.threadOf[k], b.roundOf[k] = i, b.round
 			b.uses(k)

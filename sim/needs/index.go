@@ -52,6 +52,7 @@ type Index struct {
 	summaries  []summary
 	// Names that the agent used before a file showed them, and how many would be by chance.
 	ahead, byChance float64
+	habit           habit
 }
 
 // uses are the needs of a thread by round.

@@ -350,13 +350,16 @@ func (r Refetch) share(p *profile.Profile, kind string, output bool, learns, lea
 	return leanBy(leaveOutKnown([...]float64{Low: e.Low, Fitted: e.Value, High: e.High}[r], kind, learns), lean)
 }
 
+// habitWeight is how many reads of the session's own agent count as much as what other sessions show of the reason for such reads. Assumed.
+const habitWeight = 5
+
 // rereadShare returns the probability that an agent which read something again did so because its context had lost it.
-func (r Refetch) rereadShare(p *profile.Profile, lean float64) float64 {
+func (r Refetch) rereadShare(p *profile.Profile, x *needs.Index, lean float64) float64 {
 	if r == Always || p == nil {
 		return 1
 	}
 	e := p.RereadShare() // the more is left out, the less is fetched
-	return leanBy([...]float64{Low: e.High, Fitted: e.Value, High: e.Low}[r], lean)
+	return leanBy(x.Due([...]float64{Low: e.High, Fitted: e.Value, High: e.Low}[r], habitWeight), lean)
 }
 
 // leanSpread is the standard deviation of how far agents of different sessions lean to reading again, in units of
