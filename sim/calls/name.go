@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// CallName names the call at or after a line of a recording, in the form that a person
+// Name names the call at or after a line of a recording, in the form that a person
 // gives: the session's id, "/" and the number of its file from 1 unless that is the
 // first, ":" and the line.
 func Name(id string, file uint16, line int32) string {
@@ -15,7 +15,7 @@ func Name(id string, file uint16, line int32) string {
 	return id + ":" + strconv.Itoa(int(line))
 }
 
-// ParseCallName takes the name of a call apart; its session may be the beginning of an id.
+// ParseName takes the name of a call apart; its session may be the beginning of an id.
 // It is not ok for the name of a session alone.
 func ParseName(name string) (id string, file uint16, line int32, ok bool) {
 	at := strings.LastIndexByte(name, ':')

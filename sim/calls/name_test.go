@@ -4,7 +4,7 @@ import "testing"
 
 // The name of a call is read as it is written, with an id that has colons and slashes too;
 // the name of a session is none.
-func TestCallName(t *testing.T) {
+func TestName(t *testing.T) {
 	for want, in := range map[string]struct {
 		id   string
 		file uint16

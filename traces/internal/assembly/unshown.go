@@ -7,7 +7,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// CountUnshown counts calls that no line shows by their models, in order of these, and kinds.
+// countUnshown counts calls that no line shows by their models, in order of these, and kinds.
 func countUnshown(list []traces.UnshownCall) (counts []traces.Unshown) {
 	for i := range list {
 		c := &list[i]
