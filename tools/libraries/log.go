@@ -125,7 +125,10 @@ func (r *request) body() (map[string]any, error) {
 		system   []block
 	)
 	if r.system != "" {
-		system = []block{{"type": "text", "text": r.system, "cache_control": block{"type": "ephemeral"}}}
+		system = []block{{"type": "text", "text": r.system}}
+		if !r.side { // nothing of other calls is kept
+			system[0]["cache_control"] = block{"type": "ephemeral"}
+		}
 	}
 	for _, it := range r.items {
 		var m message
