@@ -32,7 +32,7 @@ var libraries = []*library{
 	{name: "agno", packages: []string{"agno==3.1.10", "sqlalchemy==2.1.9", "greenlet==3.5.6", "openai==3.57.0"}, presets: []string{"agno", "agno/default"}},
 	{name: "llama-index", packages: []string{"llama-index-core==0.14.25"}, presets: []string{"llama-index"}},
 	{name: "smolagents", packages: []string{"smolagents==1.26.0"}, presets: []string{"smolagents"}},
-	{name: "openhands", packages: []string{"openhands-sdk==1.58.2"}, presets: []string{"openhands", "openhands/class"}},
+	{name: "openhands", packages: []string{"openhands-sdk==1.58.2"}, presets: []string{"openhands", "openhands/planning", "openhands/class"}},
 	{name: "crewai", packages: []string{"crewai==1.15.30"}, presets: []string{"crewai"}, tasks: true},
 	{name: "mastra", packages: []string{"@mastra/memory@1.31.0", "@mastra/core@1.71.0", "zod@4.6.7"}, node: true, presets: []string{"mastra"}},
 	{name: "mini-swe-agent", alone: true, packages: []string{"mini-swe-agent==2.4.6", "pydantic==2.14.4", "jinja2==3.1.6", "pyyaml==6.0.4",

@@ -65,6 +65,7 @@ register_tool("LookTool", LookTool)
 side = Scripted(usage_id="condenser", model="scripted")
 condenser, limit = {
     "openhands": (lambda: default_condenser(side), {}),
+    "openhands/planning": (lambda: LLMSummarizingCondenser(llm=side, max_size=100, keep_first=6), {}),  # get_planning_condenser of openhands-tools
     "openhands/class": (lambda: LLMSummarizingCondenser(llm=side), {"max_input_tokens": bench.WINDOW}),
 }[bench.PRESET]
 agent = Agent(llm=Scripted(usage_id="agent", model="scripted", **limit), tools=[Tool(name="LookTool")], condenser=condenser(), include_default_tools=[])
