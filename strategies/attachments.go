@@ -142,8 +142,8 @@ type fileBudget struct {
 	Each       int32      `yaml:"each" doc:"tokens of a file that comes back whole" unit:"tokens" min:"0" needs:"count"`
 	OverEach   overEach   `yaml:"over_each" doc:"a file larger than each: cut it, name it alone, or what the version of the client does" needs:"count"`
 	Bytes      bool       `yaml:"by_bytes" doc:"a file has the tokens of its bytes at the rate of the recording's results" needs:"count"`
-	Shown      float64    `yaml:"shown" doc:"share of the files that a command alone has shown (cat FILE) which come back too, 0…1" unit:"share" min:"0" max:"1" off:"0" needs:"count"`
-	Changed    bool       `yaml:"changed_first" doc:"the files that were changed last come first, as the client orders them by their time on disk, and then the files that were read last; what a compaction put back or named comes back behind the next one too, unless claude -p began another process" needs:"count"`
+	Shown      bool       `yaml:"shown" doc:"files that a command alone has shown (cat FILE) come back too, unless claude -p began another process since" needs:"count"`
+	Changed    bool       `yaml:"changed_first" doc:"the files that were changed last come first, as the client orders them by their time on disk, and then the files that were read last; where claude -p began another process, a file that was read before has the time of that; what a compaction put back or named comes back behind the next one too, unless another process began" needs:"count"`
 	Total      int32      `yaml:"total" doc:"tokens of all files" unit:"tokens" min:"0" needs:"count"`
 	OverBudget overBudget `yaml:"over_budget" doc:"a file that does not fit the total: skip it and go on, or stop" needs:"count"`
 }
@@ -176,8 +176,9 @@ func (overEach) Names() []string { return []string{"cut", "name", "version"} }
 // nameTokens is what a reminder weighs that names a file and asks to read it; assumed.
 const nameTokens = 60
 
-// What a restored file has beyond what the conversation saw, in Claude Code 2.1.332: the client's words around it, bytes,
-// and the line numbers of one that was written or shown by a command, without them, as a share of its bytes.
+// What a restored file has beyond its text, in Claude Code 2.1.332: the client's words around it, bytes, and the numbers
+// of its lines, as a share of its bytes where nobody counted the lines. The limit of a file counts its text alone (22
+// restored files had up to 4,994 tokens, seven that were named 5,463 and more).
 const (
 	readWords   = 200
 	lineNumbers = 0.09
@@ -215,16 +216,21 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32, d *disk) []pro
 		seen = append(seen, file.object)
 		now := d.file(file.object)
 		size := now.size
-		bytes := size.bytes
+		bytes, counted := size.bytes, size.tokens
 		if b.Bytes && t.PerByte > 0 {
-			if now.bare {
-				size.bytes += int32(lineNumbers * float64(size.bytes))
+			text := size.bytes - now.numbers
+			if now.lines > 0 {
+				size.bytes = text + now.numbering(0)
+			} else {
+				size.bytes = text + int32(lineNumbers*float64(text))
 			}
 			size.bytes += readWords
-			size.tokens = int32(float64(size.bytes)*t.PerByte + 0.5)
+			size.tokens, counted = int32(float64(size.bytes)*t.PerByte+0.5), int32(float64(text)*t.PerByte+0.5)
 		}
-		tokens, named := min(size.tokens, b.Each), false
-		if names && max(int64(size.tokens), now.least) > int64(b.Each) {
+		tokens, named := size.tokens, false
+		if !names {
+			tokens = min(tokens, b.Each)
+		} else if max(int64(counted), now.least) > int64(b.Each) {
 			tokens, named = min(b.Each, nameTokens), true
 		}
 		if tokens == 0 {
@@ -265,13 +271,13 @@ type access struct {
 func (b *fileBudget) newest(accesses []access, d *disk) []access {
 	slices.Reverse(accesses)
 	if b.Changed {
-		slices.SortStableFunc(accesses, func(x, y access) int { return cmp.Compare(d.changedAt(y.object), d.changedAt(x.object)) })
+		slices.SortStableFunc(accesses, func(x, y access) int { return cmp.Compare(d.file(y.object).noted, d.file(x.object).noted) })
 	}
 	return accesses
 }
 
 // accesses returns the files of the entries [from, to) by the end of an access: a
-// read, an edit or a write without error, in a share of the cases a command that shows the file. Before them stand the files
+// read, an edit or a write without error, a command of this process that shows the file. Before them stand the files
 // that the client's process holds.
 func (b *fileBudget) accesses(t *Turn, from, to int, d *disk) []access {
 	list := make([]access, 0, 8+(to-from)/4)
@@ -293,7 +299,7 @@ func (b *fileBudget) accesses(t *Turn, from, to int, d *disk) []access {
 			case op.Edit, op.Write:
 				list = append(list, a)
 			case op.Exec:
-				if unit(block.Digest) < b.Shown {
+				if b.Shown && t.Context.At(i).ID > d.began {
 					list = append(list, a)
 				}
 			}
@@ -306,9 +312,6 @@ func (b *fileBudget) accesses(t *Turn, from, to int, d *disk) []access {
 	}
 	return list
 }
-
-// unit returns a number of 0…1 that depends on a digest alone.
-func unit(d prompt.Digest) float64 { return float64(d.Lo>>11) / (1 << 53) }
 
 // isRead reports whether the entry at position i shows a file that a client
 // would restore: read without error, or restored before. A stub that says that the file

@@ -277,17 +277,17 @@ func TestRestoredFilesByChange(t *testing.T) {
 	shown := k.round("Bash", "/shown", 250)
 	shown.Op, shown.Object = op.Exec, k.path("/shown")
 	b := byChange
-	if b.Shown = 0; len(restored(k, b)) != 3 {
+	if b.Shown = false; len(restored(k, b)) != 3 {
 		t.Error("what a command showed comes back without being asked for")
 	}
-	b.Shown = 1
+	b.Shown = true
 	want := []file{{"", 60}, {"/changed", (1600 + 200) / 2}, {"/shown", (1000 + 90 + 200) / 2}, {"/read", (1200 + 200) / 2}}
 	if got := restored(k, b); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
-var byChange = fileBudget{Count: 5, Each: 5000, Total: 50_000, OverEach: overEachName, Bytes: true, Changed: true, Shown: 1}
+var byChange = fileBudget{Count: 5, Each: 5000, Total: 50_000, OverEach: overEachName, Bytes: true, Changed: true, Shown: true}
 
 // restoredBefore adds a file that an earlier compaction restored, of which the messages show no more.
 func (k *talk) restoredBefore(path string, tokens int32) {
@@ -296,24 +296,78 @@ func (k *talk) restoredBefore(path string, tokens int32) {
 }
 
 // A file is as large as it is now, whatever messages have shown the whole of it: 1,600 bytes were restored, 40 came by an
-// edit, and 60 by one behind a compaction that did not restore it.
+// edit, and 60 by one behind a compaction that did not restore it. Lines that nobody counted have numbers of 9 % of their text.
 func TestFilesOutliveTheirMessages(t *testing.T) {
 	k := newTalk()
 	k.PerByte = 0.5
 	k.restoredBefore("/edited", 400)
 	k.round("Edit", "/edited", 10).RangeLen = 40
-	want := func(bytes int32) {
+	want := func(bytes, tokens int32) {
 		t.Helper()
 		k.disk.look(&k.Turn)
 		block := k.Context.Block(byChange.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, &k.disk)[0])
-		if k.object(block) != "/edited" || block.Tokens != (bytes+200)/2 || block.Bytes != bytes {
-			t.Errorf("%s of %d tokens and %d bytes comes first, want /edited of %d bytes", k.object(block), block.Tokens, block.Bytes, bytes)
+		if k.object(block) != "/edited" || block.Tokens != tokens || block.Bytes != bytes {
+			t.Errorf("%s of %d tokens and %d bytes comes first, want /edited of %d tokens and %d bytes", k.object(block), block.Tokens, block.Bytes, tokens, bytes)
 		}
 	}
-	want(1640)
+	want(1640, (1640+4+200)/2)
 	k.Context.Replace(Body(k.Context), k.Context.Len(), nil, prompt.CauseCompaction)
 	k.round("Edit", "/edited", 10).RangeLen = 60
-	want(1700)
+	want(1700, (1700+9+200+1)/2)
+}
+
+// The limit of a file counts its text alone, and so does its length: 9,990 bytes of text in ten lines are 4,995 tokens, and with
+// the lines' numbers, 21 bytes, and 200 of the client's words 5,106; 20 bytes more of text are named alone. An edit of three
+// lines makes it 13 lines, 30 bytes of numbers.
+func TestLinesAreNoText(t *testing.T) {
+	for _, tc := range []struct {
+		text, want int32
+		edited     bool
+	}{{9990, 5106, false}, {10_010, 60, false}, {9000, 4630, true}} {
+		k := newTalk()
+		k.PerByte = 0.5
+		b := k.round("Read", "/a", 300)
+		b.Bytes, b.RangeLen = tc.text+21, 10
+		if tc.edited {
+			e := k.round("Edit", "/a", 10)
+			e.RangeFrom, e.RangeLen = 3, 30
+		}
+		if got := restored(k, byChange); len(got) != 1 || got[0].tokens != tc.want {
+			t.Errorf("a text of %d bytes comes back as %v, want %d tokens", tc.text, got, tc.want)
+		}
+	}
+}
+
+// Another process of claude -p knows files by their messages: what they read last has the time of the message and comes before
+// what was changed earlier, and what a command alone has shown is forgotten; a file read anew has its time on disk again.
+func TestAnotherProcessKnowsMessages(t *testing.T) {
+	for _, tc := range []struct {
+		entry, again string
+		want         []string
+	}{
+		{"sdk-cli", "", []string{"/read", "/edited"}},
+		{"sdk-cli", "/read", []string{"/edited", "/read"}},
+		{"cli", "", []string{"/edited", "/shown", "/read"}},
+	} {
+		k := newTalk()
+		k.PerByte, k.Entry = 0.5, tc.entry
+		k.round("Edit", "/edited", 10).RangeLen = 400
+		k.round("Read", "/read", 300)
+		shown := k.round("Bash", "/shown", 250)
+		shown.Op, shown.Object = op.Exec, k.path("/shown")
+		k.add(prompt.KindPrompt, 20)
+		if tc.again != "" {
+			k.round("Read", tc.again, 300)
+		}
+		k.disk.look(&k.Turn)
+		var got []string
+		for _, r := range byChange.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, &k.disk) {
+			got = append(got, k.object(k.Context.Block(r)))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s, %q read again: %v, want %v", tc.entry, tc.again, got, tc.want)
+		}
+	}
 }
 
 // What a compaction restored comes back behind the next one, touched or not, unless another process of the client came

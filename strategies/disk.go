@@ -10,12 +10,10 @@ import (
 // A disk is what a thread's messages have shown of the files that it works on. It outlives the messages: a compaction
 // reads files as they are then. The zero value knows no file.
 type disk struct {
-	files []diskFile // in the order of the first access; a file that is changed moves to the end
-	next  int32      // identity of the first entry of the context that was not looked at
-
-	// By object, one more than the last place at which its file may be, 0 for none. Files that move to the end only
-	// bring the files behind them forward.
-	places []int32
+	files  []diskFile // in the order of the first access
+	next   int32      // identity of the first entry of the context that was not looked at
+	began  int32      // identity of the prompt with which the client's process began, 0 for none
+	places []int32    // by object, one more than the place of its file, 0 for none
 }
 
 // diskFile is a file as it is now.
@@ -25,9 +23,13 @@ type diskFile struct {
 	writes  prompt.Digest // what was written to it
 	least   int64         // tokens, by the end of a part that was read
 	whole   bool          // it was read or written as a whole
-	bare    bool          // the size counts no line numbers
-	changed bool
-	held    bool // the client's process knows the file, whatever messages show
+	numbers int32         // bytes of line numbers in the size
+	lines   int32         // 0 for unknown
+	held    bool          // the client's process knows the file, whatever messages show
+
+	// Identities of entries, 0 for none: the last change, the last read of the whole since a compaction, and the time that
+	// the client has noted.
+	changed, read, noted int32
 }
 
 // printed is a client that a program started with -p, a process for each prompt (traces.Session.Entry).
@@ -46,7 +48,7 @@ func (d *disk) look(t *Turn) {
 		}
 		next = max(next, e.ID+1)
 		if e.Kind == prompt.KindPrompt && t.Entry == printed {
-			d.hold(nil)
+			d.begin(e.ID)
 		}
 		b := t.Context.BlockAt(i)
 		if !reached(b) || e.Kind != prompt.KindToolResult && e.Kind != prompt.KindAttachment {
@@ -54,16 +56,26 @@ func (d *disk) look(t *Turn) {
 		}
 		// What a compaction restored, and may have cut, says nothing of a file that is known.
 		if e.Kind == prompt.KindToolResult || b.Flags&prompt.FlagMeta == 0 || d.index(b.Object) < 0 {
-			d.access(b)
+			d.access(b, e.ID)
 		}
 	}
 	d.next = next
 }
 
+// begin is another process of the client, which knows what messages show: a file that they read last has the time of
+// the message, one that they changed last its time on disk. (Bundle of 2.1.332; 81 restored files of five sessions.)
+func (d *disk) begin(id int32) {
+	d.began = id
+	for i := range d.files {
+		f := &d.files[i]
+		f.held, f.noted = false, max(f.changed, f.read)
+	}
+}
+
 // access takes note of a read, an edit, a write or a command that shows a file. A write or a read of the whole sets the
 // size (002:160), an edit adds to it; until the whole is known, reads of parts are lower bounds, and so is where a part
-// ends, by its tokens a line.
-func (d *disk) access(b *prompt.Block) {
+// ends, by its tokens a line. The client notes the time on disk, and no recording shows one that is older than the session.
+func (d *disk) access(b *prompt.Block, id int32) {
 	switch b.Op {
 	case op.Read, op.Edit, op.Write, op.Exec:
 	default:
@@ -74,45 +86,60 @@ func (d *disk) access(b *prompt.Block) {
 		i = len(d.files)
 		d.files = append(d.files, diskFile{object: b.Object})
 		d.places = append(d.places, make([]int32, max(0, int(b.Object)+1-len(d.places)))...)
+		d.places[b.Object] = int32(i + 1)
 	}
-	d.places[b.Object] = int32(i + 1)
 	f := &d.files[i]
-	part := b.RangeFrom > 0 || b.RangeLen > 0
+	part := b.Op == op.Read && b.RangeFrom > 0
 	switch {
 	case b.Op == op.Write:
 		f.size.resize(b.RangeLen)
-		f.writes, f.whole, f.bare, f.changed = f.writes.Extend(b.Digest), true, true, true
+		f.lines, f.numbers = b.RangeFrom, 0
+		f.writes, f.whole, f.changed = f.writes.Extend(b.Digest), true, id
 	case b.Op == op.Edit:
 		f.size.resize(f.size.bytes + b.RangeLen)
-		f.writes, f.changed = f.writes.Extend(b.Digest), true
+		if f.lines > 0 {
+			f.lines = max(1, f.lines+b.RangeFrom)
+		}
+		f.writes, f.changed = f.writes.Extend(b.Digest), id
 	case part && !f.whole && b.Bytes > f.size.bytes, !part && (b.Bytes > stubBytes || b.Bytes > f.size.bytes):
-		f.size, f.whole, f.bare = memoryOf(b), !part, b.Op == op.Exec
+		f.size, f.whole, f.lines, f.numbers = memoryOf(b), !part, 0, 0
+		if !part {
+			f.lines = b.RangeLen
+		}
+		if b.Op == op.Read {
+			f.numbers = f.numbering(b.Bytes)
+			if !part {
+				f.read = id
+			}
+		}
 	}
-	if b.Op == op.Read && b.RangeFrom > 0 && b.RangeLen > 0 {
+	if part && b.RangeLen > 0 {
 		f.least = max(f.least, int64(b.Tokens)*int64(b.RangeFrom+b.RangeLen-1)/int64(b.RangeLen))
 	}
-	if b.Op == op.Edit || b.Op == op.Write {
-		last := *f
-		d.files = append(slices.Delete(d.files, i, i+1), last)
-		d.places[b.Object] = int32(len(d.files))
+	if b.Op != op.Exec || f.noted == 0 {
+		f.noted = f.changed
 	}
 }
 
-// index returns the place of an object's file, -1 for none. It searches from both ends: an agent goes back to the file it
-// had last, or takes files in turn.
+// numbering returns the bytes that a read puts ahead of the lines, a number and a tab each, or, where nobody counted
+// the lines, those in a result of so many bytes.
+func (f *diskFile) numbering(shown int32) int32 {
+	if f.lines == 0 {
+		return int32(lineNumbers / (1 + lineNumbers) * float64(shown))
+	}
+	n := f.lines
+	for first := int32(1); first <= f.lines; first *= 10 {
+		n += f.lines - first + 1
+	}
+	return n
+}
+
+// index returns the place of an object's file, -1 for none.
 func (d *disk) index(object int32) int {
 	if object < 0 || int(object) >= len(d.places) {
 		return -1
 	}
-	for front, back := 0, int(d.places[object])-1; front <= back; front, back = front+1, back-1 {
-		switch object {
-		case d.files[front].object:
-			return front
-		case d.files[back].object:
-			return back
-		}
-	}
-	return -1
+	return int(d.places[object]) - 1
 }
 
 // file returns an object's file, without a size where no access was seen.
@@ -123,21 +150,14 @@ func (d *disk) file(object int32) diskFile {
 	return diskFile{object: object}
 }
 
-// changedAt returns the place of a file in the order of last changes, -1 for one that nobody changed.
-func (d *disk) changedAt(object int32) int {
-	if i := d.index(object); i >= 0 && d.files[i].changed {
-		return i
-	}
-	return -1
-}
-
 // hold says which files a compaction put back or named. The client's process remembers them as read, and they come back
 // behind the next compaction too; claude -p --resume is another process and knows what the messages show. (Claude Code
 // 2.1.332, 20 sessions: of 151 files put back and not touched again 97 of 128 came back when no prompt was between, and files
 // changed later took the places of most others; behind a prompt 2 of 23, which kept messages showed.)
 func (d *disk) hold(objects []int32) {
 	for i := range d.files {
-		d.files[i].held = slices.Contains(objects, d.files[i].object)
+		f := &d.files[i]
+		f.held, f.read, f.noted = slices.Contains(objects, f.object), 0, f.changed
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt/op"
 )
 
-// A file is found where it is, however often others have moved to the end: the place is compared with a search of all.
+// A file is found where it is: the place is compared with a search of all.
 // A copy knows what the original knew, and an emptied one nothing.
 func TestFilesAreFoundByObject(t *testing.T) {
 	const objects = 40
@@ -28,18 +28,18 @@ func TestFilesAreFoundByObject(t *testing.T) {
 		}
 	}
 	var c, copied Carried
-	for range 500 {
-		does := []op.Op{op.Read, op.Edit, op.Write}[draw.IntN(3)]
-		c.disk.access(&prompt.Block{Object: draw.Int32N(objects), Op: does, Bytes: 1000, Tokens: 250})
+	for id := range int32(500) {
+		did := []op.Op{op.Read, op.Edit, op.Write}[draw.IntN(3)]
+		c.disk.access(&prompt.Block{Object: draw.Int32N(objects), Op: did, Bytes: 1000, Tokens: 250}, id)
 		agree(&c.disk)
 		if draw.IntN(20) == 0 {
 			copied.CopyFrom(&c)
-			c.disk.access(&prompt.Block{Object: draw.Int32N(objects), Op: op.Write})
+			c.disk.access(&prompt.Block{Object: draw.Int32N(objects), Op: op.Write}, id)
 			agree(&copied.disk)
 		}
 	}
 	c = c.emptied()
 	agree(&c.disk)
-	c.disk.access(&prompt.Block{Object: 30, Op: op.Read})
+	c.disk.access(&prompt.Block{Object: 30, Op: op.Read}, 500)
 	agree(&c.disk)
 }

@@ -231,7 +231,7 @@ func (b *builder) again(k int32, bl *prompt.Block) {
 		return
 	}
 	was := &b.s.Blocks[last]
-	if was.RangeLen > 0 && (was.RangeFrom != bl.RangeFrom || was.RangeLen != bl.RangeLen) {
+	if was.RangeFrom > 0 && (was.RangeFrom != bl.RangeFrom || was.RangeLen != bl.RangeLen) {
 		return
 	}
 	n := b.need(recall.NeedRead, k, uint64(bl.Object)<<1|1)

@@ -113,8 +113,8 @@ type Block struct {
 	Call      int32  // pairs a tool_use with its result: ordinal in the session, from 1; 0 for others
 	Message   int32  // ordinal of the message in the session; blocks of one message are adjacent
 	Object    int32  // index into the session's objects (paths), -1 for none
-	RangeFrom int32  // first line read, from 1; 0 for all
-	RangeLen  int32  // lines read, 0 for all; bytes an edit adds to its object, or a write leaves in it
+	RangeFrom int32  // first line read, from 1; 0 for all; lines an edit adds to its object, or a write leaves in it
+	RangeLen  int32  // lines asked for, 0 for all; lines of a result that shows all, 0 for unknown; bytes an edit adds, or a write leaves
 	Tool      uint16 // index into the session's tools; 0 is no tool
 	Flags     Flags
 	File      uint16 // index into the session's files

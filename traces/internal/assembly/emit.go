@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/signs"
 )
@@ -212,7 +213,9 @@ func (e *emitter) block(b *Block) {
 		if b.call != 0 {
 			use := &e.out.Blocks[e.uses[b.call]]
 			out.Tool, out.Object, out.Op = use.Tool, use.Object, use.Op
-			out.RangeFrom, out.RangeLen = use.RangeFrom, use.RangeLen
+			if use.Op != op.Read && use.Op != op.Exec || use.RangeFrom > 0 {
+				out.RangeFrom, out.RangeLen = use.RangeFrom, use.RangeLen
+			}
 			out.Flags |= use.Flags & prompt.FlagMCP
 		}
 		e.results[b.ID] = place

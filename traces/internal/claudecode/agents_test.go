@@ -176,11 +176,13 @@ func TestToolsObjectsAndOperations(t *testing.T) {
 		flags      prompt.Flags
 	}{
 		{"t1", "Read", fields{"file_path": "/a.go", "offset": 10, "limit": 50}, "/a.go", op.Read, 10, 50, 0},
-		{"t2", "Edit", fields{"file_path": "/a.go", "old_string": "x", "new_string": "1\n234"}, "/a.go", op.Edit, 0, 4, 0},
+		{"t2", "Edit", fields{"file_path": "/a.go", "old_string": "x", "new_string": "1\n234"}, "/a.go", op.Edit, 1, 4, 0},
 		{"t11", "MultiEdit", fields{"file_path": "/a.go", "edits": []fields{
 			{"old_string": "abc", "new_string": "a"}, {"old_string": "", "new_string": "dé"}}}, "/a.go", op.Edit, 0, 1, 0},
+		{"t12", "Read", fields{"file_path": "/a.go", "limit": 50}, "/a.go", op.Read, 1, 50, 0},
+		{"t13", "Read", fields{"file_path": "/a.go"}, "/a.go", op.Read, 0, 0, 0},
 		{"t3", "NotebookEdit", fields{"notebook_path": "/n.ipynb"}, "/n.ipynb", op.Edit, 0, 0, 0},
-		{"t4", "Write", fields{"file_path": "/b.go", "content": "yes\n"}, "/b.go", op.Write, 0, 4, 0},
+		{"t4", "Write", fields{"file_path": "/b.go", "content": "yes\n"}, "/b.go", op.Write, 1, 4, 0},
 		{"t5", "Bash", fields{"command": "ls"}, "", op.Exec, 0, 0, 0},
 		{"t6", "Grep", fields{"pattern": "x/y", "path": "/src"}, "/src", op.Search, 0, 0, 0},
 		{"t7", "Glob", fields{"pattern": "**/*.go"}, "", op.Search, 0, 0, 0},
@@ -192,7 +194,7 @@ func TestToolsObjectsAndOperations(t *testing.T) {
 		s.call("m1", 20_000, use(tt.name, tt.tool, tt.input))
 	}
 	for _, tt := range tests {
-		s.result(tt.name, "ok")
+		s.result(tt.name, "ok\nyes")
 	}
 	s.call("m2", 22_000, text("done"))
 	got := sessionOf(t, s)
@@ -201,6 +203,12 @@ func TestToolsObjectsAndOperations(t *testing.T) {
 		use, res := got.Blocks[int(uses.From)+i], got.Blocks[int(results.From)+i]
 		if use.Call != int32(i+1) || res.Call != use.Call {
 			t.Errorf("%s: pairs %d and %d, want both %d", tt.tool, use.Call, res.Call, i+1)
+		}
+		if tt.from == 0 && (tt.op == op.Read || tt.op == op.Exec) {
+			if res.RangeLen != 2 {
+				t.Errorf("%s: the result has %d lines, want 2", tt.tool, res.RangeLen)
+			}
+			res.RangeLen = tt.n
 		}
 		for _, b := range []prompt.Block{use, res} {
 			object := ""

@@ -110,7 +110,8 @@ type rawBlock struct {
 	thinking  span
 	signature span
 	result    span
-	images    int // in the result
+	images    int   // in the result
+	lines     int32 // of the result
 	input     toolInput
 	data      span // image or document
 	raw       []byte
@@ -204,7 +205,7 @@ func (p *parser) block(m *message) {
 		case "source":
 			b.data = p.mediaSource()
 		case "content":
-			b.result, b.images = p.resultContent()
+			p.resultContent(&b)
 		default:
 			p.Skip()
 		}
@@ -247,7 +248,7 @@ func (p *parser) addPiece(m *message, b *rawBlock) {
 		p.describe(&pc, b)
 	case "tool_result":
 		pc.Kind, s = prompt.KindToolResult, b.result
-		pc.id = b.useID
+		pc.id, pc.RangeLen = b.useID, b.lines
 		s.digest = s.digest.Extend(b.useID)
 		m.manner |= flagResult
 		if b.failed {
@@ -281,9 +282,10 @@ func thinkingSpan(b *rawBlock) span {
 
 // resultContent reads the content of a tool result: a string, or parts, whose
 // texts are joined, and counts the images and documents among them.
-func (p *parser) resultContent() (s span, media int) {
+func (p *parser) resultContent(b *rawBlock) {
 	if p.Peek() != '[' {
-		return p.hearSpan(prompt.KindToolResult, p.Text(&p.scratch)), 0
+		b.shows(p, p.Text(&p.scratch))
+		return
 	}
 	p.parts = p.parts[:0]
 	for range p.Elements {
@@ -291,7 +293,7 @@ func (p *parser) resultContent() (s span, media int) {
 			switch string(name) {
 			case "type":
 				if typ := string(p.Str()); typ == "image" || typ == "document" {
-					media++
+					b.images++
 				}
 			case "text":
 				p.parts = append(p.parts, p.Text(&p.scratch)...)
@@ -300,7 +302,12 @@ func (p *parser) resultContent() (s span, media int) {
 			}
 		}
 	}
-	return p.hearSpan(prompt.KindToolResult, p.parts), media
+	b.shows(p, p.parts)
+}
+
+// shows sets the text of a result.
+func (b *rawBlock) shows(p *parser, text []byte) {
+	b.result, b.lines = p.hearSpan(prompt.KindToolResult, text), int32(bytes.Count(text, []byte{'\n'}))+1
 }
 
 // mediaSource reads the source of an image or document.

@@ -17,6 +17,7 @@ type toolInput struct {
 	pattern   []byte
 	from, len int32
 	grows     int32 // bytes that an edit adds, or that a write leaves
+	lines     int32 // the same in lines
 	agentType []byte
 	command   []byte
 	prompt    prompt.Digest
@@ -36,9 +37,9 @@ func (p *parser) toolInput(in *toolInput) {
 		case "limit":
 			in.len = p.small()
 		case "old_string":
-			in.grows -= int32(len(p.Text(&p.scratch)))
+			in.grow(p.Text(&p.scratch), -1)
 		case "new_string", "content":
-			in.grows += int32(len(p.Text(&p.scratch)))
+			in.grow(p.Text(&p.scratch), 1)
 		case "edits":
 			p.edits(in)
 		case "command":
@@ -54,6 +55,12 @@ func (p *parser) toolInput(in *toolInput) {
 	in.raw = jsonscan.Plain(p.From(from))
 }
 
+// grow counts what a call puts into a file, or with sign −1 takes out.
+func (in *toolInput) grow(text []byte, sign int32) {
+	in.grows += sign * int32(len(text))
+	in.lines += sign * int32(bytes.Count(text, []byte{'\n'}))
+}
+
 // edits adds up the edits of one call. An edit of all occurrences counts once:
 // only the file shows how many there are.
 func (p *parser) edits(in *toolInput) {
@@ -65,9 +72,9 @@ func (p *parser) edits(in *toolInput) {
 		for name := range p.Members {
 			switch string(name) {
 			case "old_string":
-				in.grows -= int32(len(p.Text(&p.scratch)))
+				in.grow(p.Text(&p.scratch), -1)
 			case "new_string":
-				in.grows += int32(len(p.Text(&p.scratch)))
+				in.grow(p.Text(&p.scratch), 1)
 			default:
 				p.Skip()
 			}
@@ -102,9 +109,11 @@ func (p *parser) describe(pc *piece, b *rawBlock) {
 	pc.object = p.src.names.add(in.path)
 	switch pc.Op {
 	case op.Read:
-		pc.RangeFrom, pc.RangeLen = in.from, in.len
+		if pc.RangeFrom, pc.RangeLen = in.from, in.len; in.len > 0 {
+			pc.RangeFrom = max(1, in.from) // a limit alone is a part too
+		}
 	case op.Edit, op.Write:
-		pc.RangeLen = in.grows
+		pc.RangeFrom, pc.RangeLen = in.lines, in.grows
 	}
 	if pc.Op == op.Agent {
 		p.src.tasks = append(p.src.tasks, assembly.Task{AgentType: string(in.agentType), Prompt: in.prompt})
