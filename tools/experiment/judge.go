@@ -123,7 +123,7 @@ type line struct {
 	changes         int
 	saved           int     // pairs of two settings
 	first           int     // pairs whose first compaction is at the right call
-	behind          float64 // error of the size behind compactions
+	behind, sizes   float64 // error of the size behind compactions, with its sign and without
 	sized           int
 	rule, ruleWorst float64 // error of cost by the profile that is told the rule
 	ruled           int
@@ -190,6 +190,7 @@ func lines(list []*outcome) []*line {
 		}
 		if b := o.behind(); !math.IsNaN(b) {
 			g.behind += b
+			g.sizes += math.Abs(b)
 			g.sized++
 		}
 		for i, p := range []*prediction{o.open, o.closed} {
@@ -230,6 +231,7 @@ func lines(list []*outcome) []*line {
 		}
 		if g.sized > 0 {
 			g.behind /= float64(g.sized)
+			g.sizes /= float64(g.sized)
 		}
 		if g.ruled > 0 {
 			g.rule /= float64(g.ruled)

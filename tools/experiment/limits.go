@@ -25,7 +25,7 @@ func (l *line) measures() map[string]float64 {
 		m["signs, open"+right], m["signs, closed"+right] = float64(l.signs[0])/float64(l.changes), float64(l.signs[1])/float64(l.changes)
 	}
 	if l.sized > 0 {
-		m["size behind compactions"] = math.Abs(l.behind)
+		m["size behind compactions"] = l.sizes
 	}
 	if l.ruled > 0 {
 		m["cost, by rule"], m["worst, by rule"] = l.rule, l.ruleWorst

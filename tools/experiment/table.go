@@ -38,7 +38,7 @@ func eachPair(list []*outcome) string {
 // groups returns the Markdown of groups.
 func groups(lines []*line) string {
 	var b strings.Builder
-	b.WriteString("| predicted against measured | pairs | cost, open loop (worst) | closed loop (worst) | saving, open / closed, points | signs, open / closed | first compaction | size behind compactions |\n")
+	b.WriteString("| predicted against measured | pairs | cost, open loop (worst) | closed loop (worst) | saving, open / closed, points | signs, open / closed | first compaction | size behind compactions (without sign) |\n")
 	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, l := range lines {
 		saving, signs, behind := "–", "–", "–"
@@ -49,7 +49,7 @@ func groups(lines []*line) string {
 			signs = fmt.Sprintf("%d / %d of %d", l.signs[0], l.signs[1], l.changes)
 		}
 		if l.sized > 0 {
-			behind = fmt.Sprintf("%+.0f %%", 100*l.behind)
+			behind = fmt.Sprintf("%+.0f %% (%.0f)", 100*l.behind, 100*l.sizes)
 		}
 		fmt.Fprintf(&b, "| %s | %d | %.1f %% (%.1f) | %.1f %% (%.1f) | %s | %s | %d of %d | %s |\n", l.group, l.pairs, 100*l.cost[0], 100*l.worst[0],
 			100*l.cost[1], 100*l.worst[1], saving, signs, l.first, l.pairs, behind)
