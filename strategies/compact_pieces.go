@@ -59,7 +59,7 @@ func readAhead(l *compact, t *Turn, size int64) Outcome {
 	if t.Trigger == traces.TriggerPrompt && b.read > 0 {
 		b.tried = b.read
 	}
-	least := step / 2
+	least := max(1, step/2)
 	if level, ok := l.params.Trigger.Value(&t.Reading); ok && size >= level-step-step/10 {
 		step = least
 	}

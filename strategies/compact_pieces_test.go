@@ -132,3 +132,12 @@ func TestPiecesAreCopied(t *testing.T) {
 		t.Error("a call is asked for that the conversation waits for")
 	}
 }
+
+// A step of one token has no half: near the trigger, too, a call is due at each token.
+func TestPiecesOfOneToken(t *testing.T) {
+	l, _, round, reads := piecesTalk(t, "")
+	l.params.Beside.Every = 1
+	if out := round(29_399); out.Reason != "a compaction has begun beside the conversation" || len(*reads) != 1 {
+		t.Errorf("%+v, calls read %v", out, *reads)
+	}
+}
