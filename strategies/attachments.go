@@ -91,9 +91,9 @@ func (p *attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([
 		flags  prompt.Flags
 	}{
 		{"plan mode", planMode, 0}, {"agents", p.AgentEach * t.Running, 0},
-		{"tools", t.announced(p.ToolDelta, signs.AnnouncedTools), 0},
-		{"agent kinds", t.announced(p.AgentDelta, signs.AnnouncedAgents), 0},
-		{"MCP", t.announced(p.MCPDelta, signs.AnnouncedServers), 0},
+		{"tools", t.announcement(p.ToolDelta, signs.AnnouncedTools), 0},
+		{"agent kinds", t.announcement(p.AgentDelta, signs.AnnouncedAgents), 0},
+		{"MCP", t.announcement(p.MCPDelta, signs.AnnouncedServers), 0},
 		{"skills", listing, prompt.FlagListing}, {"reminders", p.Reminders, 0},
 	} {
 		if a.tokens > 0 {
@@ -105,8 +105,8 @@ func (p *attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([
 	return refs, files
 }
 
-// announced returns the tokens of an announcement: the setting, else the client's figure.
-func (t *Turn) announced(set *int32, what signs.Announcement) int32 {
+// announcement returns the tokens of an announcement: the setting, else the client's figure.
+func (t *Turn) announcement(set *int32, what signs.Announcement) int32 {
 	if set != nil {
 		return *set
 	}
@@ -286,7 +286,7 @@ func (b *fileBudget) accesses(t *Turn, from, to int, d *disk) []access {
 	}
 	for i := from; i < to; i++ {
 		k, block := t.Context.At(i).Kind, t.Context.BlockAt(i)
-		if !reached(block) {
+		if !showsFile(block) {
 			continue
 		}
 		a := access{object: block.Object}
@@ -318,11 +318,11 @@ func (b *fileBudget) accesses(t *Turn, from, to int, d *disk) []access {
 // is unchanged is a read (002:159).
 func isRead(t *Turn, i int) bool {
 	b, k := t.Context.BlockAt(i), t.Context.At(i).Kind
-	return (k == prompt.KindToolResult || k == prompt.KindAttachment) && b.Op == op.Read && reached(b) && ownFile(t, b.Object)
+	return (k == prompt.KindToolResult || k == prompt.KindAttachment) && b.Op == op.Read && showsFile(b) && ownFile(t, b.Object)
 }
 
-// reached reports whether a block shows a file, and its call did not fail.
-func reached(b *prompt.Block) bool { return b.Object >= 0 && b.Flags&prompt.FlagError == 0 }
+// showsFile reports whether a block shows a file, and its call did not fail.
+func showsFile(b *prompt.Block) bool { return b.Object >= 0 && b.Flags&prompt.FlagError == 0 }
 
 // ownFile reports whether a block shows a file that returns to the context only as a
 // restored file.

@@ -91,7 +91,7 @@ func keptFiles(t *Turn, from, to int, list []int32) []int32 {
 // PostCompact hooks.
 func (h *hookSizes) inject(t *Turn, refs []prompt.Ref) []prompt.Ref {
 	arena := t.Context.Arena()
-	if n := t.announced(h.SessionStart, signs.AnnouncedHooks); n > 0 {
+	if n := t.announcement(h.SessionStart, signs.AnnouncedHooks); n > 0 {
 		refs = append(refs, arena.Add(reminder("SessionStart hooks", n)))
 	}
 	if h.PostCompact > 0 {

@@ -108,7 +108,7 @@ func (k *KeepSet) limit(c *prompt.Context, body, to int, window int64) int {
 		budget, size := k.Tokens-head, k.size
 		next := newestWithin(c, body, to, budget, size)
 		if k.AtLeast && next > body {
-			next = k.reaching(c, body, next, size(c, next, to), budget)
+			next = k.fromAtLeast(c, body, next, size(c, next, to), budget)
 		}
 		at = max(at, next)
 	}
@@ -169,9 +169,9 @@ func (k *KeepSet) size(c *prompt.Context, from, to int) int64 {
 	return n
 }
 
-// reaching returns where the newest messages begin that have at least so many tokens, of which those from next on have some: the message
+// fromAtLeast returns where the newest messages begin that have at least so many tokens, of which those from next on have some: the message
 // ahead of next stays if these tokens are reached with it, and not with its results alone, or if nothing stays behind its results.
-func (k *KeepSet) reaching(c *prompt.Context, body, next int, some, tokens int64) int {
+func (k *KeepSet) fromAtLeast(c *prompt.Context, body, next int, some, tokens int64) int {
 	if some >= tokens {
 		return next
 	}

@@ -51,7 +51,7 @@ func (d *disk) look(t *Turn) {
 			d.begin(e.ID)
 		}
 		b := t.Context.BlockAt(i)
-		if !reached(b) || e.Kind != prompt.KindToolResult && e.Kind != prompt.KindAttachment {
+		if !showsFile(b) || e.Kind != prompt.KindToolResult && e.Kind != prompt.KindAttachment {
 			continue
 		}
 		// What a compaction restored, and may have cut, says nothing of a file that is known.

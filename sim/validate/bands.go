@@ -198,10 +198,10 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 	}
 }
 
-// centred returns samples of what sessions cost together, scaled so that their mean is the expected cost, USD. In the band of one session
+// centre returns samples of what sessions cost together, scaled so that their mean is the expected cost, USD. In the band of one session
 // the residual of its client and late reads are what most sessions do not have; added up they would move the mean,
 // and their mean is in the expected cost already.
-func centred(samples []float64, expected float64) []float64 {
+func centre(samples []float64, expected float64) []float64 {
 	list := slices.Clone(samples)
 	if mean := stat.Mean(samples, nil); mean > 0 && expected > 0 {
 		floats.Scale(expected/mean, list)

@@ -263,7 +263,7 @@ func (r *Report) addReplications(session string, samples []float64, actual, expe
 	for i, usd := range samples {
 		a.samples[i] += usd
 	}
-	sorted := slices.Sorted(slices.Values(centred(a.samples, a.expected)))
+	sorted := slices.Sorted(slices.Values(centre(a.samples, a.expected)))
 	a.Low = ratio(stats.Quantile(sorted, bandLevel/2)-a.actual, a.actual)
 	a.High = ratio(stats.Quantile(sorted, 1-bandLevel/2)-a.actual, a.actual)
 }

@@ -124,10 +124,10 @@ func (t *Thread) codex() bool { return t.Session.Agent == facts.Codex }
 // an automatic cache.
 func (t *Thread) describeServed(q *exchange.Request, model string, p *profile.Profile) {
 	if p.Codex.Switches.Search && !q.Serving.Replies {
-		q.Unheld = t.searched()
+		q.Unheld = t.unseenOfSearch()
 	}
 	if p.Codex.Switches.Reasoning && q.Serving.Forgets && !t.codex() {
-		q.Through = t.reasoned(q.Entries)
+		q.Through = t.aheadOfReasoning(q.Entries)
 	}
 	u := t.automatic.of(t.Current().Model)
 	switch c := &p.Codex; {
@@ -155,9 +155,9 @@ func cutHead(q *exchange.Request) int64 {
 	return int64(q.Entries[at].Cum)
 }
 
-// reasoned returns the tokens ahead of the first reasoning of the turn that a person's prompt has finished, 0 amid a
+// aheadOfReasoning returns the tokens ahead of the first reasoning of the turn that a person's prompt has finished, 0 amid a
 // turn and for a turn without reasoning.
-func (t *Thread) reasoned(entries []prompt.Entry) int32 {
+func (t *Thread) aheadOfReasoning(entries []prompt.Entry) int32 {
 	at := t.Round - 1
 	if at < 0 || !t.AnswersPerson() {
 		return 0
@@ -186,10 +186,10 @@ func (t *Thread) searches(r *traces.Round) bool {
 	})
 }
 
-// searched returns the tokens of the round under way that no line shows, if its
+// unseenOfSearch returns the tokens of the round under way that no line shows, if its
 // response searched the web: what the provider's own passes found and said is
 // counted as input of the call, but later calls find only what the request held.
-func (t *Thread) searched() int32 {
+func (t *Thread) unseenOfSearch() int32 {
 	s, r := t.Session, t.Current()
 	if !t.searches(r) {
 		return 0
