@@ -131,7 +131,7 @@ func LossesBehind(model string, nothing bool) float64 {
 	}
 }
 
-// What is taken of a provider that no file describes.
+// What is assumed about a provider that no file describes.
 const (
 	// documented is the step that most providers document, tokens.
 	documented = 128

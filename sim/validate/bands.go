@@ -26,13 +26,13 @@ import (
 
 // Bands compares the input cost of sessions, without the first calls of threads, with
 // replications. Hidden calls, warm prefixes and the unexplained residual of a session are
-// drawn. The residual includes losses; drawing these by their rates too would count them
-// twice, and leave out threads that lose nothing.
+// drawn. Losses are not drawn by their rates: the residual of Claude Code includes them, and to
+// the cost of Codex the expected ones are added. Other agents' losses are drawn for a session as a whole.
 type Bands struct {
 	Replications int `json:"replications"`
 	Sessions     int `json:"sessions"`
 	Inside       int `json:"inside"` // sessions whose recorded cost lies in the 90 % band
-	// MeanCorpus is the error of the corpus with the mean of the replications, which is the expected cost.
+	// MeanCorpus is the error of the expected cost of all these sessions together, as a share.
 	MeanCorpus *float64 `json:"corpus_cost_error_mean"`
 }
 
@@ -61,8 +61,8 @@ func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Se
 	return nil
 }
 
-// drawReplications simulates the replications of a session of Claude Code or Codex. The residual of Claude Code's
-// cost includes losses; Codex's is of the cost with expected losses.
+// drawReplications simulates the replications of a session of Claude Code or Codex, or of one without a profile. The residual of
+// Claude Code's cost includes losses; the residual of Codex counts from the cost with expected losses.
 func (o *Options) drawReplications(s *traces.Session) ([]float64, error) {
 	var samples []float64
 	loss := 0.0

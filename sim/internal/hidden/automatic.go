@@ -344,7 +344,7 @@ func (s *Session) ownShown(r *traces.Round, model string) *profile.Shown {
 	return &s.shown[len(s.shown)-1].Shown
 }
 
-// scaled is what a session's losses depend on.
+// scaled is what the losses of a session's calls depend on.
 type scaled struct {
 	model   string
 	gateway uint16

@@ -44,10 +44,10 @@ type Session struct {
 	static  int64       // tokens of the head of main threads, by the profile; 0 for unknown
 	hidden  [2]float64  // by the profile, share of turns with a hidden call, by kind of round
 	halfDay bool        // the client asks an automatic cache to keep prefixes for 12 hours
-	scaled  scaled      // what scale is of
-	scale   float64     // of the losses
+	scaled  scaled      // the model and gateway for which scale was found
+	scale   float64     // what calls lose in proportion to the shares of the profile
 	shown   []ownLosses // what its calls show of its losses, by provider and gateway
-	own     float64     // of the losses of the session's person; 0 before it is asked for
+	own     float64     // the same for the session's person; 0 before it is asked for
 	held    int         // calls that wrote all results of parallel calls, less those that left some uncached
 }
 
