@@ -142,7 +142,7 @@ func (m *merger) divide(in traces.Input, a *facts.Agent, all []traces.Input) boo
 		if read {
 			m.files[a] = append(m.files[a], in)
 		} else if m.unclaimed.recording(in, all) {
-			_ = m.strange(in.Name) // strict reading ends with it before it begins
+			_ = m.countStrange(in.Name) // strict reading ends with it before it begins
 		}
 		return !read
 	case m.unclaimed.companion(in):
@@ -178,7 +178,7 @@ func (m *merger) read(ctx context.Context, opts traces.Options, what string) err
 		none = cmp.Or(none, err)
 		m.add(d)
 	}
-	if bad := m.strange(m.unclaimed.left(c.Sessions)...); bad != nil && opts.Strict {
+	if bad := m.countStrange(m.unclaimed.withoutCalls(c.Sessions)...); bad != nil && opts.Strict {
 		return bad
 	}
 	assembly.Sort(c.Sessions)

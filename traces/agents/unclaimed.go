@@ -29,8 +29,8 @@ var (
 	speech = regexp.MustCompile(`"role"\s*:\s*"|"(messages|steps|spans|parts|content)"\s*:\s*[\[{]`)
 )
 
-// lined reports whether the head of a file is objects, each on a line of its own.
-func lined(head []byte) bool {
+// hasLines reports whether the head of a file is objects, each on a line of its own.
+func hasLines(head []byte) bool {
 	first, rest, _ := bytes.Cut(bytes.TrimSpace(assembly.TrimBOM(head)), []byte("\n"))
 	first = bytes.TrimSpace(first)
 	return bytes.HasPrefix(first, []byte("{")) && bytes.HasSuffix(first, []byte("}")) && bytes.HasPrefix(rest, []byte("{"))
@@ -39,14 +39,14 @@ func lined(head []byte) bool {
 // linesIn reports whether a file that was found as a document has an object on each line.
 func linesIn(in traces.Input) bool {
 	head, err := in.Head(looked)
-	return err == nil && lined(head)
+	return err == nil && hasLines(head)
 }
 
 // unclaimed decides about files that no reader knows.
 type unclaimed struct {
 	of      map[string]*facts.Agent // of each file, by name
 	folders map[string]neighbours
-	files   map[string]bool // files that the first reader gets, and of which no session was made
+	files   map[string]bool // files that the first reader gets, and from which no session was made
 }
 
 // neighbours are the recordings in a folder: whether there are any, and the members of one that is a document.
@@ -86,7 +86,7 @@ func (u *unclaimed) recording(in traces.Input, files []traces.Input) bool {
 		return err == nil
 	}
 	beside := u.beside(path.Dir(in.Name), files)
-	if beside.any && lined(head) {
+	if beside.any && hasLines(head) {
 		return true
 	}
 	same, names := 0, namesOf(head)
@@ -135,8 +135,8 @@ func namesOf(head []byte) (names []string) {
 	return names
 }
 
-// left are the files that the first reader got and made no session with calls of, in order.
-func (u *unclaimed) left(sessions []*traces.Session) (names []string) {
+// withoutCalls returns the names of the files from which the first reader, which got them, made no session with calls, in order.
+func (u *unclaimed) withoutCalls(sessions []*traces.Session) (names []string) {
 	for _, s := range sessions {
 		for _, file := range s.Files {
 			delete(u.files, file)
@@ -149,8 +149,8 @@ func (u *unclaimed) left(sessions []*traces.Session) (names []string) {
 	return names
 }
 
-// strange counts files that look like recordings and that no reader knows. It returns the problem with the last one, nil for none.
-func (m *merger) strange(names ...string) (last error) {
+// countStrange counts files that look like recordings and that no reader knows. It returns the problem with the last one, nil for none.
+func (m *merger) countStrange(names ...string) (last error) {
 	for _, name := range names {
 		p := traces.Problem{File: name, Text: "no reader knows this file, which looks like a recording"}
 		m.corpus.Unsupported[""]++
