@@ -1,4 +1,4 @@
-// Package tried has how far predictions were from what real clients cost under another setting. It has no promise to importers.
+// Package tried says how far predictions were from what real clients cost under another setting. It has no promise to importers.
 package tried
 
 import (
