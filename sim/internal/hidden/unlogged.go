@@ -219,7 +219,7 @@ func (t *Thread) Learn(r *traces.Round, miss exchange.MissClass) {
 }
 
 // learnHeld notes whether the client marks results of parallel calls wherever they came last: behind another address than the
-// vendor's it does (Claude Code 2.1.49 to 2.1.332, 150 calls on a loopback server, 2026-11-29), and no line says which address it has.
+// vendor's it does (Claude Code 2.1.49 to 2.1.332, 155 calls on a loopback server, 2026-11-29), and no line says which address it has.
 func (s *Session) learnHeld(r *traces.Round, behind int64) {
 	switch {
 	case behind <= signs.MaxTail || r.Usage.Writes() == 0:
