@@ -336,6 +336,7 @@ func TestUnclaimedFiles(t *testing.T) {
 		{"lines.json", `{"n":1}` + "\n" + `{"n":2}`, 0, true},
 		{"copy.json", strings.NewReplacer(`"c1"`, `"c2"`, "msg_1", "msg_2").Replace(claudeLine + "\n" + claudeReply), 1, false},
 		{"settings.json", `{"permissions":{"allow":[]},"max_tokens":32000,"model":"opus"}`, 0, false},
+		{"limits.json", `{"outputLimit":8192,"promptCacheTTL":300,"prompt_id":5,"outputTokenLimit":64000,"messages":[]}`, 0, false},
 		{"stats.json", `{"version":1,"modelUsage":{"claude-opus-4-6":{"inputTokens":12,"outputTokens":7}}}`, 0, false},
 		{"logs.json", `[{"sessionId":"s","messageId":0,"type":"user","message":"hi","timestamp":"2026-06-01T11:20:09.000Z"}]`, 0, false},
 		{"history.jsonl", `{"display":"hi","timestamp":1780312430000,"project":"/src"}` + "\n" + `{"display":"go","timestamp":1780312430001,"project":"/src"}`, 0, false},

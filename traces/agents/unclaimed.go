@@ -23,9 +23,9 @@ var companions = []string{"history.jsonl", "session_index.jsonl"}
 const looked = 256 << 10
 
 // counts and speech are what every recording with counts has, whatever its format: a count of tokens above 0, as providers and
-// clients name it (settings have limits, whose names begin with "max"), and members that hold what was said (a table of calls has none).
+// clients name it (settings have limits, lifetimes and ids under longer names), and members that hold what was said (a table of calls has none).
 var (
-	counts = regexp.MustCompile(`"(input|output|prompt|completion|cached|cache_?[rR]ead|gen_ai\.usage)[\w.]*"\s*:\s*[1-9]\d*\s*[,}\]]`)
+	counts = regexp.MustCompile(`"((input|output|prompt|completion|cached|cache_?[rR]ead)(\w*[tT]oken(s|Count|_count)?)?|gen_ai\.usage[\w.]+)"\s*:\s*[1-9]\d*\s*[,}\]]`)
 	speech = regexp.MustCompile(`"role"\s*:\s*"|"(messages|steps|spans|parts|content)"\s*:\s*[\[{]`)
 )
 
