@@ -134,7 +134,7 @@ func (t *Thread) describeServed(q *exchange.Request, model string, p *profile.Pr
 	case u != nil && c.Switches.Warm:
 		q.Shared = int32(min(u.first, t.Opening()))
 	case u == nil && !t.Started && c.Switches.First && t.codex():
-		if n, ok := recordedFirst(t); ok {
+		if n, ok := t.recordedFirst(q.Entries); ok {
 			q.Shared = n
 			break
 		}
@@ -386,8 +386,12 @@ func (t *Thread) headTokens(q *exchange.Request) int64 {
 // before: the server held it already, or counted more than the request had. It is read in every simulation too, and a call
 // that does not read it, such as for a summary, does not send it. A call that was billed for reading alone says the same of itself.
 
-// KnowsHeld reports whether the recording says what the server held before the call of the round under way, or of the last one.
-func (t *Thread) KnowsHeld() bool {
+// KnowsHeld reports whether the simulation takes from the recording what the server held before the call of the round under way,
+// or of the last one.
+func (t *Thread) KnowsHeld() bool { return t.billedHeld() || t.takesFirst() }
+
+// billedHeld reports whether the bill says what the server held before that call.
+func (t *Thread) billedHeld() bool {
 	u := &t.Recent().Usage
 	return t.Session.Summed && !t.of.Hides || u.Uncached+u.Writes() == 0
 }
@@ -395,7 +399,7 @@ func (t *Thread) KnowsHeld() bool {
 // alreadyHeld returns the tokens at the head of the round's request that were in the cache by that rule, 0 where it says nothing.
 func (t *Thread) alreadyHeld() int32 {
 	r := t.Current()
-	if !t.KnowsHeld() {
+	if !t.billedHeld() {
 		return 0
 	}
 	before, behind := t.Opening(), t.Opening() // what can have been cached of the recorded request, and the same of this one

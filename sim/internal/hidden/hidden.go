@@ -118,7 +118,7 @@ func (t *Thread) describeFirst(q *exchange.Request, model string) {
 	if p == nil || t.Started || t.Trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || t.of.Abroad {
 		return
 	}
-	if n, ok := recordedFirst(t); ok {
+	if n, ok := t.recordedFirst(q.Entries); ok {
 		q.Shared = n
 		return
 	}
@@ -126,23 +126,38 @@ func (t *Thread) describeFirst(q *exchange.Request, model string) {
 	q.Shared = int32(min(int64(p.FirstShare(&at)*float64(q.Tokens())), t.Opening()))
 }
 
+// takesFirst reports whether a simulation takes for granted what the round's call found in the cache, as the first call of the
+// recording's main conversation.
+func (t *Thread) takesFirst() bool {
+	return t.of.Found && !t.of.Blind && !t.of.Abroad && t.of.Named == nil && t.Trace.Kind == traces.ThreadMain && t.Round == 0 && t.Recent().Counted()
+}
+
 // recordedFirst returns what the first call of the recording's main conversation found in the cache, tokens, where a
-// simulation takes it for granted.
-func recordedFirst(t *Thread) (int32, bool) {
-	r := t.Current()
-	ok := t.of.Found && !t.of.Blind && !t.of.Abroad && t.of.Named == nil && t.Trace.Kind == traces.ThreadMain && r.Counted()
-	return int32(r.Usage.Read), ok
+// simulation takes it for granted: of a request that a layer has shortened, no more than what stands ahead of the change.
+func (t *Thread) recordedFirst(entries []prompt.Entry) (int32, bool) {
+	if !t.takesFirst() {
+		return 0, false
+	}
+	i := 0
+	for i < len(entries) && entries[i].Form == prompt.FormVerbatim && entries[i].ID == entries[0].ID+int32(i) {
+		i++
+	}
+	same := course.OpeningOf(entries)
+	if i > 0 {
+		same = max(same, int64(entries[i-1].Cum))
+	}
+	return int32(min(t.Current().Usage.Read, same)), true
 }
 
 // foundFirst returns what the first call of a thread finds in the cache of what
 // other conversations have left, tokens: a draw, or the expected value when
 // nothing is drawn, so that the cost of many sessions comes out right. It looks
 // at the version alone, never at the call.
-func (t *Thread) foundFirst(p *profile.Profile) int32 {
+func (t *Thread) foundFirst(p *profile.Profile, entries []prompt.Entry) int32 {
 	if t.Trace.Kind == traces.ThreadBranch || t.Forked {
 		return 0
 	}
-	if n, ok := recordedFirst(t); ok {
+	if n, ok := t.recordedFirst(entries); ok {
 		return n
 	}
 	if n, ok := t.history(p); ok {

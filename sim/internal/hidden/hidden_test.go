@@ -297,8 +297,28 @@ func TestFirstCallFindsWhatTheRecordingFound(t *testing.T) {
 	} {
 		_, th := onThread(tc.kind, traces.Round{Usage: tc.usage})
 		th.of.Model = tc.model
-		if n, ok := recordedFirst(th); ok != tc.want || ok && int64(n) != tc.usage.Read {
+		if n, ok := th.recordedFirst(th.Context.Seal()); ok != tc.want || ok && int64(n) != tc.usage.Read {
 			t.Errorf("%s: %d, %v; want %d, %v", name, n, ok, tc.usage.Read, tc.want)
+		}
+	}
+}
+
+// The recorded call found 8,600 tokens: the system prompt of 8,000, the first prompt of 500 and 100 of the second. A request in which
+// a layer has shortened the first prompt, or taken it out, can find no more than the 8,000 ahead of the change.
+func TestFirstCallOfAShortenedRequestFindsWhatIsAhead(t *testing.T) {
+	for name, tc := range map[string]struct {
+		edit func(c *prompt.Context)
+		want int32
+	}{
+		"whole":     {func(*prompt.Context) {}, 8600},
+		"shortened": {func(c *prompt.Context) { c.SetForm(1, prompt.FormCleared, 400, prompt.CauseEdit) }, 8000},
+		"taken out": {func(c *prompt.Context) { c.Replace(1, 2, nil, prompt.CauseEdit) }, 8000},
+	} {
+		_, th := onThread(traces.ThreadMain, traces.Round{Usage: prompt.Usage{Read: 8600, Write5m: 200}})
+		th.of.Model = Model{Found: true}
+		tc.edit(&th.Context)
+		if n, ok := th.recordedFirst(th.Context.Seal()); !ok || n != tc.want {
+			t.Errorf("%s: found %d, %v; want %d", name, n, ok, tc.want)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (t *Thread) Describe(q *exchange.Request, model string, unheld int64) {
 		r.Shared = max(r.Shared, t.Ahead())
 	}
 	if shares && p.Switches.First && !t.Started {
-		r.Shared = max(r.Shared, t.foundFirst(p))
+		r.Shared = max(r.Shared, t.foundFirst(p, q.Entries))
 	}
 	if p.Switches.Static {
 		t.placeStatic(q, p)
