@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/compactsim/compactsim/scenarios/scenariostest"
@@ -9,7 +8,7 @@ import (
 )
 
 // The sample sessions have windows of 200,000 tokens: at that window a run takes their rows from the run before, but for those in which
-// the client's own threshold may hold, and at another window it takes none. All rows are those of a run that begins anew.
+// the client's own threshold may hold, and at another window it takes none. All rows equal the rows of a run that begins anew.
 func TestBefore(t *testing.T) {
 	t.Parallel()
 	c := scenariostest.Samples(t)
@@ -27,11 +26,7 @@ func TestBefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var b bytes.Buffer
-		if err := results.WriteRows(&b, run); err != nil {
-			t.Fatal(err)
-		}
-		return run, b.String()
+		return run, encode(t, run)
 	}
 	before, _ := run(nil)
 	for window, held := range map[string]bool{"client.window=200000": true, "client.window=190000": false} {

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"bytes"
 	"context"
 	"reflect"
 	"sync/atomic"
@@ -44,12 +43,8 @@ func TestRowsFromStore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var b bytes.Buffer
-			if err := results.WriteRows(&b, run); err != nil {
-				t.Fatal(err)
-			}
 			x := &got[cohort][i]
-			x.rows = b.String()
+			x.rows = encode(t, run)
 			if x.calls, x.chains, err = p.Follow(context.Background(), c, run); err != nil {
 				t.Fatal(err)
 			}
@@ -138,11 +133,7 @@ func TestSightsOfTheLastRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var b bytes.Buffer
-			if err := results.WriteRows(&b, run); err != nil {
-				t.Fatal(err)
-			}
-			rows[k] = b.String()
+			rows[k] = encode(t, run)
 		}
 		if rows[0] != rows[1] {
 			t.Errorf("run %d: rows with a store:\n%s\nwant\n%s", i, rows[0], rows[1])
