@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
@@ -134,7 +135,7 @@ func (t *Thread) describeServed(q *exchange.Request, model string, p *profile.Pr
 	case u != nil && c.Switches.Warm:
 		q.Shared = int32(min(u.first, t.Opening()))
 	case u == nil && !t.Started && c.Switches.First && t.codex():
-		if n, ok := t.recordedFirst(q.Entries); ok {
+		if n, ok := t.of.recordedFirst(t.Course, q.Entries); ok {
 			q.Shared = n
 			break
 		}
@@ -388,18 +389,18 @@ func (t *Thread) headTokens(q *exchange.Request) int64 {
 
 // KnowsHeld reports whether the simulation takes from the recording what the server held before the call of the round under way,
 // or of the last one.
-func (t *Thread) KnowsHeld() bool { return t.billedHeld() || t.takesFirst() }
+func (t *Thread) KnowsHeld() bool { return t.of.billedHeld(t.Course) || t.of.takesFirst(t.Course) }
 
 // billedHeld reports whether the bill says what the server held before that call.
-func (t *Thread) billedHeld() bool {
-	u := &t.Recent().Usage
-	return t.Session.Summed && !t.of.Hides || u.Uncached+u.Writes() == 0
+func (s *Session) billedHeld(c *course.Course) bool {
+	u := &c.Recent().Usage
+	return c.Session.Summed && !s.Hides || u.Uncached+u.Writes() == 0
 }
 
 // alreadyHeld returns the tokens at the head of the round's request that were in the cache by that rule, 0 where it says nothing.
 func (t *Thread) alreadyHeld() int32 {
 	r := t.Current()
-	if !t.billedHeld() {
+	if !t.of.billedHeld(t.Course) {
 		return 0
 	}
 	before, behind := t.Opening(), t.Opening() // what can have been cached of the recorded request, and the same of this one

@@ -118,7 +118,7 @@ func (t *Thread) describeFirst(q *exchange.Request, model string) {
 	if p == nil || t.Started || t.Trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || t.of.Abroad {
 		return
 	}
-	if n, ok := t.recordedFirst(q.Entries); ok {
+	if n, ok := t.of.recordedFirst(t.Course, q.Entries); ok {
 		q.Shared = n
 		return
 	}
@@ -128,14 +128,14 @@ func (t *Thread) describeFirst(q *exchange.Request, model string) {
 
 // takesFirst reports whether a simulation takes for granted what the round's call found in the cache, as the first call of the
 // recording's main conversation.
-func (t *Thread) takesFirst() bool {
-	return t.of.Found && !t.of.Blind && !t.of.Abroad && t.of.Named == nil && t.Trace.Kind == traces.ThreadMain && t.Round == 0 && t.Recent().Counted()
+func (s *Session) takesFirst(c *course.Course) bool {
+	return s.Found && !s.Blind && !s.Abroad && s.Named == nil && c.Trace.Kind == traces.ThreadMain && c.Round == 0 && c.Recent().Counted()
 }
 
 // recordedFirst returns what the first call of the recording's main conversation found in the cache, tokens, where a
 // simulation takes it for granted: of a request that a layer has shortened, no more than what stands ahead of the change.
-func (t *Thread) recordedFirst(entries []prompt.Entry) (int32, bool) {
-	if !t.takesFirst() {
+func (s *Session) recordedFirst(c *course.Course, entries []prompt.Entry) (int32, bool) {
+	if !s.takesFirst(c) {
 		return 0, false
 	}
 	i := 0
@@ -146,7 +146,7 @@ func (t *Thread) recordedFirst(entries []prompt.Entry) (int32, bool) {
 	if i > 0 {
 		same = max(same, int64(entries[i-1].Cum))
 	}
-	return int32(min(t.Current().Usage.Read, same)), true
+	return int32(min(c.Current().Usage.Read, same)), true
 }
 
 // foundFirst returns what the first call of a thread finds in the cache of what
@@ -157,7 +157,7 @@ func (t *Thread) foundFirst(p *profile.Profile, entries []prompt.Entry) int32 {
 	if t.Trace.Kind == traces.ThreadBranch || t.Forked {
 		return 0
 	}
-	if n, ok := t.recordedFirst(entries); ok {
+	if n, ok := t.of.recordedFirst(t.Course, entries); ok {
 		return n
 	}
 	if n, ok := t.history(p); ok {

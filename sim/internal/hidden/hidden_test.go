@@ -297,7 +297,7 @@ func TestFirstCallFindsWhatTheRecordingFound(t *testing.T) {
 	} {
 		_, th := onThread(tc.kind, traces.Round{Usage: tc.usage})
 		th.of.Model = tc.model
-		if n, ok := th.recordedFirst(th.Context.Seal()); ok != tc.want || ok && int64(n) != tc.usage.Read {
+		if n, ok := th.of.recordedFirst(th.Course, th.Context.Seal()); ok != tc.want || ok && int64(n) != tc.usage.Read {
 			t.Errorf("%s: %d, %v; want %d, %v", name, n, ok, tc.usage.Read, tc.want)
 		}
 	}
@@ -317,7 +317,7 @@ func TestFirstCallOfAShortenedRequestFindsWhatIsAhead(t *testing.T) {
 		_, th := onThread(traces.ThreadMain, traces.Round{Usage: prompt.Usage{Read: 8600, Write5m: 200}})
 		th.of.Model = Model{Found: true}
 		tc.edit(&th.Context)
-		if n, ok := th.recordedFirst(th.Context.Seal()); !ok || n != tc.want {
+		if n, ok := th.of.recordedFirst(th.Course, th.Context.Seal()); !ok || n != tc.want {
 			t.Errorf("%s: found %d, %v; want %d", name, n, ok, tc.want)
 		}
 	}
