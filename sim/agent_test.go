@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -102,5 +103,49 @@ func TestServerOfAgent(t *testing.T) {
 	}
 	if made[facts.CacheMarked] != 1 || made[facts.CacheAutomatic] != 1 {
 		t.Errorf("servers made: %v, want one for an agent", made)
+	}
+}
+
+// An agent that goes from one provider's model to another's goes to another kind of cache: its calls to Claude are marked and
+// write, those to GPT write nothing and read in blocks of 128 tokens, and neither reads what the other kind holds.
+func TestTwoCachesInOneConversation(t *testing.T) {
+	type call struct{ reads, writes bool }
+	for _, tc := range []struct {
+		models []uint16
+		want   []call
+	}{
+		{[]uint16{0, 1, 1}, []call{{false, true}, {false, false}, {true, false}}},
+		{[]uint16{1, 0, 0}, []call{{false, false}, {false, true}, {true, true}}},
+		{[]uint16{0, 1, 0}, []call{{false, true}, {false, false}, {true, true}}},
+	} {
+		s := forgetting("pi")
+		s.Threads[0].Events = nil
+		s.Models = []string{"claude-sonnet-4-5", "gpt-5"}
+		for i, model := range tc.models {
+			r := &s.Threads[0].Rounds[i]
+			if r.Model = model; model == 1 {
+				r.Usage = r.Usage.Plain()
+			}
+		}
+		c := testConfig(t, "none")
+		c.Server = func(kind facts.Cache) Server {
+			if kind == facts.CacheAutomatic {
+				return promptcache.NewOpenAI(promptcache.OpenAIConfig{})
+			}
+			return promptcache.New(promptcache.Config{})
+		}
+		var got []call
+		c.Record = func(r *results.CallRecord) {
+			got = append(got, call{r.Usage.Read > 0, r.Usage.Writes() > 0})
+			if tc.models[len(got)-1] == 1 && r.Usage.Read%128 != 0 {
+				t.Errorf("models %v: call %d reads %d tokens, no blocks of 128", tc.models, len(got), r.Usage.Read)
+			}
+		}
+		if _, err := NewLoop(c).Run(s); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("models %v: calls %v, want %v", tc.models, got, tc.want)
+		}
 	}
 }

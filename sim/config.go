@@ -149,7 +149,7 @@ func (c *Config) cache(s *traces.Session) facts.Cache {
 	if c.Named != nil {
 		return c.Named.Cache()
 	}
-	return agents.CacheOf(s)
+	return agents.CacheOf(s, "")
 }
 
 // abroad reports whether a session calls a server that does not have its models. What recordings show of its own does not
@@ -228,7 +228,7 @@ func (c *Config) known(cl Client, s *traces.Session, model string) int64 {
 // Limits returns the context window of a model of a session and the model's limits, as the session's own client has them.
 func Limits(s *traces.Session, model string, prices Prices) strategies.Reading {
 	c := Config{Prices: prices}
-	r := strategies.Reading{Window: c.window(clientOf(s, agents.CacheOf(s)), s, model), MaxOutput: client.MaxOutput}
+	r := strategies.Reading{Window: c.window(clientOf(s, agents.CacheOf(s, "")), s, model), MaxOutput: client.MaxOutput}
 	if p, err := prices.Lookup(model, s.StartTime()); err == nil {
 		r.MaxInput = int64(p.Model.MaxInput)
 	}

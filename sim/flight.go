@@ -109,6 +109,7 @@ func (w *wire) depart(t *thread, i int32, first, total int64) {
 // fly sends a request and schedules its end.
 func (l *Loop) fly(t *thread, c *call) {
 	s := t.replay
+	s.serve(c.model)
 	m := s.book.Models.Of(c.model)
 	q := &l.request
 	*q = exchange.Request{}
@@ -139,10 +140,10 @@ func (l *Loop) fly(t *thread, c *call) {
 	f := &l.flights.list[i]
 	f.Outcome = s.server.Begin(l.clock.now, q)
 	out := &f.Outcome
-	if s.hidden.Unwritten {
+	if s.hidden.Unwritten && !s.hidden.Automatic {
 		out.Usage = out.Usage.Plain()
 	}
-	if s.written && out.Effective >= int64(m.MinCache) {
+	if s.written && s.hidden.Automatic && out.Effective >= int64(m.MinCache) {
 		out.Usage = out.Usage.Written(int64(q.Tail))
 	}
 	if lossRate > 0 {
@@ -217,6 +218,7 @@ func (l *Loop) land(i int32) {
 	f := l.flights.take(i)
 	t := &l.threads[f.thread]
 	if !f.refused {
+		t.replay.serve(f.Model)
 		t.replay.server.End(l.clock.now, f.ticket, int64(f.answer.Output))
 		f.Outcome.Usage.Output = int64(f.answer.Output)
 		if l.config.Meter != nil {
@@ -286,6 +288,7 @@ func (l *Loop) hide(t *thread, f *flight) {
 	if last < 0 || !entries[last].Kind.Assistant() {
 		return
 	}
+	t.replay.serve(f.Model)
 	m := t.replay.book.Models.Of(f.Model)
 	l.request = exchange.Request{
 		Thread: uint32(t.id) | hidden.Layer<<24, Owner: t.replay.heads.Owner, Model: m.ID, MinTokens: m.MinCache,

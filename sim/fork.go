@@ -184,7 +184,7 @@ func (s *replay) copyFrom(o *replay, l *Loop) {
 	s.loop = l
 	s.fetch.Bind(&s.book.Row, &s.arena)
 	s.heads.Bind(&s.arena, &s.book.Row, s)
-	s.server = l.caches.Of(s.session.Agent, s.heads.Assembly.Provider, l.config.cache(s.session))
+	s.server = l.caches.Of(s.session.Agent, s.heads.Assembly.Provider, s.cache)
 }
 
 // copyFrom makes t the copy of a thread, for a loop that has its session already.

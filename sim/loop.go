@@ -74,7 +74,9 @@ func (l *Loop) happen(e event) {
 		l.input(&l.threads[e.of])
 	case eventFirst:
 		f := &l.flights.list[e.of]
-		l.threads[f.thread].replay.server.FirstToken(l.clock.now, f.ticket)
+		s := l.threads[f.thread].replay
+		s.serve(f.Model)
+		s.server.FirstToken(l.clock.now, f.ticket)
 	case eventEnd:
 		l.land(e.of)
 	case eventTimer:

@@ -39,7 +39,7 @@ type replay struct {
 	gauge    gauge.Session
 	heads    head.Session // what the heads of its threads share
 	loop     *Loop
-	server   Server
+	service
 	client   Client
 	counter  client.Counter // the client's
 	draws    draws.Source
@@ -53,6 +53,35 @@ type replay struct {
 	detector watch
 	fetch    fetch.Session
 	verify   verify.Session
+}
+
+// service is where a session's calls go by now.
+type service struct {
+	server Server
+	cache  facts.Cache
+	model  int32 // the model of the last call, -1 for none
+}
+
+// serve points s at the server of a model: an agent that goes from one provider's model to another's goes to another kind of
+// cache, which it marks otherwise.
+func (s *replay) serve(model int32) {
+	if model == s.model {
+		return
+	}
+	s.model = model
+	c := &s.loop.config
+	if c.Named != nil {
+		return
+	}
+	cache := agents.CacheOf(s.session, s.book.Models.Of(model).Name)
+	if cache == s.cache {
+		return
+	}
+	s.cache, s.server = cache, s.loop.caches.Of(s.session.Agent, s.heads.Assembly.Provider, cache)
+	s.hidden.Serve(cache == facts.CacheAutomatic)
+	if c.Client == nil && s.person.Client == nil {
+		s.client = clientOf(s.session, cache)
+	}
 }
 
 // place is where a session stands in its cohort.
@@ -87,12 +116,13 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	if s.client == nil {
 		s.client = clientOf(session, l.config.cache(session))
 	}
+	s.cache, s.model = l.config.cache(session), -1
 	s.counter = client.Counter{Counting: s.heads.Assembly.Count.Over(s.client.Counting())}
 	if s.named = agents.ClaudeCode(session); s.named {
 		s.counter.Tools = session.Tools
 	}
-	s.server = l.caches.Of(session.Agent, s.heads.Assembly.Provider, l.config.cache(session))
-	s.hidden.Begin(l.config.hidden(session), session, l.config.cache(session) == facts.CacheAutomatic)
+	s.server = l.caches.Of(session.Agent, s.heads.Assembly.Provider, s.cache)
+	s.hidden.Begin(l.config.hidden(session), session, s.cache == facts.CacheAutomatic)
 	s.hidden.Unwritten, s.hidden.Header = l.config.unwritten(session), s.heads.Assembly.Header
 	s.written = l.config.written(session)
 	s.found.fires = boundsOf(session).firings > 0

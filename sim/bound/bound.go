@@ -92,7 +92,7 @@ func Clear(c sim.Config, s *traces.Session) (*Bound, error) {
 // than any sequence of actions can.
 func find(c sim.Config, s *traces.Session, x *solver, act, least action) (*Bound, error) {
 	x.session = s
-	if agents.CacheOf(s) == facts.CacheAutomatic {
+	if agents.CacheOf(s, "") == facts.CacheAutomatic {
 		x.coarse = automaticStep
 	}
 	c.Levels, c.Breaks, c.Verify, c.Overflow = sim.Levels{}, false, false, sim.OverflowAnswer

@@ -26,6 +26,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -91,7 +92,7 @@ func (c *Call) First() bool { return c.Round == 0 }
 
 // Automatic reports whether the provider caches by itself, in steps, and bills
 // no writes.
-func (c *Call) Automatic() bool { return agents.Automatic(c.Session) }
+func (c *Call) Automatic() bool { return agents.CacheOf(c.Session, c.Session.Models[c.Recorded.Model]) == facts.CacheAutomatic }
 
 // File returns the file of the call's line, "" if unknown.
 func (c *Call) File() string {

@@ -8,8 +8,6 @@
 package agents
 
 import (
-	"slices"
-
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/atif"
@@ -49,22 +47,39 @@ func Of(name string) *facts.Agent {
 // Readable reports whether recordings at a place can be read.
 func Readable(p facts.Place) bool { return Of(p.Agent).Read != nil && !p.Unread }
 
-// CacheOf returns the kind of cache that the calls of a session go to: the cache of the model of
-// its first call.
-func CacheOf(s *traces.Session) facts.Cache {
-	model := ""
-	for i := range s.Threads {
-		if rounds := s.Threads[i].Rounds; len(rounds) > 0 && int(rounds[0].Model) < len(s.Models) {
-			model = s.Models[rounds[0].Model]
-			break
-		}
+// unnamed is what readers call the model of a call that names none.
+const unnamed = "unknown"
+
+// CacheOf returns the kind of cache that calls of a session to a model go to: an agent may go from one provider's model to
+// another's. Without a name it is the kind of the session's first call that names its model.
+func CacheOf(s *traces.Session, model string) facts.Cache {
+	if model == "" || model == unnamed {
+		anyRound(s, func(r *traces.Round) bool {
+			if int(r.Model) < len(s.Models) {
+				model = s.Models[r.Model]
+			}
+			return model != unnamed
+		})
 	}
 	return Of(s.Agent).Cache(model)
 }
 
 // Automatic reports whether the calls of a session go to a cache that needs no
 // markers and bills no writes.
-func Automatic(s *traces.Session) bool { return CacheOf(s) == facts.CacheAutomatic }
+func Automatic(s *traces.Session) bool { return CacheOf(s, "") == facts.CacheAutomatic }
+
+// anyRound reports whether a call of a session is as asked for.
+func anyRound(s *traces.Session, is func(r *traces.Round) bool) bool {
+	for i := range s.Threads {
+		rounds := s.Threads[i].Rounds
+		for r := range rounds {
+			if is(&rounds[r]) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // leastPlain is the least uncached input of a call, tokens, that a client which marks it would
 // have had written: the largest minimum of a cache that needs markers.
@@ -74,28 +89,20 @@ const leastPlain = 4096
 // somebody who bills writes as plain input, such as GitHub Copilot: they read from the cache,
 // bill large inputs, and write nothing.
 func Unwritten(s *traces.Session) bool {
-	if Automatic(s) {
-		return false
-	}
 	read, plain := false, false
-	for i := range s.Threads {
-		for r := range s.Threads[i].Rounds {
-			u := &s.Threads[i].Rounds[r].Usage
-			if u.Writes() > 0 {
-				return false
-			}
-			read, plain = read || u.Read > 0, plain || u.Uncached >= leastPlain
+	return !anyRound(s, func(r *traces.Round) bool {
+		if CacheOf(s, s.Models[r.Model]) == facts.CacheAutomatic {
+			return false
 		}
-	}
-	return read && plain
+		read, plain = read || r.Usage.Read > 0, plain || r.Usage.Uncached >= leastPlain
+		return r.Usage.Writes() > 0
+	}) && read && plain
 }
 
 // Written reports whether the calls of a session go to a cache that works by itself, and their log
 // states what they wrote to it, as OpenAI's responses do since GPT-5.6.
 func Written(s *traces.Session) bool {
-	return Automatic(s) && slices.ContainsFunc(s.Threads, func(t traces.Thread) bool {
-		return slices.ContainsFunc(t.Rounds, func(r traces.Round) bool { return r.Usage.Writes() > 0 })
-	})
+	return anyRound(s, func(r *traces.Round) bool { return r.Usage.Writes() > 0 && CacheOf(s, s.Models[r.Model]) == facts.CacheAutomatic })
 }
 
 // ClaudeCode reports whether a session has versions of Claude Code.

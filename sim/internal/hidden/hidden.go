@@ -34,7 +34,7 @@ type Session struct {
 	Profile   *profile.Profile // nil for agents and servers that it does not describe
 	Version   string           // of the client
 	Draws     draws.Source
-	Automatic bool // the calls go to a cache that needs no markers
+	Automatic bool // the calls go, by now, to a cache that needs no markers
 	Unwritten bool // what is written to the cache is billed as plain input, as gateways do
 	Header    bool // a billing header is part of the cache's key
 	Hides     bool // the session may have calls at the end of turns that no line shows
@@ -55,13 +55,19 @@ type Session struct {
 // prompt (runs of 2.1.277 to 2.1.332), so that what they do not show is tools and system prompt.
 const OpensInLines = "2.1.277"
 
-// Begin makes s a session at its beginning, by what a model says. Fields that are exported besides are the caller's to set.
+// Begin makes s a session at its beginning, by what a model says, whose calls go to a cache that needs markers or does not.
+// Fields that are exported besides are the caller's to set.
 func (s *Session) Begin(m Model, session *traces.Session, automatic bool) {
 	*s = Session{
-		Model: m, session: session, Version: session.Version(), Automatic: automatic, Profile: m.Fitted,
-		Hides: session.MayHide(), halfDay: halfDay(session), scale: 1, shown: s.shown[:0],
+		Model: m, session: session, Version: session.Version(), Hides: session.MayHide(), halfDay: halfDay(session), scale: 1, shown: s.shown[:0],
 	}
-	if !agents.ClaudeCode(session) && !automatic || m.Abroad {
+	s.Serve(automatic)
+}
+
+// Serve says that the calls from here on go to a cache that needs no markers, or to one that does.
+func (s *Session) Serve(automatic bool) {
+	s.Automatic, s.Profile = automatic, s.Fitted
+	if !agents.ClaudeCode(s.session) && !automatic || s.Abroad {
 		s.Profile = nil // it describes clients of other agents, and other servers
 	}
 	if s.Profile == nil {
@@ -72,7 +78,7 @@ func (s *Session) Begin(m Model, session *traces.Session, automatic bool) {
 		s.static = 0 // the session's own
 	}
 	for kind := range s.hidden {
-		s.hidden[kind] = s.Profile.HiddenFor(s.Version, session.Entry, kind > 0)
+		s.hidden[kind] = s.Profile.HiddenFor(s.Version, s.session.Entry, kind > 0)
 	}
 }
 
