@@ -20,20 +20,10 @@ const (
 // walls are the types that have more, with what they have today. A number may fall, and none is added.
 // Behind each stands why it is one thing.
 var walls = map[string]struct{ methods, fields int }{
-	"sim/calls.Call":                    {0, 28}, // one line of the call table: each field is a column that its projections read
-	"sim/client.Env":                    {0, 31}, // settings that a preset lists, a field each
-	"sim/needs.Judge":                   {0, 27}, // what the judgement of one session holds, filled call by call
-	"sim/profile.Profile":               {0, 26}, // settings that a profile lists, a field each
-	"sim/prompt.Intent":                 {0, 31}, // options of a call: a layer sets those it needs
-	"sim/results/studies.ExplainedCall": {0, 29}, // a document: a field is a member of its JSON
-	"sim/validate.Call":                 {0, 32}, // a document: a field is a member of its JSON
-	"strategies.CompactParams":          {0, 37}, // parameters of one layer, a field each
-	"strategies.Turn":                   {0, 41}, // what a layer can see at a hook, read and not filled by layers
-	"traces.Session":                    {0, 27}, // what a log says of one session
-	"traces/internal/assembly.Request":  {0, 27}, // what request logs say of one call
-	"traces/internal/codex.rollout":     {0, 28}, // what the lines of one file have said so far
-	"traces/internal/copilot.data":      {0, 29}, // members of all kinds of lines, decoded into one
-	"traces/synthetic.Workload":         {0, 45}, // settings of the generator, a field each
+	"sim/prompt.Intent":        {0, 31}, // options of a call: a layer sets those it needs
+	"strategies.CompactParams": {0, 37}, // parameters of one layer, a field each
+	"strategies.Turn":          {0, 41}, // what a layer can see at a hook, read and not filled by layers
+	"traces.Session":           {0, 27}, // what a log says of one session
 }
 
 // TestTypesAreSmall counts the methods and fields of every type that is no test's.

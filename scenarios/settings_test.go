@@ -22,7 +22,9 @@ func TestVariablesSetParameters(t *testing.T) {
 	r := scenariostest.Registry(t)
 	all := client.Assembly{Env: client.Env{
 		AutocompactPct: "80", DisableCompact: "1", DisableAutoCompact: "1", IdleMinTokens: "1", BashMaxOutput: "1", MCPMaxOutput: "1",
-		SessionMemory: "1", SessionCompact: "1", Dream: "1", MemoryExtraction: "1", TimeMicrocompact: "1", CachedMicrocompact: "1",
+		Features: client.Features{
+			SessionMemory: "1", SessionCompact: "1", Dream: "1", MemoryExtraction: "1", TimeMicrocompact: "1", CachedMicrocompact: "1",
+		},
 	}}
 	list := settings(&all)
 	for _, s := range list {

@@ -62,13 +62,7 @@ type Call struct {
 	Acted   Events       // what the agent did to its context before the request
 	Out     bool         // outside the reported period: it is compared, and costs nothing
 
-	Model    *Price
-	Cost     results.Cost // USD, by class
-	Search   float64      // USD for searches of the web by the server, which Cost leaves out
-	PerToken results.Cost // USD a token, by class
-	Left     int64        // tokens the previous call of the thread had left in the cache
-	Missed   int64        // of these, tokens sent again and not read
-	MissUSD  float64      // paid for writing them instead of reading
+	paid
 
 	Reason confusion.Reason // of the client's break detector
 
@@ -79,6 +73,17 @@ type Call struct {
 
 	ahead int64 // tokens before the first block that was cleared; −1 if unknown
 	think bool  // the client switched thinking on or off and keeps the messages of both apart
+}
+
+// paid is what a call cost, and what it missed.
+type paid struct {
+	Model    *Price
+	Cost     results.Cost // USD, by class
+	Search   float64      // USD for searches of the web by the server, which Cost leaves out
+	PerToken results.Cost // USD a token, by class
+	Left     int64        // tokens the previous call of the thread had left in the cache
+	Missed   int64        // of these, tokens sent again and not read
+	MissUSD  float64      // paid for writing them instead of reading
 }
 
 // Events is a set of kinds of event.
@@ -92,7 +97,9 @@ func (c *Call) First() bool { return c.Round == 0 }
 
 // Automatic reports whether the provider caches by itself, in steps, and bills
 // no writes.
-func (c *Call) Automatic() bool { return agents.CacheOf(c.Session, c.Session.Models[c.Recorded.Model]) == facts.CacheAutomatic }
+func (c *Call) Automatic() bool {
+	return agents.CacheOf(c.Session, c.Session.Models[c.Recorded.Model]) == facts.CacheAutomatic
+}
 
 // File returns the file of the call's line, "" if unknown.
 func (c *Call) File() string {

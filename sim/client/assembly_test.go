@@ -226,7 +226,7 @@ func TestValidateAssembly(t *testing.T) {
 	a.System.Sizes.Identity = -1
 	a.TTL.Choice, a.TTL.Allow = "2h", []string{"*b"}
 	a.Count.ToolInputBytes = 3
-	a.Env = Env{Force5m: "maybe", MaxContextTokens: "-5", CacheTTL: "2h", ToolLimits: `{"Bash": 0}`, UserType: "x"}
+	a.Env = Env{Force5m: "maybe", MaxContextTokens: "-5", CacheTTL: "2h", UserType: "x", Features: Features{ToolLimits: `{"Bash": 0}`}}
 	var got []string
 	for _, p := range spec.Validate(&a) {
 		got = append(got, p.Paths[0])

@@ -36,8 +36,11 @@ type Env struct {
 	DisableOpus        string `yaml:"DISABLE_PROMPT_CACHING_OPUS" env:"flag"`
 	DisableFable       string `yaml:"DISABLE_PROMPT_CACHING_FABLE" env:"flag"`
 	UserType           string `yaml:"USER_TYPE" needs:"client.ttl.choice=policy" env:"user" doc:"ant is an employee (ttl.employee), external is not."`
-	// Features by the names of the documents (003:1973-1989). Each switches its
-	// layer in strategies that have it.
+	Features           `yaml:",inline"`
+}
+
+// Features are switches by the names of the documents (003:1973-1989). Each switches its layer in strategies that have it.
+type Features struct {
 	SessionMemory      string `yaml:"tengu_session_memory" env:"flag" doc:"Session memory: session-memory.enabled. This and the next are features by the names of the client; 1 is on, 0 off, and a strategy without the layer does not change."`
 	SessionCompact     string `yaml:"tengu_sm_compact" env:"flag" doc:"Its use in place of a summary: session-memory.compact."`
 	Dream              string `yaml:"tengu_onyx_plover" env:"flag" doc:"dream.enabled."`
@@ -172,8 +175,8 @@ func ToolLimits(value string) (map[string]int64, bool) {
 func (e *Env) Rules() []error {
 	var errs []error
 	v := reflect.ValueOf(e).Elem()
-	for i := range v.NumField() {
-		f, value := v.Type().Field(i), v.Field(i).String()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		value := v.FieldByIndex(f.Index).String()
 		if want := wanted(f.Tag.Get("env"), value); want != "" {
 			errs = append(errs, spec.Wrong(f.Tag.Get("yaml"), "takes %s, not %q", want, value))
 		}

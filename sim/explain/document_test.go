@@ -31,12 +31,12 @@ func threeCalls() *studies.Explanation {
 	return &studies.Explanation{
 		Session: "one", Strategy: "recorded", BilledUSD: 1, ModelUSD: 1.5, ModelHiddenUSD: 0.3,
 		Calls: []studies.ExplainedCall{
-			{Number: 1, Context: 100_000, Read: 50_000, CostUSD: 0.6, Miss: "none", Billed: &studies.Billed{
+			{Number: 1, Served: studies.Served{Context: 100_000, Read: 50_000}, CostUSD: 0.6, Miss: "none", Billed: &studies.Billed{
 				Split: studies.Split{Read: 60_000, Uncached: 40_000, CostUSD: 0.5, Cause: "none"}, Model: model("none")}},
-			{Number: 2, Context: 100_000, Read: 50_000, CostUSD: 0.6, Miss: "expiry", Billed: &studies.Billed{
+			{Number: 2, Served: studies.Served{Context: 100_000, Read: 50_000}, CostUSD: 0.6, Miss: "expiry", Billed: &studies.Billed{
 				Split:   studies.Split{Read: 60_001, Uncached: 39_999, CostUSD: 0.5, Left: 99_000, Missed: 38_999, Cause: "eviction"},
 				MissUSD: 0.2, Evidence: "inside the lifetime, no visible reason", Model: model("expiry")}},
-			{Number: 3, Context: 100_000, CostUSD: 0.3, Miss: "none", Layer: "recorded"},
+			{Number: 3, Served: studies.Served{Context: 100_000}, CostUSD: 0.3, Miss: "none", Layer: "recorded"},
 		},
 	}
 }

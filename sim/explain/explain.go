@@ -94,8 +94,10 @@ func (o *observer) Served(p sim.Point, layer string, r *exchange.Request, out *e
 		Number: len(o.calls) + 1, Thread: t.ID, Kind: t.Kind.String(), Round: min(int(p.Round), len(t.Rounds)-1),
 		Layer:   layer,
 		Trigger: round.Trigger.String(), Line: int(round.Line), Start: seconds(p.Now), Idle: seconds(p.Idle),
-		Steps: o.steps[p.Thread], Change: edited(r), Context: out.Effective,
-		Uncached: out.Usage.Uncached, Read: out.Usage.Read, Write5m: out.Usage.Write5m, Write1h: out.Usage.Write1h,
+		Steps: o.steps[p.Thread], Change: edited(r),
+		Served: studies.Served{
+			Context: out.Effective, Uncached: out.Usage.Uncached, Read: out.Usage.Read, Write5m: out.Usage.Write5m, Write1h: out.Usage.Write1h,
+		},
 		Expected: out.Expected, Miss: out.Miss.String(),
 	}
 	if o.whole == Every || call.Number == o.whole {

@@ -95,24 +95,29 @@ type Judge struct {
 	heard    []int32 // blocks with directives
 	kept     []int32 // needs, by place in the thread, that a modelled summary has room for
 	depth    int     // compactions before the context
-	modelled bool    // the context has a summary of which only the size is known
-	words    Words   // nil if no summary has words
+	summaries
+	edits uint32
+	seen  int // entries looked at
+	said  recall.Portion
+	cuts  map[int32]int32 // remaining bytes of blocks that are shown in part
+	files []uint8         // by object, what artifacts found; 0 between compactions
+	met   []int32         // objects that artifacts found
+}
+
+// summaries is what the judge knows of the summaries in the context.
+type summaries struct {
+	modelled bool  // the context has a summary of which only the size is known
+	words    Words // nil if no summary has words
 	known    map[prompt.Digest]written
 	here     []written // of the summaries in the context
 	summary  int32     // id of the newest summary, -1 for none
-	edits    uint32
-	seen     int // entries looked at
-	said     recall.Portion
-	cuts     map[int32]int32 // remaining bytes of blocks that are shown in part
-	files    []uint8         // by object, what artifacts found; 0 between compactions
-	met      []int32         // objects that artifacts found
 }
 
 // Reset makes j the judge of a thread of a session at its beginning. main says that
 // people speak in the thread; keeps is what summaries without known words keep.
 func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool, keeps *Survival, words Words) {
 	*j = Judge{
-		x: x, blocks: blocks, thread: thread, main: main, keeps: *keeps, summary: -1, words: words,
+		x: x, blocks: blocks, thread: thread, main: main, keeps: *keeps, summaries: summaries{summary: -1, words: words},
 		shown: j.shown, present: j.present[:0], before: j.before[:0], omitted: j.omitted[:0],
 		past: j.past.empty(), using: j.using, restored: j.restored[:0],
 		heard: j.heard[:0], kept: j.kept[:0], cuts: j.cuts, files: j.files, met: j.met[:0],

@@ -175,6 +175,11 @@ type Profile struct {
 	// Weight is how many observations of a session the profile's own share counts
 	// for when the session's earlier calls show otherwise.
 	Weight float64 `yaml:"prior_weight" min:"0"`
+	tried  `yaml:"-"`
+}
+
+// tried are rules that hold, or do not hold, whatever the evidence says.
+type tried struct {
 	// Force and Forbid are rules that hold, or do not hold, whatever the evidence
 	// says, to try a rule.
 	Force  Set `yaml:"-" json:"-"`

@@ -10,8 +10,8 @@ import (
 // 1/11 around it.
 func TestScoresByAgent(t *testing.T) {
 	call := func(session, model string, predicted, loss, actual float64) Call {
-		return Call{Session: session, Agent: "a", Model: model, Class: ClassToolResult, Context: 1, Priced: true,
-			PredictedUSD: predicted, LossUSD: loss, ActualUSD: actual, NaiveUSD: 2 * actual}
+		return Call{Session: session, Agent: "a", Model: model, Class: ClassToolResult, Context: 1,
+			costs: costs{Priced: true, PredictedUSD: predicted, LossUSD: loss, ActualUSD: actual, NaiveUSD: 2 * actual}}
 	}
 	r := reportOn(ofSessions(
 		call("1", "gpt-5.4", 4, 1, 5), call("2", "gpt-5.3-codex", 6, 1, 6), call("3", "muse", 1, 0, 1),

@@ -19,7 +19,7 @@ import (
 func priced(session string, predicted, actual, naive float64) Call {
 	return Call{
 		Session: session, Agent: facts.ClaudeCode, Version: "2.1.20", Model: "claude-opus-4-5", Class: ClassToolResult,
-		Context: 100, Priced: true, PredictedUSD: predicted, ActualUSD: actual, NaiveUSD: naive,
+		Context: 100, costs: costs{Priced: true, PredictedUSD: predicted, ActualUSD: actual, NaiveUSD: naive},
 	}
 }
 

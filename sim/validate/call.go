@@ -45,13 +45,11 @@ func (c Class) String() string { return classNames[min(c, numClasses-1)] }
 
 // Call is one call of a recorded conversation with its prediction.
 type Call struct {
-	Session           string
-	Agent             string
-	Version, Model    string
-	Entry             string // how the client was started
-	File              string
-	Name              string // of the call, without the session's id (calls.Name)
-	Line              int
+	Session        string
+	Agent          string
+	Version, Model string
+	Entry          string // how the client was started
+	inFile
 	Thread            string
 	Kind              traces.ThreadKind
 	Round             int
@@ -66,15 +64,27 @@ type Call struct {
 	Predicted, Actual prompt.Usage // Output is 0
 	Naive             prompt.Usage // by the naive rule
 	Miss              exchange.MissClass
-	// Costs of the input, USD; 0 and Priced false for a model without a price.
+	costs
+	Rules profile.Set // that applied
+
+	recorded recorded
+}
+
+// costs are what the input of a call costs, USD; 0 and Priced false for a model without a price.
+type costs struct {
 	PredictedUSD, ActualUSD, NaiveUSD float64
 	LossUSD                           float64 // average additional cost by losses
 	Priced                            bool
-	Rules                             profile.Set // that applied
 
-	ifRead   struct{ nothing, left float64 } // what the input costs then, and if all that was left is read, USD
-	recorded recorded
-	cost     results.Cost // predicted, output included
+	ifRead struct{ nothing, left float64 } // what the input costs if nothing is read, and if all that was left is, USD
+	cost   results.Cost                    // predicted, output included
+}
+
+// inFile is where a call stands in a file.
+type inFile struct {
+	File string
+	Name string // of the call, without the session's id (calls.Name)
+	Line int
 }
 
 // recorded is what the recording says of a call beside its usage.
@@ -119,14 +129,14 @@ func callOf(l *calls.Call) Call {
 	c := Call{
 		Session: s.ID, Agent: s.Agent, Version: s.Version(), Model: s.Models[r.Model], Entry: s.Entry,
 		recorded: recorded{r.Verdict, r.Trigger == traces.TriggerPrompt},
-		Line:     int(r.Line), Thread: l.Thread.ID, Kind: l.Thread.Kind, Round: int(l.Round), TTL: l.Billed(),
+		inFile:   inFile{File: l.File(), Line: int(r.Line)}, Thread: l.Thread.ID, Kind: l.Thread.Kind, Round: int(l.Round), TTL: l.Billed(),
 		TierKnown: r.Flags&signs.TierAssumed == 0 && !l.Automatic(), Gap: r.Wait, Context: r.Usage.Input(),
 		Actual: input(r.Usage), Class: classOf(l), Spread: r.Flags&signs.Spread != 0,
 	}
 	if l.Before != nil {
 		c.Left, c.Since = l.Before.Leaves(), c.Gap+l.Before.Recorded.Stream
 	}
-	if c.File = l.File(); c.File != "" {
+	if c.File != "" {
 		c.Name = calls.Name("", r.File, r.Line)
 	}
 	if c.Naive = naive(&c, l); l.Plain {

@@ -23,7 +23,7 @@ func near(t *testing.T, name string, got *float64, want float64) {
 
 func madeCall(session string, class Class, predicted, recorded, context int64, usd, want float64) Call {
 	return Call{
-		Session: session, Class: class, Context: context, Left: context, Priced: true, PredictedUSD: usd, ActualUSD: want,
+		Session: session, Class: class, Context: context, Left: context, costs: costs{Priced: true, PredictedUSD: usd, ActualUSD: want},
 		Predicted: prompt.Usage{Read: predicted}, Actual: prompt.Usage{Read: recorded},
 	}
 }

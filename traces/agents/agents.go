@@ -102,7 +102,9 @@ func Unwritten(s *traces.Session) bool {
 // Written reports whether the calls of a session go to a cache that works by itself, and their log
 // states what they wrote to it, as OpenAI's responses do since GPT-5.6.
 func Written(s *traces.Session) bool {
-	return anyRound(s, func(r *traces.Round) bool { return r.Usage.Writes() > 0 && CacheOf(s, s.Models[r.Model]) == facts.CacheAutomatic })
+	return anyRound(s, func(r *traces.Round) bool {
+		return r.Usage.Writes() > 0 && CacheOf(s, s.Models[r.Model]) == facts.CacheAutomatic
+	})
 }
 
 // ClaudeCode reports whether a session has versions of Claude Code.

@@ -98,7 +98,7 @@ func (c *Call) request(mk assembly.Maker) *assembly.Request {
 	}
 	r := &assembly.Request{
 		ID: c.ID, Model: c.Model, Lane: c.Lane, Start: ns(c.Start), First: ns(c.First), End: max(ns(c.Start), ns(c.End)),
-		Whole: true, Reply: blocks(mk, c.Reply),
+		Signs: assembly.Signs{Whole: true}, Reply: blocks(mk, c.Reply),
 	}
 	if r.First < r.Start || r.First > r.End {
 		r.First = r.End

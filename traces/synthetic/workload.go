@@ -40,45 +40,75 @@ type Workload struct {
 	Answer   Dist `yaml:"answer" max:"2000000" doc:"tokens of the text that ends a turn"`
 	Thinking Dist `yaml:"thinking" max:"2000000" doc:"tokens of a thinking block"`
 
-	TextShare     float64 `yaml:"text_share" min:"0" max:"1" doc:"share of calls with tools that write text"`
-	ThinkingShare float64 `yaml:"thinking_share" min:"0" max:"1" doc:"share of calls that think"`
-	Images        float64 `yaml:"images" min:"0" max:"1" doc:"share of prompts with an image"`
-	ImageBytes    Dist    `yaml:"image_bytes" max:"100000000" doc:"bytes of an image in base64, at least 27"`
+	Writing `yaml:",inline"`
 
 	Tools    []WorkTool `yaml:"tools" doc:"tool mix"`
 	Parallel float64    `yaml:"parallel" min:"0" max:"0.9" doc:"probability of each further tool use in a call"`
 
-	Files     int     `yaml:"files" min:"0" max:"1000000" doc:"files of the working set"`
-	FileSize  Dist    `yaml:"file_size" max:"2000000" doc:"tokens of a file"`
-	ReadLimit int     `yaml:"read_limit" min:"100" max:"2000000" doc:"tokens up to which a file is read whole"`
-	Reread    float64 `yaml:"reread" min:"0" max:"1" doc:"probability that a file is picked among the five used last"`
+	WorkingSet `yaml:",inline"`
 
-	Think  Dist        `yaml:"think" max:"315360000" doc:"seconds from a response to the next prompt"`
-	Pauses []workPause `yaml:"pauses" doc:"longer breaks before a prompt"`
+	Pace `yaml:",inline"`
 
-	FirstToken Dist `yaml:"first_token" max:"315360000" doc:"seconds from a request to the first token"`
-	Speed      Dist `yaml:"speed" min:"0.1" max:"1000000" doc:"output tokens per second"`
+	Head `yaml:",inline"`
 
-	Lifetime   string  `yaml:"lifetime" enum:"5m,1h" doc:"lifetime the client asks for on every write"`
-	Static     int     `yaml:"static" min:"1024" max:"60000" doc:"tokens of tools and system prompt"`
-	Reminders  Dist    `yaml:"reminders" max:"60000" doc:"tokens before the first prompt that no line shows"`
-	WarmStart  float64 `yaml:"warm_start" min:"0" max:"1" doc:"probability that a first call finds a cached prefix"`
-	WarmExpiry float64 `yaml:"warm_expiry" min:"0" max:"1" doc:"probability of the same after an expiry"`
+	Compactions `yaml:",inline"`
 
-	Window      int  `yaml:"window" min:"0" max:"10000000" doc:"context window, tokens; 0 is 200,000"`
-	Threshold   int  `yaml:"threshold" doc:"tokens at which it compacts; 0 is the version's, negative never"`
-	Summary     Dist `yaml:"summary" max:"2000000" doc:"tokens of a summary"`
-	Restored    Dist `yaml:"restored" max:"2000000" doc:"tokens of files and notices put back beside a summary"`
-	CompactTime Dist `yaml:"compact_time" max:"315360000" doc:"seconds a compaction takes"`
+	Interruptions `yaml:",inline"`
 
+	Agents WorkAgents `yaml:"agents" doc:"the sub-agents that the tool Task starts"`
+}
+
+// Interruptions are changes of tools, prompts taken back and sessions taken up again.
+type Interruptions struct {
 	Connects      float64 `yaml:"connects" min:"0" max:"1" doc:"probability per turn that an MCP server changes the tools"`
 	ConnectTokens Dist    `yaml:"connect_tokens" max:"2000000" doc:"tokens of the definitions it brings"`
 	Rewinds       float64 `yaml:"rewinds" min:"0" max:"0.9" doc:"probability per turn that it is taken back: a branch"`
 	Resumes       float64 `yaml:"resumes" min:"0" max:"1" doc:"probability per turn that the session was closed before"`
 	ResumePause   Dist    `yaml:"resume_pause" max:"315360000" doc:"seconds a session stays closed"`
 	ResumeTokens  Dist    `yaml:"resume_tokens" max:"2000000" doc:"tokens of reminders a resumed session sends anew"`
+}
 
-	Agents WorkAgents `yaml:"agents" doc:"the sub-agents that the tool Task starts"`
+// Compactions says when a client compacts and what it leaves.
+type Compactions struct {
+	Window      int  `yaml:"window" min:"0" max:"10000000" doc:"context window, tokens; 0 is 200,000"`
+	Threshold   int  `yaml:"threshold" doc:"tokens at which it compacts; 0 is the version's, negative never"`
+	Summary     Dist `yaml:"summary" max:"2000000" doc:"tokens of a summary"`
+	Restored    Dist `yaml:"restored" max:"2000000" doc:"tokens of files and notices put back beside a summary"`
+	CompactTime Dist `yaml:"compact_time" max:"315360000" doc:"seconds a compaction takes"`
+}
+
+// Head is what stands ahead of the first prompt, and how it is cached.
+type Head struct {
+	Lifetime   string  `yaml:"lifetime" enum:"5m,1h" doc:"lifetime the client asks for on every write"`
+	Static     int     `yaml:"static" min:"1024" max:"60000" doc:"tokens of tools and system prompt"`
+	Reminders  Dist    `yaml:"reminders" max:"60000" doc:"tokens before the first prompt that no line shows"`
+	WarmStart  float64 `yaml:"warm_start" min:"0" max:"1" doc:"probability that a first call finds a cached prefix"`
+	WarmExpiry float64 `yaml:"warm_expiry" min:"0" max:"1" doc:"probability of the same after an expiry"`
+}
+
+// Pace is how long people and the model take.
+type Pace struct {
+	Think  Dist        `yaml:"think" max:"315360000" doc:"seconds from a response to the next prompt"`
+	Pauses []workPause `yaml:"pauses" doc:"longer breaks before a prompt"`
+
+	FirstToken Dist `yaml:"first_token" max:"315360000" doc:"seconds from a request to the first token"`
+	Speed      Dist `yaml:"speed" min:"0.1" max:"1000000" doc:"output tokens per second"`
+}
+
+// WorkingSet is the files that a session works on.
+type WorkingSet struct {
+	Files     int     `yaml:"files" min:"0" max:"1000000" doc:"files of the working set"`
+	FileSize  Dist    `yaml:"file_size" max:"2000000" doc:"tokens of a file"`
+	ReadLimit int     `yaml:"read_limit" min:"100" max:"2000000" doc:"tokens up to which a file is read whole"`
+	Reread    float64 `yaml:"reread" min:"0" max:"1" doc:"probability that a file is picked among the five used last"`
+}
+
+// Writing says which parts calls and prompts have.
+type Writing struct {
+	TextShare     float64 `yaml:"text_share" min:"0" max:"1" doc:"share of calls with tools that write text"`
+	ThinkingShare float64 `yaml:"thinking_share" min:"0" max:"1" doc:"share of calls that think"`
+	Images        float64 `yaml:"images" min:"0" max:"1" doc:"share of prompts with an image"`
+	ImageBytes    Dist    `yaml:"image_bytes" max:"100000000" doc:"bytes of an image in base64, at least 27"`
 }
 
 // WorkModel is one of the models of a workload.

@@ -266,27 +266,22 @@ type TurnEnds struct {
 // ExplainedCall is one call with what led to it and how the server served it.
 // Times are seconds on the session's clock, tokens true tokens.
 type ExplainedCall struct {
-	Number   int     `json:"call"` // from 1, in the order of requests
-	Thread   string  `json:"thread"`
-	Kind     string  `json:"thread_kind"`
-	Round    int     `json:"round"` // of the thread; a layer's call was made before this round
-	Source   string  `json:"source"`
-	Layer    string  `json:"layer,omitzero"` // layer that made the call; empty for the conversation's own
-	Trigger  string  `json:"after"`          // what the conversation's call answers
-	Model    string  `json:"model"`
-	File     string  `json:"file,omitzero"`
-	Line     int     `json:"line,omitzero"`
-	Start    float64 `json:"start_seconds"`
-	End      float64 `json:"end_seconds"`
-	Idle     float64 `json:"idle_seconds"` // since the thread's last response ended
-	Steps    []Step  `json:"steps,omitempty"`
-	Change   *Edited `json:"change,omitempty"` // first change in what had been sent
-	Context  int64   `json:"context_tokens"`
-	Uncached int64   `json:"uncached_tokens"`
-	Read     int64   `json:"read_tokens"`
-	Write5m  int64   `json:"write_5m_tokens"`
-	Write1h  int64   `json:"write_1h_tokens"`
-	Output   int64   `json:"output_tokens"`
+	Number  int     `json:"call"` // from 1, in the order of requests
+	Thread  string  `json:"thread"`
+	Kind    string  `json:"thread_kind"`
+	Round   int     `json:"round"` // of the thread; a layer's call was made before this round
+	Source  string  `json:"source"`
+	Layer   string  `json:"layer,omitzero"` // layer that made the call; empty for the conversation's own
+	Trigger string  `json:"after"`          // what the conversation's call answers
+	Model   string  `json:"model"`
+	File    string  `json:"file,omitzero"`
+	Line    int     `json:"line,omitzero"`
+	Start   float64 `json:"start_seconds"`
+	End     float64 `json:"end_seconds"`
+	Idle    float64 `json:"idle_seconds"` // since the thread's last response ended
+	Steps   []Step  `json:"steps,omitempty"`
+	Change  *Edited `json:"change,omitempty"` // first change in what had been sent
+	Served
 	Expected int64   `json:"expected_tokens"`   // the thread's best prefix would have read
 	Miss     string  `json:"miss"`              // class of the shortfall, "none"
 	Detector string  `json:"detector,omitzero"` // the client's break detector on a break, "" for none
@@ -297,6 +292,16 @@ type ExplainedCall struct {
 	// Segments are the request's entries in order, joined while kind, form
 	// and cache class stay the same: of the call that was asked for.
 	Segments []Segment `json:"segments,omitempty"`
+}
+
+// Served is how the input of a call was served, and what it answered.
+type Served struct {
+	Context  int64 `json:"context_tokens"`
+	Uncached int64 `json:"uncached_tokens"`
+	Read     int64 `json:"read_tokens"`
+	Write5m  int64 `json:"write_5m_tokens"`
+	Write1h  int64 `json:"write_1h_tokens"`
+	Output   int64 `json:"output_tokens"`
 }
 
 // Shortfall returns the tokens expected from the cache and not read.

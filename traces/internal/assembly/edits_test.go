@@ -27,8 +27,8 @@ func TestMessagePutBack(t *testing.T) {
 	}
 	a, b, c, d := said(false, "a"), said(true, "b"), said(false, "c"), said(true, "d")
 	list := []*Request{
-		{Start: 1, End: 2, Whole: true, Messages: []*Message{a, c}, Reply: d.Blocks},
-		{Start: 3, End: 4, Whole: true, Messages: []*Message{a, b, c, d, said(false, "e")}},
+		{Start: 1, End: 2, Signs: Signs{Whole: true}, Messages: []*Message{a, c}, Reply: d.Blocks},
+		{Start: 3, End: 4, Signs: Signs{Whole: true}, Messages: []*Message{a, b, c, d, said(false, "e")}},
 	}
 	threads := Conversations("s", list)
 	if len(threads) != 1 || len(threads[0].Calls) != 2 {

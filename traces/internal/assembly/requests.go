@@ -33,15 +33,20 @@ type Request struct {
 	System []byte
 	// Messages are all that was sent, nil if they are not shown. Then Results are the results of the
 	// tools of the call before.
-	Messages  []*Message
-	Results   []Block
-	Reply     []Block
+	Messages []*Message
+	Results  []Block
+	Reply    []Block
+	Signs
+	// Breakpoints are what a whole request has of them, nil where the log does not show them.
+	Breakpoints *traces.Breakpoints
+}
+
+// Signs is what a log says of a call beside its usage and content.
+type Signs struct {
 	Prompted  bool // where no messages are shown: a person's prompt preceded it
 	Compacted bool // the log says that a compaction preceded it
 	Open      bool // the log lacks the final count of its output
 	Whole     bool // the log shows messages, and a head, as they were sent: what they changed is known
-	// Breakpoints are what a whole request has of them, nil where the log does not show them.
-	Breakpoints *traces.Breakpoints
 }
 
 // Adopt takes from another report of the same call what this one lacks: lifetimes of writes, content,

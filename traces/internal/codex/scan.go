@@ -28,17 +28,12 @@ type rollout struct {
 	versions  []string
 	window    int64 // largest context window logged, tokens
 	head      head
-	start     int64      // time of the first line with one, unix ns
-	until     int64      // time of the last line with one, unix ns
-	asked     setting    // of the last turn_context
-	totals    tokenUsage // of the last token count
-	last      tokenUsage // of the last token count
-	info      []byte     // of the last one with totals that cannot be read
-	nothing   int32      // line of a token count without counts behind an answer that has none yet, 0 for none
-	repeats   int        // token counts that repeat the last one though the model had answered since
-	lost      int64      // tokens that the totals have and no token count
-	called    string     // id of the last tool call
-	line      record
+	start     int64   // time of the first line with one, unix ns
+	until     int64   // time of the last line with one, unix ns
+	asked     setting // of the last turn_context
+	tokenCounts
+	called string // id of the last tool call
+	line   record
 
 	lineage
 	copied int    // calls at the start that are a parent's
@@ -48,6 +43,16 @@ type rollout struct {
 	held   *response   // the last record, until it is known what it ends
 	alone  []*response // records that no token count has repeated yet
 	untold bool        // the last call was ended by a token count, and no record was read for it
+}
+
+// tokenCounts is what the token counts of a rollout have said so far.
+type tokenCounts struct {
+	totals  tokenUsage // of the last token count
+	last    tokenUsage // of the last token count
+	info    []byte     // of the last one with totals that cannot be read
+	nothing int32      // line of a token count without counts behind an answer that has none yet, 0 for none
+	repeats int        // token counts that repeat the last one though the model had answered since
+	lost    int64      // tokens that the totals have and no token count
 }
 
 // head is what the rollout shows of the prefix before the conversation.

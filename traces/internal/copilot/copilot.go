@@ -144,6 +144,11 @@ type data struct {
 	Nano    assembly.Count     `json:"totalNanoAiu"`
 	Metrics map[string]metrics `json:"modelMetrics"`
 
+	compaction
+}
+
+// compaction has the members of a compaction and of a truncation.
+type compaction struct {
 	System  int64  `json:"systemTokens"`
 	Tools   int64  `json:"toolDefinitionsTokens"`
 	Before  int64  `json:"preCompactionTokens"`

@@ -232,7 +232,7 @@ func (f *file) call(sp *span, v assembly.Values) *assembly.Request {
 	r := &assembly.Request{
 		Place: assembly.Place{Source: f.File, Line: int32(sp.line)}, ID: cmp.Or(v.Text("response"), v.Text("span")), Model: assembly.Served(v.Text("model"), terms[:]...),
 		Project: f.service, Version: f.version, USD: f.Cost(sp.line, usd),
-		Start: sp.start, First: sp.end, End: sp.end, Usage: counts, Compacted: v.Text("compacted") == "true",
+		Start: sp.start, First: sp.end, End: sp.end, Usage: counts, Signs: assembly.Signs{Compacted: v.Text("compacted") == "true"},
 	}
 	if in, out := v.Count("summary_in"), v.Count("summary_out"); in.N > 0 { // not in the counts above (anthropic 2.14.0)
 		r.Summaries = []assembly.Usage{assembly.Logged{Input: in, Output: out}.Usage()}

@@ -153,7 +153,7 @@ func (f *file) add(line int, x *exchange, whole []byte) bool {
 	if ask == nil && answer == nil && path == "" {
 		return false
 	}
-	r := &assembly.Request{Place: assembly.Place{Source: f.File, Line: int32(line)}, ID: first(x.ID), Session: first(x.Task), Whole: true}
+	r := &assembly.Request{Place: assembly.Place{Source: f.File, Line: int32(line)}, ID: first(x.ID), Session: first(x.Task), Signs: assembly.Signs{Whole: true}}
 	r.Start, r.End = f.Moment(line, []byte(first(x.Start, x.Request.time))), f.Moment(line, []byte(first(x.End, x.Late, x.Response.time)))
 	if took, err := strconv.ParseFloat(string(x.Took), 64); err == nil && r.Start > 0 && r.End == 0 && took > 0 {
 		r.End = r.Start + int64(took*1e6)
