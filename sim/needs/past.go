@@ -112,12 +112,12 @@ func (s spans) blocks(yield func(int32) bool) {
 	}
 }
 
-// using lists the needs of a thread by the blocks of their places. It is made at the first compaction that asks.
+// using lists the needs of a thread by the blocks of their places. It is made at the first compaction that asks, and takes
+// as much as the thread has needs: a session may have many short branches.
 type using struct {
 	index  *Index
 	thread int32
-	list   []int32 // in order of blocks, then of needs
-	ends   []int32 // in list, by block
+	list   []uint64 // block << 32 | place of the need in the thread, sorted
 	found  []int32
 }
 
@@ -126,35 +126,14 @@ func (u *using) bind(j *Judge) {
 	if u.index == j.x && u.thread == j.thread {
 		return
 	}
-	u.index, u.thread = j.x, j.thread
+	u.index, u.thread, u.list = j.x, j.thread, u.list[:0]
 	list := j.x.threads[j.thread].list
-	u.ends = append(u.ends[:0], make([]int32, len(j.blocks)+1)...)
-	n := int32(0)
 	for i := range list {
 		for _, p := range j.x.Places(&list[i]) {
-			u.ends[p.Block+1]++
-			n++
+			u.list = append(u.list, uint64(p.Block)<<32|uint64(i))
 		}
 	}
-	for b := range j.blocks {
-		u.ends[b+1] += u.ends[b]
-	}
-	u.list = slices.Grow(u.list[:0], int(n))[:n]
-	for i := range list {
-		for _, p := range j.x.Places(&list[i]) {
-			u.list[u.ends[p.Block]] = int32(i)
-			u.ends[p.Block]++ // from where its needs begin to where they end
-		}
-	}
-}
-
-// in returns the needs that have a place in a block, in order.
-func (u *using) in(block int32) []int32 {
-	from := int32(0)
-	if block > 0 {
-		from = u.ends[block-1]
-	}
-	return u.list[from:u.ends[block]]
+	slices.Sort(u.list)
 }
 
 // of returns the needs of a judge's thread from a place on, in order, that have a place in a block which left with the last
@@ -171,9 +150,10 @@ func (u *using) of(j *Judge, had []int32, from int32) []int32 {
 		if j.shown.of(b).left() != j.depth {
 			continue // it stayed
 		}
-		needs := u.in(b)
-		at, _ := slices.BinarySearch(needs, from)
-		u.found = append(u.found, needs[at:]...)
+		at, _ := slices.BinarySearch(u.list, uint64(b)<<32|uint64(from))
+		for ; at < len(u.list) && u.list[at]>>32 == uint64(b); at++ {
+			u.found = append(u.found, int32(u.list[at]))
+		}
 	}
 	slices.Sort(u.found)
 	u.found = slices.Compact(u.found)

@@ -61,7 +61,10 @@ type Context struct {
 
 // Arena holds the blocks of a run that no recording has: summaries,
 // placeholders, restored files.
-type Arena struct{ blocks []Block }
+type Arena struct {
+	blocks []Block
+	spare  []Entry // storage that a context of the run has given up
+}
 
 // Add stores b and returns its reference.
 func (a *Arena) Add(b Block) Ref {

@@ -79,6 +79,7 @@ func (c *Context) Leave() {
 func (c *Context) Release() {
 	c.Leave()
 	if c.branched {
+		c.arena.give(c.entries)
 		c.entries, c.sealed, c.branched = nil, 0, false
 	}
 }
@@ -99,12 +100,37 @@ func (c *Context) leave() {
 	if a.tip == c.view {
 		a.tip = nil
 	}
+	if len(a.views) == 0 {
+		c.arena.give(c.entries)
+	}
+}
+
+// give keeps storage that no context uses any more for the next one that parts from the entries it shares: the larger of two. A long
+// session with many branches then copies contexts, but has no need to make storage for each.
+func (a *Arena) give(storage []Entry) {
+	if cap(storage) > cap(a.spare) {
+		a.spare = storage[:0]
+	}
+}
+
+// take returns storage for so many entries, and for more behind them where it is new.
+func (a *Arena) take(entries int) []Entry {
+	if cap(a.spare) >= entries {
+		storage := a.spare
+		a.spare = nil
+		return storage
+	}
+	return make([]Entry, 0, entries+entries/8)
 }
 
 // part makes c's entries its own, with room for more.
 func (c *Context) part(grow int) {
 	n := len(c.entries)
-	entries := append(slices.Grow(c.spare[:0], n+max(grow, n/8)+1), c.entries...)
+	entries := c.spare[:0]
+	if cap(entries) <= n+grow {
+		entries = c.arena.take(n + grow + 1)
+	}
+	entries = append(entries, c.entries...)
 	c.leave()
 	c.entries, c.view, c.from, c.spare = entries, nil, 0, nil
 }

@@ -91,3 +91,27 @@ func TestBranchCostsWhatItAdds(t *testing.T) {
 		t.Errorf("a branch from 4,000 entries and its parent's next entry allocate %d bytes", got)
 	}
 }
+
+// A conversation that goes on beside 50 branches of it, one after the other, copies its 20,000 entries each time, but into storage that an
+// earlier copy had: 50 copies of 0.8 MB would be 40 MB, two storages with room for more are less than 4.
+func TestBranchesUseStorageAgain(t *testing.T) {
+	b := blocks(40)
+	var arena Arena
+	var main, branch Context
+	main.Reset(b, &arena)
+	for range 500 {
+		main.AppendRange(0, 40)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 50 {
+		branch.Branch(&main)
+		branch.Append(1)
+		main.Append(2)
+		branch.Release()
+	}
+	runtime.ReadMemStats(&after)
+	if made := after.TotalAlloc - before.TotalAlloc; made > 4<<20 {
+		t.Errorf("50 branches made %d bytes of storage, want at most 4 MiB", made)
+	}
+}
