@@ -1,8 +1,9 @@
 package strategies
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -19,11 +20,11 @@ type pieces struct {
 func summarisePieces(l *compact, t *Turn) Outcome {
 	b := &l.beside
 	takeShown(&l.beside, t)
-	low := behindSummaries(t.Context)
+	body, low := Body(t.Context), behindSummaries(t.Context)
+	b.dropLost(t.Context, low)
 	size, fired := t.measured(&l.params.Trigger), l.begins(t)
 	switch fold := l.params.Beside.Fold; {
-	case fold > 0 && tokensBetween(t.Context, Body(t.Context), low) >= fold:
-		body := Body(t.Context)
+	case fold > 0 && low > body+1 && tokensBetween(t.Context, body, low) >= fold:
 		l.call = summaryCall{by: startedByTrigger, began: t.Now, from: body, to: low, low: body, high: low, end: t.Context.Len()}
 		return l.ask(t)
 	case !fired:
@@ -96,6 +97,16 @@ func readPiece(l *compact, c *prompt.Context, in *prompt.Intent) {
 	}
 }
 
+// dropLost drops the ready summaries whose last message is no longer there behind the one before: another layer took it out.
+func (b *besideCalls) dropLost(c *prompt.Context, end int) {
+	b.ready = slices.DeleteFunc(b.ready, func(r readySummary) bool {
+		at := c.Index(r.last) + 1
+		lost := at <= end
+		end = max(end, at)
+		return lost
+	})
+}
+
 // placePieces puts as many of the summaries that are ready in the place of their pieces as leave about what is to stay.
 func placePieces(l *compact, t *Turn) Outcome {
 	b, c := &l.beside, t.Context
@@ -108,10 +119,6 @@ func placePieces(l *compact, t *Turn) Outcome {
 	due := b.ready[:n]
 	b.ready, b.pieces = b.ready[n:], pieces{}
 	l.call = summaryCall{by: startedByTrigger, began: due[0].call.began, low: low, high: ends[n-1], end: c.Len()}
-	if l.call.high <= low {
-		b.ready = nil
-		return t.Refuse(standard.Compact, "what the block stands for is not there")
-	}
 	for i := range due {
 		l.call.made += due[i].call.made
 		l.call.join(&due[i].result)

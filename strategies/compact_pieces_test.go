@@ -114,6 +114,41 @@ func TestPiecesFold(t *testing.T) {
 	}
 }
 
+// Where the one summary of 2,470 tokens that is left is itself above what is folded, it is not folded again with each request.
+func TestPiecesFoldOneSummaryOnce(t *testing.T) {
+	l, k, round, _ := piecesTalk(t, ", fold: 2000")
+	for range 8 {
+		round(5900)
+	}
+	round(100)
+	l.IntentResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Summary: 2400}})
+	if out := round(100); out.Verdict != Declined {
+		t.Errorf("%+v", out)
+	}
+	if got, want := k.sizes(3), []int32{2470, 100, 5900, 100, 5900, 100, 100, 100, 100}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Of four pieces of 6,500, 6,000, 6,000 and 6,000 tokens another layer takes out the last message of the second. Its summary is thrown away: the
+// other three go, with summaries of 400 tokens each behind the header of 70.
+func TestPieceThatAnotherLayerTookOut(t *testing.T) {
+	l, k, round, _ := piecesTalk(t, "")
+	for range 4 {
+		round(5900)
+	}
+	at := k.Context.Index(l.beside.ready[1].last)
+	k.Context.Replace(at-1, at+1, nil, prompt.CauseEdit)
+	round(5900)
+	out := round(5900)
+	if b := k.Boundary(); out.Verdict != Done || b.Calls != 3 {
+		t.Fatalf("%+v: a compaction of %d calls", out, b.Calls)
+	}
+	if got, want := k.sizes(3), []int32{1270, 100, 5900, 100, 5900}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // Pieces are made while the conversation waits for the trigger, and none is placed twice in a copy of the thread.
 func TestPiecesAreCopied(t *testing.T) {
 	l, k, round, _ := piecesTalk(t, "")
