@@ -72,12 +72,7 @@ const (
 func (clearOrder) Names() []string { return []string{"oldest", "newest", "largest"} }
 
 // Fires returns the trigger, nil where a refusal takes its place.
-func (p *clearParams) Fires() *Trigger {
-	if p.When.At == atRefusal {
-		return nil
-	}
-	return &p.Trigger
-}
+func (p *clearParams) Fires() *Trigger { return p.When.trigger(&p.Trigger) }
 
 // Rules returns contradictions between the parameters.
 func (p *clearParams) Rules() []error {

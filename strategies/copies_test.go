@@ -154,6 +154,22 @@ func TestClearAtARefusal(t *testing.T) {
 	}
 }
 
+// At a refusal the older half of the four messages behind the prompt goes, and without one nothing does.
+func TestTruncateAtARefusal(t *testing.T) {
+	l, k := layer(t, "truncate-oldest: {trigger: {fixed: 1}, when: {at: refusal}, keep: {share: 0.5, by_count: true, pairs_go: true}}"), rounds(2, 1000)
+	whole := k.sizes(2)
+	if out := l.(BeforeRequest).BeforeRequest(&k.Turn); out.Verdict != Declined || !slices.Equal(k.sizes(2), whole) {
+		t.Errorf("before a request: %v, %v", out, k.sizes(2))
+	}
+	k.Excess = 1
+	if out := l.(PromptTooLong).PromptTooLong(&k.Turn); out.Verdict != Done || !slices.Equal(k.results(), []int32{1000}) || k.sizes(2)[0] != whole[0] {
+		t.Errorf("a refusal: %v, %v of %v", out, k.sizes(2), whole)
+	}
+	if tr := l.(*truncate).params.Fires(); tr != nil {
+		t.Errorf("it says that it acts at %d", tr.Fixed)
+	}
+}
+
 // Fewer messages than stay: of a refused prompt two go at the least, and what follows up to the next prompt, or to the next call where none does.
 func TestLeastOfARefusedPrompt(t *testing.T) {
 	for name, tc := range map[string]struct {

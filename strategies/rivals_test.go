@@ -34,7 +34,7 @@ var rivals = map[string][]int64{
 	"docker-agent": {180_000}, "zeph": {140_000, 180_000}, "bash-agent": {98_000}, "oh-my-pi/replay-budget": {183_616}, "stella": {3000},
 
 	"openhands": {80}, "openhands/planning": {100}, "openhands/class": {240}, "openhands/0-masking": {1}, "openhands/0-browser": {1},
-	"openhands/0-recent": {101}, "openhands/0-amortised": {101}, "openhands/0-window": {1_000_000_000},
+	"openhands/0-recent": {101}, "openhands/0-amortised": {101}, "openhands/0-window": nil,
 	"langchain/summarization": {160_000}, "langchain/clear-tools": {100_000},
 	"deepagents": {170_000, 170_000}, "deepagents/no-profile": {20, 170_000},
 	"microsoft/context-window": {84_000, 134_400}, "microsoft/summarization": {7}, "semantic-kernel": {15},
@@ -42,7 +42,7 @@ var rivals = map[string][]int64{
 	"strands/window": {41}, "strands/summary": {140_000},
 	"openai-agents/session": {4}, "openai-agents/sandbox": {180_000}, "openai-agents/trimmer": {1},
 	"pydantic-ai": {150_000}, "agno": {3}, "agno/default": {2}, "crewai": {170_000}, "llama-index": {21_000}, "smolagents": {1}, "swe-agent": {1}, "mini-swe-agent": {1},
-	"letta": {180_000}, "letta-code": {180_000}, "mastra": {30_000},
+	"letta": {180_000}, "letta-code": {183_616}, "mastra": {30_000},
 	"anthropic/compact": {150_000}, "anthropic/clear-tools": {100_000}, "openai/compact": {160_000},
 
 	"complexity-trap/mask": {1}, "complexity-trap/mask-58": {1}, "complexity-trap/summary": {62}, "complexity-trap/hybrid": {1, 62},

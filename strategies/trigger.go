@@ -233,7 +233,7 @@ type when struct {
 	Any  []Trigger `yaml:"any" doc:"each of these triggers starts it too" off:"[]"`
 	All  []Trigger `yaml:"all" doc:"all of these must hold besides" off:"[]"`
 	Cold bool      `yaml:"cold" doc:"only once the lifetime of the cache has passed"`
-	At   point     `yaml:"at" doc:"when they are checked: request (before each), prompt (before the first request after a prompt), end (when a response without tool calls ends a loop) or, in clear, refusal (when a prompt is refused)" off:"request"`
+	At   point     `yaml:"at" doc:"when they are checked: request (before each), prompt (before the first request after a prompt), end (when a response without tool calls ends a loop) or, in clear and truncate-oldest, refusal (when a prompt is refused)" off:"request"`
 }
 
 // unconditional are no conditions.
@@ -252,6 +252,14 @@ const (
 
 // Names returns the names used in YAML, by value.
 func (point) Names() []string { return []string{"request", "prompt", "end", "refusal"} }
+
+// trigger returns a layer's trigger, nil where a refusal takes its place.
+func (w *when) trigger(tr *Trigger) *Trigger {
+	if w.At == atRefusal {
+		return nil
+	}
+	return tr
+}
 
 // fires reports whether a trigger with its conditions fires at a point, which is the end of a
 // loop or ahead of a request.

@@ -17,8 +17,8 @@ type truncateParams struct {
 	Persist persistence `yaml:"persist" doc:"always: what was dropped is gone; never: each request has a copy of its own, and the trigger measures the history whole; run: the same within a loop, whose last copy stays" off:"always"`
 }
 
-// Fires returns the trigger.
-func (p *truncateParams) Fires() *Trigger { return &p.Trigger }
+// Fires returns the trigger, nil where a refusal takes its place.
+func (p *truncateParams) Fires() *Trigger { return p.When.trigger(&p.Trigger) }
 
 // truncateName is the registry's name of the layer.
 const truncateName = "truncate-oldest"
