@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"gopkg.in/yaml.v3"
 )
 
 // YAML returns the strategy as a preset with every parameter written out and
@@ -125,9 +124,8 @@ func put(to *yaml.Node, key string, value *yaml.Node, comment string) {
 	to.Content = append(to.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key, HeadComment: comment}, value)
 }
 
-// Diff returns the parameters in which a strategy differs from another, such as
-// full-compact.trigger.reserve, with their values as YAML: the order of the layers,
-// then layer by layer what both have.
+// Diff returns the parameters in which a strategy differs from another, such as full-compact.trigger.reserve, with
+// their values as YAML: the order of the layers, then layer by layer what both have.
 func (s *Strategy) Diff(b *Strategy) (list []struct{ Path, A, B string }) {
 	if x, y := s.Order(), b.Order(); x != y {
 		list = append(list, spec.Difference{Path: "layers", A: x, B: y})
@@ -226,4 +224,60 @@ func Switches(params any) []Mechanism {
 		}
 	})
 	return list
+}
+
+// Odd returns what is odd about a strategy under given limits, beside what is wrong with it:
+// layers that cannot act, and ones that keep more than they act at.
+func (s *Strategy) Odd(r *Reading) []string {
+	var list []string
+	if len(s.active()) == 0 {
+		list = append(list, "no layer is on: it sends everything")
+	}
+	for _, c := range s.active() {
+		say := func(format string, args ...any) {
+			list = append(list, c.def.Name+": "+fmt.Sprintf(format, args...))
+		}
+		tr := c.trigger()
+		if tr == nil {
+			continue
+		}
+		var keep KeepSet
+		var conditions when
+		switch p := c.params.(type) {
+		case *CompactParams:
+			keep, conditions = p.Keep.KeepSet, p.When
+		case *clearParams:
+			keep, conditions = p.Keep, p.When
+		case *truncateParams:
+			keep, conditions = p.Keep, p.When
+		case *distilParams:
+			keep, conditions = p.Keep, p.When
+		}
+		for i := range conditions.All {
+			if v, ok := conditions.All[i].Value(r); ok && conditions.All[i].Measure.tokens() && v >= r.Window {
+				say("when.all[%d] asks for %d tokens, which a window of %d does not hold: it cannot act", i, v, r.Window)
+			}
+		}
+		level, ok := tr.Value(r)
+		if most, what := keep.most(tr.Measure, r); ok && what != "" && most >= level {
+			say("keep.%s keeps %d, and it acts at %d: there is nothing left to take away", what, most, level)
+		}
+	}
+	return list
+}
+
+// most returns how much of what a trigger measures may stay at the most, and by which
+// limit; "" where these do not compare.
+func (k *KeepSet) most(m Measure, r *Reading) (int64, string) {
+	switch {
+	case m.tokens() && k.Window > 0 && (k.Tokens == 0 || k.Tokens > int64(k.Window*float64(r.Window))):
+		return int64(k.Window * float64(r.Window)), "window"
+	case m.tokens() && k.Tokens > 0:
+		return k.Tokens, "tokens"
+	case m == measureMessages && k.Messages > 0:
+		return int64(k.First + k.Messages), "messages"
+	case m == measurePrompts && k.Prompts > 0:
+		return int64(k.Prompts), "prompts"
+	}
+	return 0, ""
 }

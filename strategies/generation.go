@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"gopkg.in/yaml.v3"
-
 	"github.com/compactsim/compactsim/internal/kit/version"
+	"github.com/compactsim/compactsim/sim/results/measures"
+	"gopkg.in/yaml.v3"
 )
 
 // Generation says whose client a preset is: an agent from one version through another, as its
@@ -54,8 +55,7 @@ func apart(a, b [3]int) (d [3]int) {
 	return d
 }
 
-// Generations returns the presets that are a client's generation, in order of
-// agents and versions.
+// Generations returns the presets that are a client's generation, in order of agents and versions.
 func (r *Registry) Generations() []*Strategy {
 	var list []*Strategy
 	for _, name := range r.Presets() {
@@ -68,8 +68,7 @@ func (r *Registry) Generations() []*Strategy {
 	return list
 }
 
-// ClientHalf returns the keys of client and levels that the generation sets in a
-// scenario, as a mapping; nil for none.
+// ClientHalf returns the keys of client and levels that the generation sets in a scenario, as a mapping; nil for none.
 func (s *Strategy) ClientHalf() *yaml.Node { return s.client }
 
 // Members returns the strategies that sessions are simulated under: the generations when
@@ -81,10 +80,9 @@ func (s *Strategy) Members() []*Strategy {
 	return []*Strategy{s}
 }
 
-// For returns the strategy that a session of an agent's version and variant is simulated
-// under: the client's generation, or the nearest one, when s takes each session's own, else
-// s. An agent without generations is taken to behave like the first one that has some, and a
-// variant without generations like the usual one.
+// For returns the strategy that a session of an agent's version and variant is simulated under: the client's
+// generation, or the nearest one, when s takes each session's own, else s. An agent without generations is taken to
+// behave like the first one that has some, and a variant without generations like the usual one.
 func (s *Strategy) For(agent, release, variant string) *Strategy {
 	if s.own == nil {
 		return s
@@ -110,8 +108,7 @@ func (s *Strategy) For(agent, release, variant string) *Strategy {
 	return nearest
 }
 
-// own makes s the strategy of all generations. What its layers give changes the
-// generations that have these layers.
+// own makes s the strategy of all generations. What its layers give changes the generations that have these layers.
 func (p *presetReader) own(s *Strategy) (*Strategy, error) {
 	for _, g := range p.registry.Generations() {
 		member := *g
@@ -165,4 +162,47 @@ func (f *presetFile) contradictions(tree *spec.Tree) []error {
 		errs = append(errs, tree.Errorf(tree.Root, "own and exclusive exclude each other: generations have their own"))
 	}
 	return errs
+}
+
+// fastModel names the small model of the family of a session's model.
+const fastModel = "fast"
+
+// families are the small models of the makers, by what their models' names have, behind what a platform or a
+// gateway puts before them, the most special first: what clients take for titles and summaries (qwen-code 00b481a,
+// goose 0036b81, Letta 1131535 summarizer_config.py).
+var families = []struct {
+	model *regexp.Regexp
+	fast  string
+}{
+	{family(`claude-(?:[a-z]+-)?3\b`), "claude-3-5-haiku-20241022"},
+	{family(`claude-`), "claude-haiku-4-5"},
+	{family(`gpt-4`), "gpt-4.1-mini"},
+	{family(`gpt-[0-9]`), "gpt-5-mini"},
+	{family(`gemini-`), "gemini-2.5-flash"},
+}
+
+// family returns a pattern for the names of models, in any case, that begin with one, behind a prefix or none.
+func family(begin string) *regexp.Regexp { return regexp.MustCompile(`(?i)(?:^|[/.:-])` + begin) }
+
+// fast returns the name of the model that a call of a layer asks: fast stands for the small one of the family of the
+// session's model, and for that model itself, which is counted, where none is known.
+func fast(t *Turn, layer, model string) string {
+	if model != fastModel {
+		return model
+	}
+	if name := smallOf(t.Model); name != "" {
+		return name
+	}
+	t.Refuse(layer, measures.NotFast+"no fast one of its family is known")
+	return ""
+}
+
+// smallOf returns the small model of a model's family, "" where none is known.
+func smallOf(model string) string {
+	for _, f := range families {
+		if f.model.MatchString(model) {
+			return f.fast
+		}
+	}
+	return ""
 }

@@ -1,15 +1,15 @@
 // Package traces holds agent sessions in their parsed form: what was said, what
 // it weighed, when, and what the recording's own agent did about its context.
 //
-// A Session is parsed once, immutable, and shared by every cell of a run. The
-// workload (rounds) is kept apart from what the recorded agent did to its
-// context (events), so that another strategy can be replayed over the same
-// workload. Readers of particular formats live in packages below this one.
+// A Session is parsed once, immutable, and shared by every cell of a run. The workload (rounds) is kept apart from what
+// the recorded agent did to its context (events), so that another strategy can be replayed over the same workload.
+// Readers of particular formats live in packages below this one.
 package traces
 
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -47,8 +47,7 @@ type Session struct {
 	Advice []AdviceCall
 	// Searches are the calls whose server searched the web, for a fee beside their tokens.
 	Searches []Search
-	// LoggedUSD is the cost of all calls as the client logged it; 0 where it
-	// logs none.
+	// LoggedUSD is the cost of all calls as the client logged it; 0 where it logs none.
 	LoggedUSD float64
 	// Announced is what the client told the model ahead of its first response, tokens.
 	Announced signs.Announced
@@ -121,9 +120,8 @@ type Thread struct {
 	MidContext  bool  // starts with history that is not in the recording
 	Parent      int32 // index into Session.Threads; -1 for none
 	ParentRound int32 // round of the parent it starts from; -1 for the parent's start
-	// Delay is the time from the end of ParentRound's response (or from the
-	// parent's start, or from the session's start without a parent) to this
-	// thread's start, ns.
+	// Delay is the time from the end of ParentRound's response (or from the parent's start, or from the session's start
+	// without a parent) to this thread's start, ns.
 	Delay int64
 	// Since is the time from the last response of the session that this one
 	// continues to the thread's first request, ns; 0 when it continues none.
@@ -178,9 +176,8 @@ type Round struct {
 	Input Span   // blocks new in this request, in order, unseen block last
 	Reply Span   // blocks of the response
 	Usage prompt.Usage
-	// Tail is the part of Usage.Uncached behind the last cache
-	// breakpoint of every request (a near-constant 1–14 tokens): it is sent
-	// but never cached and is no part of the context. At most signs.MaxTail.
+	// Tail is the part of Usage.Uncached behind the last cache breakpoint of every request (a near-constant 1–14
+	// tokens): it is sent but never cached and is no part of the context. At most signs.MaxTail.
 	Tail   int32
 	Logged int64 // output tokens as logged; Usage.Output is the final or derived count
 	At     int64 // unix ns of the request: time of the last input line; 0 if unknown
@@ -254,9 +251,8 @@ type Event struct {
 	// Kept is the total tokens of the messages after the event other than
 	// the round's own input: summary, restored files, reminders. 0 when unknown.
 	Kept int32
-	// Absorbed is the number of blocks at the start of the round's input that
-	// came before the event and went into it (tool results still pending at
-	// an automatic compaction).
+	// Absorbed is the number of blocks at the start of the round's input that came before the event and went into it
+	// (tool results still pending at an automatic compaction).
 	Absorbed int32
 	Cleared  []int32 // microcompact, forget: blocks (indices into Session.Blocks) whose content was cleared
 	Saved    int32   // microcompact, shrink, forget: tokens that left the context, by the recorded totals
@@ -333,4 +329,100 @@ func unixTime(ns int64) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(0, ns).UTC()
+}
+
+// Named returns the name of a kind at an index of Session.Tools; "" if it is none of that kind.
+func (s *Session) Named(k signs.NameKind, at uint16) string {
+	if int(at) >= len(s.Tools) {
+		return ""
+	}
+	name, ok := strings.CutPrefix(s.Tools[at], string(k)+" ")
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// Person returns who a session ran for: the folder in which the system keeps the home of the project's owner, such as
+// /Users/ada, /home/ada or C:\Users\ada; "" where the project does not lie in a home.
+func (s *Session) Person() string {
+	path := strings.ReplaceAll(s.Project, `\`, "/")
+	drive := ""
+	if len(path) > 2 && path[1] == ':' && path[2] == '/' {
+		drive, path = path[:2], path[2:]
+	}
+	for _, homes := range []string{"/Users/", "/home/", "/var/home/"} {
+		if len(path) > len(homes) && strings.EqualFold(path[:len(homes)], homes) {
+			name, _, _ := strings.Cut(path[len(homes):], "/")
+			return s.Project[:len(drive)+len(homes)+len(name)]
+		}
+	}
+	if path == "/root" || strings.HasPrefix(path, "/root/") {
+		return "/root"
+	}
+	return ""
+}
+
+// Text is what a line says of a block.
+type Text struct {
+	Digest   prompt.Digest // of the block
+	Text     string        // bytes as recorded; of a tool call its input
+	Quoted   bool          // a tool call's input is text, not JSON
+	Withheld bool          // the line shows only an encrypted form
+}
+
+// Listener is shown the texts of blocks while recordings are read. It is safe for concurrent use.
+type Listener interface {
+	// Hear returns what to remember of the text of a block, nil for nothing. A KindPrompt may still turn out to be
+	// another kind. The text is valid only during the call.
+	Hear(k prompt.Kind, t *Text) any
+	// Index makes Session.Index from what was heard of each block of a session.
+	Index(s *Session, heard []any) any
+}
+
+// Breakpoints are the cache breakpoints that the body of a request carries, in order of position: the first N of At.
+type Breakpoints struct {
+	At [exchange.MaxMarkers]Breakpoint
+	N  int8
+}
+
+// Breakpoint is the place of one cache breakpoint, told so that it has a meaning for a request whose messages a strategy has changed.
+type Breakpoint struct {
+	// Share is the part of the bytes of tools, or of the system prompt, that precedes the breakpoint, 0…1.
+	Share float32
+	// Message is how many messages follow the one with the breakpoint, adjacent messages of one role being one, and Block is how
+	// many blocks of that message follow the marked one. From the start, Block is how many blocks of messages precede the
+	// breakpoint, the marked one included.
+	Message, Block uint16
+	Level          prompt.Level
+	TTL            exchange.TTL
+	Start          bool // counted from the first message
+}
+
+// Add adds a breakpoint at the end of the list. Of more than a request may carry the last ones stay.
+func (b *Breakpoints) Add(p Breakpoint) {
+	if int(b.N) == len(b.At) {
+		copy(b.At[:], b.At[1:])
+		b.N--
+	}
+	b.At[b.N] = p
+	b.N++
+}
+
+// Messages returns how many of the breakpoints are on messages.
+func (b *Breakpoints) Messages() (n int) {
+	for _, p := range b.At[:b.N] {
+		if p.Level == prompt.LevelMessages {
+			n++
+		}
+	}
+	return n
+}
+
+// Breakpoints returns the breakpoints that the request of a round carries, nil where the recording does not show them.
+func (s *Session) Breakpoints(r *Round) *Breakpoints {
+	if r.Placement == 0 || int(r.Placement) > len(s.Placements) {
+		return nil
+	}
+	return &s.Placements[r.Placement-1]
 }

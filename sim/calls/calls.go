@@ -1,20 +1,20 @@
-// Package calls is the table of a session's recorded calls: one line each, with what was
-// billed, what the previous call had left in the cache and this one did not read, why, and
-// beside it what the cache model expects of the same request.
+// Package calls is the table of a session's recorded calls: one line each, with what was billed, what the previous call
+// had left in the cache and this one did not read, why, and beside it what the cache model expects of the same request.
 //
 //	table := calls.Of(session, prices)
 //	row, err := sim.Predict(table, config) // the columns of the model, where they are asked for
 //
-// What a call had in the cache and did not read is missed, and costs the difference between
-// writing and reading it. The causes are those the recording shows: logged events, the model,
-// and the pause compared with the billed lifetime. Audits, validations, explanations and the
-// counts of misses of billed rows are projections of this table.
+// What a call had in the cache and did not read is missed, and costs the difference between writing and reading it. The
+// causes are those the recording shows: logged events, the model, and the pause compared with the billed lifetime.
+// Audits, validations, explanations and the counts of misses of billed rows are projections of this table.
 package calls
 
 import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
@@ -24,11 +24,10 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/facts"
-
-	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // Table has the recorded calls of a session.
@@ -95,8 +94,7 @@ func (e Events) Has(k traces.EventKind) bool { return e&(1<<k) != 0 }
 // First reports whether the call is the first of its thread.
 func (c *Call) First() bool { return c.Round == 0 }
 
-// Automatic reports whether the provider caches by itself, in steps, and bills
-// no writes.
+// Automatic reports whether the provider caches by itself, in steps, and bills no writes.
 func (c *Call) Automatic() bool {
 	return agents.CacheOf(c.Session, c.Session.Models[c.Recorded.Model]) == facts.CacheAutomatic
 }
@@ -148,8 +146,7 @@ func (c *Call) leaves(u *prompt.Usage) int64 {
 	return u.Read + u.Writes()
 }
 
-// Billed returns the lifetime that a call was billed for, or the lifetime of what it read when it
-// wrote nothing.
+// Billed returns the lifetime that a call was billed for, or the lifetime of what it read when it wrote nothing.
 func (c *Call) Billed() exchange.TTL {
 	switch u := &c.Recorded.Usage; {
 	case u.Write1h > 0:
@@ -294,9 +291,8 @@ func (m *Price) perToken(input int64) results.Cost {
 	return *m.Rate.PerToken(input)
 }
 
-// UnpricedSearches says how many searches of the web by servers the prices have no rate for, ""
-// for none: searches in sessions none of whose models has a rate. Bodies of sessions need not be
-// in memory.
+// UnpricedSearches says how many searches of the web by servers the prices have no rate for, "" for none: searches in
+// sessions none of whose models has a rate. Bodies of sessions need not be in memory.
 func UnpricedSearches(prices Prices, sessions []*traces.Session) string {
 	n := 0
 	for _, s := range sessions {
@@ -311,4 +307,30 @@ func UnpricedSearches(prices Prices, sessions []*traces.Session) string {
 		return ""
 	}
 	return fmt.Sprintf("not in the bill: web searches by the server (%s), for which the price table has no rate", document.Whole(int64(n)))
+}
+
+// Name names the call at or after a line of a recording, in the form that a person gives: the session's id, "/" and the
+// number of its file from 1 unless that is the first, ":" and the line.
+func Name(id string, file uint16, line int32) string {
+	if file > 0 {
+		id += "/" + strconv.Itoa(int(file)+1)
+	}
+	return id + ":" + strconv.Itoa(int(line))
+}
+
+// ParseName takes the name of a call apart; its session may be the beginning of an id.
+// It is not ok for the name of a session alone.
+func ParseName(name string) (id string, file uint16, line int32, ok bool) {
+	at := strings.LastIndexByte(name, ':')
+	n, err := strconv.ParseInt(name[at+1:], 10, 32)
+	if at < 0 || err != nil || n < 1 {
+		return name, 0, 0, false
+	}
+	id = name[:at]
+	if at = strings.LastIndexByte(id, '/'); at >= 0 {
+		if k, err := strconv.ParseUint(id[at+1:], 10, 16); err == nil && k > 1 {
+			return id[:at], uint16(k - 1), int32(n), true
+		}
+	}
+	return id, 0, int32(n), true
 }

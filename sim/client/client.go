@@ -1,6 +1,5 @@
-// Package client assembles requests the way an agent's client does: where it
-// puts cache markers, which lifetime it asks for, and how it counts tokens.
-// It is neither strategy nor server.
+// Package client assembles requests the way an agent's client does: where it puts cache markers, which lifetime it asks
+// for, and how it counts tokens. It is neither strategy nor server.
 package client
 
 import (
@@ -11,14 +10,14 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/version"
+	"github.com/compactsim/compactsim/sim/changes"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 )
 
-// ClaudeCode assembles requests like Claude Code. The zero value is not
-// useful: use ForVersion.
+// ClaudeCode assembles requests like Claude Code. The zero value is not useful: use ForVersion.
 type ClaudeCode struct {
 	// MessageMarkers is the number of markers on messages: 1 on the last
 	// block, or 2 with one on the last block of the second-to-last message.
@@ -38,9 +37,8 @@ type ClaudeCode struct {
 	Listed bool
 }
 
-// ForVersion returns the client at a version such as "2.1.17". Versions 1.x put
-// two markers on messages (raw captures of 1.0.62); later ones put one (leaked
-// client of 2.1.x). What is no version counts as newest; of a version with a
+// ForVersion returns the client at a version such as "2.1.17". Versions 1.x put two markers on messages (raw captures
+// of 1.0.62); later ones put one (leaked client of 2.1.x). What is no version counts as newest; of a version with a
 // suffix, such as 2.1.17-beta, only the numbers count.
 //
 // The token counts that 14 recorded compactions logged show how they count:
@@ -132,8 +130,7 @@ type Marks struct {
 	SecondToLast bool
 	// None puts no marker anywhere.
 	None bool
-	// Head are the markers before the messages, in order of position; none for one
-	// after the last entry there.
+	// Head are the markers before the messages, in order of position; none for one after the last entry there.
 	Head []exchange.Marker
 	// Recorded are the breakpoints of the recorded request, nil where the client's own rule holds; Lifetimes says that their
 	// lifetimes count, and not TTL.
@@ -141,9 +138,8 @@ type Marks struct {
 	Lifetimes bool
 }
 
-// Mark appends the markers of a request over entries to dst, in order of
-// position: those before the messages, then those on messages. If there are
-// more than a request may carry, the first ones are left out: assumed.
+// Mark appends the markers of a request over entries to dst, in order of position: those before the messages, then
+// those on messages. If there are more than a request may carry, the first ones are left out: assumed.
 func (c *ClaudeCode) Mark(dst []exchange.Marker, entries []prompt.Entry, m Marks) []exchange.Marker {
 	if m.None {
 		return dst
@@ -198,9 +194,8 @@ func markable(entries []prompt.Entry, i, messages int) int {
 	return i
 }
 
-// endOfSecondToLast returns the position of the last block of the
-// second-to-last message, or messages−1 when there is one message only.
-// Adjacent entries of one role are one message.
+// endOfSecondToLast returns the position of the last block of the second-to-last message, or messages−1 when there is
+// one message only. Adjacent entries of one role are one message.
 func endOfSecondToLast(entries []prompt.Entry, messages int) int {
 	i := len(entries) - 1
 	assistant := entries[i].Kind.Assistant()
@@ -210,8 +205,7 @@ func endOfSecondToLast(entries []prompt.Entry, messages int) int {
 	return i
 }
 
-// Codex assembles requests like the Codex CLI, for a cache that needs no
-// markers. The zero value is ready to use.
+// Codex assembles requests like the Codex CLI, for a cache that needs no markers. The zero value is ready to use.
 type Codex struct {
 	// Size is what it takes for the size of a context; other clients call these caches too.
 	Size facts.Size
@@ -219,9 +213,8 @@ type Codex struct {
 	Windows func(model string) int64
 }
 
-// CodexWindow is the context window the client works with, tokens: 95 % of the
-// 272,000 of its model catalogue (openai/codex#40095), as in token_count events
-// of recorded sessions.
+// CodexWindow is the context window the client works with, tokens: 95 % of the 272,000 of its model catalogue
+// (openai/codex#40095), as in token_count events of recorded sessions.
 const CodexWindow = 258_400
 
 // Window returns the context window the client assumes for a model, tokens; 0 where it has the windows of a catalogue.
@@ -245,9 +238,8 @@ func (c *Codex) Counting() Counting {
 	return Counting{Trailing: true, Unpadded: true, Reasoning: 1.2}
 }
 
-// Marking returns a client other than Claude Code that marks so many messages
-// of a request, or nothing at all below zero, and counts like Claude Code's newest version,
-// or takes less for the size of a context.
+// Marking returns a client other than Claude Code that marks so many messages of a request, or nothing at all below
+// zero, and counts like Claude Code's newest version, or takes less for the size of a context.
 func Marking(messages int, size facts.Size) *ClaudeCode {
 	c := ForVersion("")
 	c.MessageMarkers, c.Count.Trailing, c.Large, c.Count.PadsLarge, c.Listed = messages, size == facts.SizeWithNew, false, false, true
@@ -255,15 +247,13 @@ func Marking(messages int, size facts.Size) *ClaudeCode {
 	return c
 }
 
-// versions are the versions of Claude Code at which requests or counts are
-// known to change, see ForVersion.
+// versions are the versions of Claude Code at which requests or counts are known to change, see ForVersion.
 func versions() []string { return []string{"1.0.62", "2.1.1", "2.1.5", "2.1.17", "2.1.30"} }
 
 var dotted = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9}){0,2}$`)
 
-// CheckVersion returns an error for what is no version: one to three numbers
-// with dots between them. A version newer than all known ones is valid; so is
-// "".
+// CheckVersion returns an error for what is no version: one to three numbers with dots between them. A version newer
+// than all known ones is valid; so is "".
 func CheckVersion(release string) error {
 	if release == "" || dotted.MatchString(release) {
 		return nil
@@ -279,3 +269,95 @@ func numbers(release string) string {
 	}
 	return release
 }
+
+// Assembly is how requests are put together, in addition to the client's
+// version. Its keys are the keys of client in a scenario.
+type Assembly struct {
+	Provider string  `yaml:"provider" enum:"first_party,bedrock,third_party" doc:"Who serves the requests: first_party, bedrock or third_party. Another one than the first shares no system prompt among organisations, has the billing header in the cache key (assumed), and gives no 1h entries under ttl policy."`
+	Windows  windows `yaml:"windows" doc:"Which models have a window of 1,000,000 beside those whose names end in [1m]."`
+	System   System  `yaml:"system" doc:"The system prompt and what comes before it. Sizes are tokens of the recorded prefix, whose total stays what it is."`
+	TTL      TTL     `yaml:"ttl" doc:"Which lifetime requests ask for. Session memory and other short forks ask for 5m, whatever the choice."`
+	Count    count   `yaml:"count" doc:"How the client counts tokens. \"version\" is as its version does."`
+	Env      Env     `yaml:"env" doc:"Environment variables of the client under their real names; \"\" is not set. Flags take 1 or 0. Those that change layers change them in every strategy that has the layer."`
+}
+
+// Providers of the model.
+const (
+	ProviderFirstParty = "first_party"
+	ProviderBedrock    = "bedrock"
+	ProviderThirdParty = "third_party" // Vertex, Foundry, gateways
+)
+
+// DefaultAssembly leaves everything to the version and the recording.
+func DefaultAssembly() Assembly {
+	return Assembly{
+		Provider: ProviderFirstParty, System: DefaultSystem(), TTL: DefaultTTL(),
+		Count: count{
+			Canonical: "full", Trailing: byVersion, StringIsFree: byVersion, Padded: byVersion, ToolInputBytes: 4, Documents: "fixed",
+		},
+	}
+}
+
+// Event is a change of a session's surroundings, such as of its model or tools.
+type Event = changes.Event
+
+// When is the time of an Event.
+type When = changes.When
+
+// HeaderInKey reports whether the line that changes with every request is part of the cache key.
+func (a *Assembly) HeaderInKey() bool {
+	switch a.System.HeaderInKey {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	return a.Provider != ProviderFirstParty
+}
+
+// The windows that a client knows, tokens.
+const smallWindow, largeWindow = 200_000, 1_000_000
+
+// windows says which models have the large window besides those whose name ends in [1m].
+type windows struct {
+	Capability bool `yaml:"capability" doc:"Those that can by themselves: Opus from 4.6, Sonnet from 4.6, Haiku 5.5, Fable, Mythos."`
+	Beta       bool `yaml:"beta_1m" doc:"The million tokens of Sonnet 4 up to 4.6, with a beta header that was retired in 2026-04."`
+	SmallOff   bool `yaml:"small_auto_window_off" needs:"client.env.CLAUDE_CODE_AUTO_COMPACT_WINDOW" doc:"CLAUDE_CODE_AUTO_COMPACT_WINDOW below 200,000 switches automatic compaction off in silence, as 2.1.221 does."`
+}
+
+// capable are models with the large window by themselves, and withHeader those
+// that had it with the header until it was retired (A11, C1).
+var (
+	capable = []string{
+		"fable", "mythos", "opus-4-6", "opus-4-7", "opus-4-8", "opus-5", "sonnet-4-6", "sonnet-5", "haiku-5-5",
+	}
+	withHeader = []string{"sonnet-4"}
+)
+
+// Window returns the context window of a client whose version assumes w for a model, tokens: from the name's suffix,
+// else what the model can, the beta header, the environment, and 200,000.
+func (a *Assembly) Window(v *Variables, model string, w int64) int64 {
+	if a.Windows.Capability && named(model, capable) || a.Windows.Beta && named(model, withHeader) {
+		w = max(w, largeWindow)
+	}
+	if v.small {
+		w = min(w, smallWindow)
+	}
+	if v.window > 0 && w <= smallWindow {
+		w = v.window
+	}
+	return w
+}
+
+// named reports whether a model's name contains one of some words.
+func named(model string, words []string) bool {
+	for _, word := range words {
+		if strings.Contains(model, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// SmallAuto reports whether thresholds are counted from less than the small window.
+func (v *Variables) SmallAuto() bool { return v.auto > 0 && v.auto < smallWindow }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,7 +16,9 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 //go:embed files/*.yaml
@@ -138,4 +141,222 @@ func (s *Server) ServingOf(c Caller, model string) exchange.Serving {
 // Kept returns the settings of caches that clients make themselves.
 func (s *Server) Kept() promptcache.ExplicitConfig {
 	return promptcache.ExplicitConfig{MinTokens: s.Minimum, Lifetime: int64(s.Lifetime), Renew: s.Renew}
+}
+
+// MaxGrids is the largest number of grids of all servers together.
+const MaxGrids = 16
+
+// Models says which models a row of a server's file is for: all where it is empty.
+type Models struct {
+	Model string `yaml:"model"` // what their names begin with
+	From  string `yaml:"from"`  // the model of a family from whose version on, as in gpt-5.5
+}
+
+// Match reports whether the row is for a model, whoever sells it.
+func (m *Models) Match(model string) bool {
+	model = model[strings.LastIndexByte(model, '/')+1:]
+	if !strings.HasPrefix(model, m.Model) {
+		return false
+	}
+	if m.From == "" {
+		return true
+	}
+	family, least := version(m.From)
+	own, at := version(model)
+	return own == family && slices.Compare(at[:], least[:]) >= 0
+}
+
+// version splits the name of a model into its family and the two numbers of its version, as in
+// gpt-5.6-sol: gpt, 5 and 6.
+func version(model string) (family string, at [2]int) {
+	family, rest, _ := strings.Cut(model, "-")
+	rest, _, _ = strings.Cut(rest, "-")
+	for i := range at {
+		var number string
+		number, rest, _ = strings.Cut(rest, ".")
+		at[i], _ = strconv.Atoi(number)
+	}
+	return family, at
+}
+
+// Caller is who asks a server: an agent, and who passes its calls on.
+type Caller struct {
+	Agent   string
+	Gateway string // as logs name it; "" for none, or where that is not known
+}
+
+// CallerOf returns who asked for a model in a round. A provider under a name of its own, such as openai-codex, is no gateway.
+func CallerOf(s *traces.Session, r *traces.Round) Caller {
+	c := Caller{s.Agent, s.Named(signs.NameGateway, r.Gateway)}
+	if own := promptcache.ProviderOf(s.Models[r.Model]); own != "" && strings.HasPrefix(c.Gateway, own) {
+		c.Gateway = ""
+	}
+	return c
+}
+
+// Grid is where the reads of a cache without markers end.
+type Grid struct {
+	Agent   string `yaml:"agent"`   // "" for any
+	Gateway string `yaml:"gateway"` // "" for any, and for none
+	Models  `yaml:",inline"`
+	// Learned says that no thread begins with the grid: its own reads have to show it.
+	Learned bool `yaml:"learned"`
+	// The rest is as in exchange.Serving.
+	Step    int32   `yaml:"step" min:"1"`
+	Offset  int32   `yaml:"offset" min:"0"`
+	Lag     int32   `yaml:"lag" min:"0"`
+	Below   int32   `yaml:"below" min:"0"`
+	Ratio   float64 `yaml:"ratio" min:"0" max:"2"`
+	Replies bool    `yaml:"replies"`
+}
+
+// serves reports whether the grid is for a caller's requests.
+func (g *Grid) serves(c Caller) bool {
+	return (g.Agent == "" || g.Agent == c.Agent) && (g.Gateway == "" || g.Gateway == c.Gateway)
+}
+
+// serving returns the grid without a lifetime.
+func (g *Grid) serving() exchange.Serving {
+	return exchange.Serving{Step: g.Step, Offset: g.Offset, Lag: g.Lag, Below: g.Below, Ratio: g.Ratio, Replies: g.Replies}
+}
+
+// Rules returns an error for an offset that no read has.
+func (g *Grid) Rules() []error {
+	if g.Offset >= g.Step {
+		return []error{spec.Wrong("offset", "is %d in steps of %d: it must be smaller", g.Offset, g.Step)}
+	}
+	return nil
+}
+
+// Life is how long a cache without markers keeps an idle prefix of some models, whoever calls, and how the
+// prefix changes.
+type Life struct {
+	Models   `yaml:",inline"`
+	Lifetime time.Duration `yaml:"lifetime" above:"0s"`
+	// FromStart counts it from the start of the last request that used the prefix, not from the end of its response.
+	FromStart bool `yaml:"from_start"`
+	// Forgets is as in exchange.Serving.
+	Forgets bool `yaml:"forgets"`
+}
+
+// Losses is what calls lose for no visible reason, in proportion to the average of the provider's calls, by what the call before
+// of their thread and model read. Weighed by the numbers of such calls both together are 1.
+type Losses struct {
+	BehindNone float64 `yaml:"behind_none" min:"0"` // where it read nothing
+	BehindRead float64 `yaml:"behind_read" min:"0"`
+}
+
+// LossesBehind returns what calls to a model lose in proportion to the average, behind a call that read nothing or
+// something: 1 where that makes no difference.
+func LossesBehind(model string, nothing bool) float64 {
+	switch s := reference()[promptcache.ProviderOf(model)]; {
+	case s == nil || s.Losses == nil:
+		return 1
+	case nothing:
+		return s.Losses.BehindNone
+	default:
+		return s.Losses.BehindRead
+	}
+}
+
+// What is assumed about a provider that no file describes.
+const (
+	// documented is the step that most providers document, tokens.
+	documented = 128
+	// leastKept is the shortest time that a provider documents to keep an idle prefix: Anthropic's, and the least of OpenAI's
+	// "5 to 10 minutes". Of recorded prefixes of OpenAI that are 5 to 10 minutes old half are read, so the data speak for neither end.
+	leastKept = 5 * time.Minute
+)
+
+// reference returns the server whose file says how the requests of a model were served, nil for a model of
+// a provider without one.
+var reference = sync.OnceValue(func() map[string]*Server {
+	by := map[string]*Server{}
+	list, err := All()
+	if err != nil {
+		return by // every caller of All sees the error
+	}
+	for _, s := range list {
+		for _, p := range s.Sells {
+			if len(s.Grids) > 0 {
+				by[p] = s
+			}
+		}
+	}
+	return by
+})
+
+// ServingOf returns how a caller's requests for a model were served in recordings, by the files of
+// servers: multiples of 128 tokens, for five minutes, for a provider that none describes.
+func ServingOf(c Caller, model string) exchange.Serving {
+	s := reference()[promptcache.ProviderOf(model)]
+	if s == nil {
+		return exchange.Serving{Step: documented, Retention: int64(leastKept)}
+	}
+	return s.served(c, model)
+}
+
+// Recorded returns how requests for a model were served in recordings, whoever calls.
+func Recorded(model string) exchange.Serving { return ServingOf(Caller{}, model) }
+
+// served returns the first grid that fits, and the first lifetime.
+func (s *Server) served(c Caller, model string) exchange.Serving {
+	way := exchange.Serving{Step: documented}
+	for i := range s.Grids {
+		if g := &s.Grids[i]; !g.Learned && g.serves(c) && g.Match(model) {
+			way = g.serving()
+			break
+		}
+	}
+	for i := range s.Lifetimes {
+		if l := &s.Lifetimes[i]; l.Match(model) {
+			way.Retention, way.FromStart, way.Forgets = int64(l.Lifetime), l.FromStart, l.Forgets
+			break
+		}
+	}
+	return way
+}
+
+// grids are the different grids of each provider, and of all under "".
+var grids = sync.OnceValue(func() map[string][]exchange.Serving {
+	by := map[string][]exchange.Serving{}
+	add := func(provider string, way exchange.Serving) {
+		if !slices.Contains(by[provider], way) {
+			by[provider] = append(by[provider], way)
+		}
+	}
+	for _, provider := range []string{"openai", "deepseek", "google"} {
+		if s := reference()[provider]; s != nil {
+			for i := range s.Grids {
+				add(provider, s.Grids[i].serving())
+				add("", s.Grids[i].serving())
+			}
+		}
+	}
+	return by
+})
+
+// Grids returns the grids, without lifetimes, that the requests for a model may be served by: the grids of its
+// provider, or of all providers for a model that is not known. There are at most MaxGrids.
+func Grids(model string) []exchange.Serving {
+	by := grids()
+	if own := by[promptcache.ProviderOf(model)]; len(own) > 0 {
+		return own
+	}
+	return by[""]
+}
+
+// OnGrid reports whether a read of a model, tokens, ends at a step of a known grid. Grids in a server's own tokens leave any
+// read possible.
+func OnGrid(model string, read int64) bool {
+	counted := false
+	for _, way := range Grids(model) {
+		if way.Ratio > 0 {
+			continue
+		}
+		if counted = true; (read-int64(way.Offset))%int64(way.Step) == 0 {
+			return true
+		}
+	}
+	return !counted
 }

@@ -2,14 +2,16 @@ package agents
 
 import (
 	"bytes"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -157,4 +159,152 @@ func looks(is func(*look) bool) func(head []byte) bool {
 		_ = json.UnmarshalDecode(d, &l) // what precedes a cut or a member of another kind has been read
 		return is(&l)
 	}
+}
+
+// A file that no reader knows is a loss if it is a recording: of a form that has changed, or with a damaged beginning. A client's
+// settings, caches and indexes, which lie beside recordings, are none.
+
+// companions are names of files of JSON lines that clients keep beside their sessions: what was typed, and where sessions lie.
+// Claude Code and Codex have the first, Codex and Kimi Code the second.
+var companions = []string{"history.jsonl", "session_index.jsonl"}
+
+// looked is how much of a document that no reader knows is looked at for counts, bytes: a first message may be long.
+const looked = 256 << 10
+
+// counts and speech are what every recording with counts has, whatever its format: a count of tokens above 0, as providers and
+// clients name it (settings have limits, lifetimes and ids under longer names), and members that hold what was said (a table of calls has none).
+var (
+	counts = regexp.MustCompile(`"((input|output|prompt|completion|cached|cache_?[rR]ead)(\w*[tT]oken(s|Count|_count)?)?|gen_ai\.usage[\w.]+)"\s*:\s*[1-9]\d*\s*[,}\]]`)
+	speech = regexp.MustCompile(`"role"\s*:\s*"|"(messages|steps|spans|parts|content)"\s*:\s*[\[{]`)
+)
+
+// hasLines reports whether the head of a file is objects, each on a line of its own.
+func hasLines(head []byte) bool {
+	first, rest, _ := bytes.Cut(bytes.TrimSpace(assembly.TrimBOM(head)), []byte("\n"))
+	first = bytes.TrimSpace(first)
+	return bytes.HasPrefix(first, []byte("{")) && bytes.HasSuffix(first, []byte("}")) && bytes.HasPrefix(rest, []byte("{"))
+}
+
+// linesIn reports whether a file that was found as a document has an object on each line.
+func linesIn(in traces.Input) bool {
+	head, err := in.Head(looked)
+	return err == nil && hasLines(head)
+}
+
+// unclaimed decides about files that no reader knows.
+type unclaimed struct {
+	of      map[string]*facts.Agent // of each file, by name
+	folders map[string]neighbours
+	files   map[string]bool // files that the first reader gets, and from which no session was made
+}
+
+// neighbours are the recordings in a folder: whether there are any, and the members of one that is a document.
+type neighbours struct {
+	any     bool
+	members []string
+}
+
+// newUnclaimed returns what is known of files once each was looked at.
+func newUnclaimed(of map[string]*facts.Agent) *unclaimed {
+	return &unclaimed{of: of, folders: map[string]neighbours{}, files: map[string]bool{}}
+}
+
+// companion reports whether a file is none of those that are to be read.
+func (u *unclaimed) companion(in traces.Input) bool {
+	if !slices.Contains(companions, path.Base(in.Name)) {
+		return false
+	}
+	head, _ := in.Head(looked) // what cannot be read is told when it is read
+	return !counts.Match(head)
+}
+
+// await notes that the first reader gets a file that no reader knows, if that begins with an object: what else it may begin with is a
+// bad line.
+func (u *unclaimed) await(in traces.Input) {
+	head, _ := in.Head(sniffed)
+	if bytes.HasPrefix(bytes.TrimSpace(assembly.TrimBOM(head)), []byte("{")) {
+		u.files[in.Name] = true
+	}
+}
+
+// recording reports whether a document that was found in a folder looks like a recording: by counts of tokens, by its form,
+// which is that of a recording in the same folder, or as objects on lines beside one.
+func (u *unclaimed) recording(in traces.Input, files []traces.Input) bool {
+	head, err := in.Head(looked)
+	if err != nil || counts.Match(head) && speech.Match(head) {
+		return err == nil
+	}
+	beside := u.beside(path.Dir(in.Name), files)
+	if beside.any && hasLines(head) {
+		return true
+	}
+	same, names := 0, namesOf(head)
+	for _, name := range beside.members {
+		if slices.Contains(names, name) {
+			same++
+		}
+	}
+	return same > 0 && 2*same >= len(beside.members)
+}
+
+// beside returns what is known of the recordings in a folder.
+func (u *unclaimed) beside(dir string, files []traces.Input) neighbours {
+	found, known := u.folders[dir]
+	if known {
+		return found
+	}
+	first, _ := slices.BinarySearchFunc(files, dir+"/", func(in traces.Input, dir string) int { return strings.Compare(in.Name, dir) })
+	if dir == "." {
+		first = 0
+	}
+	for _, in := range files[first:] {
+		if dir != "." && !strings.HasPrefix(in.Name, dir+"/") {
+			break
+		}
+		a := u.of[in.Name]
+		if path.Dir(in.Name) != dir || a == nil || a.Read == nil {
+			continue
+		}
+		found.any = found.any || !in.Maybe || a.Document != nil
+		if in.Maybe && a.Document != nil {
+			head, _ := in.Head(sniffed) // it was read before
+			found.members = namesOf(head)
+			break
+		}
+	}
+	u.folders[dir] = found
+	return found
+}
+
+// namesOf returns the members of the first object of a file.
+func namesOf(head []byte) (names []string) {
+	for name := range assembly.Names(bytes.TrimLeft(assembly.TrimBOM(head), " \t\r\n["), 1) {
+		names = append(names, name)
+	}
+	return names
+}
+
+// withoutCalls returns the names of the files from which the first reader, which got them, made no session with calls, in order.
+func (u *unclaimed) withoutCalls(sessions []*traces.Session) (names []string) {
+	for _, s := range sessions {
+		for _, file := range s.Files {
+			delete(u.files, file)
+		}
+	}
+	for name := range u.files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// countStrange counts files that look like recordings and that no reader knows. It returns the problem with the last one, nil for none.
+func (m *merger) countStrange(names ...string) (last error) {
+	for _, name := range names {
+		p := traces.Problem{File: name, Text: "no reader knows this file, which looks like a recording"}
+		m.corpus.Unsupported[""]++
+		m.keep([]traces.Problem{p})
+		last = p
+	}
+	return last
 }
