@@ -21,6 +21,7 @@ type KeepSet struct {
 	Window   float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
 	WithHead bool      `yaml:"with_head" doc:"these tokens, and this share of the window, are for all that stays: the head and the first messages count too" needs:"tokens|window"`
 	PairsGo  bool      `yaml:"pairs_go" doc:"a call goes with its result where a limit would part them, and does not stay with it" needs:"rounds|messages|prompts|tokens|share|window"`
+	Step     float64   `yaml:"step" doc:"what goes to keep these tokens, or this share of the window, goes in steps of this share of the messages, below 1, or of so many tokens; each ends where at_prompt says" min:"0" off:"0" needs:"tokens|window"`
 	AtPrompt promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the next one, or where none follows the next response with calls (prefer); or the one before; behind for any message but one among calls that follow each other: all of these stay; any for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"any"`
 	Reach    int       `yaml:"reach" doc:"newest messages among which a prompt is looked for: the newest one ahead of the cut begins what stays" unit:"messages" min:"0" off:"0" needs:"rounds|messages|prompts|tokens|share|window"`
 }
@@ -104,7 +105,7 @@ func (k *KeepSet) limit(c *prompt.Context, body, to int, window int64) int {
 	if k.Prompts > 0 {
 		at = max(at, newestFrom(c, body, to, k.Prompts, false, func(c *prompt.Context, i int) bool { return c.At(i).Kind != prompt.KindPrompt }))
 	}
-	if k.Tokens > 0 {
+	if k.Tokens > 0 && k.Step == 0 {
 		budget, size := k.Tokens-head, k.size
 		next := newestWithin(c, body, to, budget, size)
 		if k.AtLeast && next > body {
@@ -112,14 +113,42 @@ func (k *KeepSet) limit(c *prompt.Context, body, to int, window int64) int {
 		}
 		at = max(at, next)
 	}
-	if k.Share > 0 && k.ByCount {
-		n := countMessages(c, body, to)
-		at = max(at, newestFrom(c, body, to, n-int((1-k.Share)*float64(n)), k.PairsGo, sameMessage))
+	if k.ByCount {
+		at = max(at, k.without(c, body, to, 1-k.Share))
 	} else if k.Share > 0 {
 		at = max(at, newestWithin(c, body, to, int64(k.Share*float64(tokensBetween(c, body, to))), tokensBetween))
 	}
-	if k.Window > 0 {
-		at = max(at, newestWithin(c, body, to, int64(k.Window*float64(window))-head, tokensBetween))
+	inWindow := int64(k.Window * float64(window))
+	switch {
+	case k.Step > 0:
+		return k.step(c, body, at, to, max(k.Tokens, inWindow)-head)
+	case k.Window > 0:
+		at = max(at, newestWithin(c, body, to, inWindow-head, tokensBetween))
+	}
+	return at
+}
+
+// without returns where the newest messages begin without this share of their number.
+func (k *KeepSet) without(c *prompt.Context, body, to int, gone float64) int {
+	n := countMessages(c, body, to)
+	return newestFrom(c, body, to, n-int(gone*float64(n)), k.PairsGo, sameMessage)
+}
+
+// step returns where the newest messages begin that have at most so many tokens, after as few steps from position at on as that takes. A step
+// that leaves nothing is not made.
+func (k *KeepSet) step(c *prompt.Context, body, at, to int, budget int64) int {
+	for gone := 1 - k.Share; k.size(c, at, to) > budget; {
+		next := at
+		if gone += k.Step; k.Step < 1 {
+			next = k.without(c, body, to, gone)
+		}
+		for k.Step >= 1 && next < to && k.size(c, at, next) < int64(k.Step) {
+			next = skipMessages(c, next, to, 1)
+		}
+		if next = legalCut(c, k.AtPrompt.of(c, body, next, to), body); next <= at || next == to {
+			break
+		}
+		at = next
 	}
 	return at
 }

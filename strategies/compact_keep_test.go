@@ -99,3 +99,42 @@ func TestKeepRules(t *testing.T) {
 		}
 	}
 }
+
+// What Letta Code 0.32.18 keeps of 43 rounds behind a prompt of 500 (planLocalSlidingWindowCompaction on these sizes): 52 of 87 messages, or
+// with results that grow, or whose last are large, as many tenths fewer as leave less than 0.7 of a window of 200,000. LlamaIndex' memory 0.14.25,
+// from 21,100 tokens in turns of 500 on, drops 3,000 at once and keeps 18,100; of turns of 4,000 it drops one.
+func TestKeptInSteps(t *testing.T) {
+	letta := KeepSet{Share: 0.6, ByCount: true, Window: 0.7, Step: 0.1}
+	for name, tc := range map[string]struct {
+		result func(i int) int32
+		want   int // messages that go
+	}{
+		"fall":  {func(i int) int32 { return int32(43-i) * 200 }, 33}, // Letta Code: 35, as it rounds 34.8
+		"grow":  {func(i int) int32 { return int32(i) * 200 }, 51},
+		"large": {func(i int) int32 { return []int32{500, 40_000, 40_000, 70_000}[max(0, i-39)] }, 85},
+	} {
+		k := newTalk()
+		for i := range 43 {
+			k.round("Read", "", tc.result(i))
+		}
+		body := Body(k.Context)
+		if at := letta.cut(k.Context, body, k.Context.Len(), 200_000); countMessages(k.Context, body, at) != tc.want {
+			t.Errorf("results %s: %d messages go, want %d", name, countMessages(k.Context, body, at), tc.want)
+		}
+	}
+	memory := KeepSet{Tokens: 21_000, AtPrompt: cutNext, Step: 3000}
+	for turn, want := range map[int32]int64{500: 18_100, 1200: 18_100, 2500: 17_600, 4000: 20_100, 9000: 18_100} {
+		k := newTalk()
+		body := Body(k.Context)
+		k.Context.Replace(body, k.Context.Len(), nil, prompt.CauseEdit)
+		for tokensBetween(k.Context, body, k.Context.Len()) < 21_000 {
+			k.add(prompt.KindPrompt, 100)
+			k.add(prompt.KindText, turn-100)
+		}
+		k.add(prompt.KindPrompt, 100)
+		at := memory.cut(k.Context, body, k.Context.Len(), 200_000)
+		if got := tokensBetween(k.Context, at, k.Context.Len()); got != want {
+			t.Errorf("of turns of %d, %d tokens stay, want %d", turn, got, want)
+		}
+	}
+}
