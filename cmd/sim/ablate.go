@@ -53,8 +53,8 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.watchSimulation(cmd)()
-		out, err := a.Run(cmd.Context(), s.plan, s.corpus)
+		defer f.read.Watch(f.read.simulated.Text)()
+		out, err := a.Run(cmd.Context(), s.plan, s.corpus.Corpus)
 		if out == nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
@@ -66,25 +67,26 @@ what a simulation of the earlier sessions says that the setting saves.`,
 func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	prices, err := f.prices.table()
 	if err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
-	if len(args) == 0 && !f.read.discover.wanted() {
-		f.read.discover.discover = true
+	if len(args) == 0 && !f.read.Discovery.Wanted() {
+		f.read.Discovery.Asked = true
 	}
-	f.read.listener = needs.NewListener()
-	f.read.lazy = true
+	f.read.Listener = needs.NewListener()
+	f.read.Lazy = true
 	if f.since != "" {
 		return f.compareChange(cmd, args, prices)
 	}
-	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
-		advice, err := f.advice(cmd, corpus, prices)
-		if err != nil {
-			return err
-		}
-		var read results.Workload
-		f.read.remark(cmd, &read, corpus)
-		return advice.Document(read.Remarks, f.as).Write(cmd.OutOrStdout(), f.format)
-	})
+	corpus, err := f.read.open(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	advice, err := f.advice(cmd, corpus.Corpus, prices)
+	if err != nil {
+		return err
+	}
+	return advice.Document(corpus.Remarks(), f.as).Write(cmd.OutOrStdout(), f.format)
 }
 
 // advice finds the settings to advise.
@@ -95,10 +97,11 @@ func (f *traceFlags) advice(
 	if err != nil {
 		return nil, err
 	}
-	var s simulating
-	plan.Done = s.done
-	defer f.read.watch(cmd, func(time.Duration) string {
-		return fmt.Sprintf("simulating settings: %d of %d choices", s.finished.Load(), s.total.Load())
+	var s console.Simulating
+	plan.Done = s.Done
+	defer f.read.Watch(func(time.Duration) string {
+		finished, total := s.Count()
+		return fmt.Sprintf("simulating settings: %d of %d choices", finished, total)
 	})()
 	return advise.Run(cmd.Context(), plan, corpus)
 }
@@ -110,7 +113,7 @@ func (f *traceFlags) plan(prices *costmodel.Table) (*scenarios.Plan, error) {
 		return nil, err
 	}
 	return &scenarios.Plan{Registry: registry, Prices: prices, Strategies: []string{measures.StrategyRecorded}, Seed: 1,
-		Workers: f.read.workers, Strict: f.read.strict, Version: version()}, nil
+		Workers: f.read.Workers, Strict: f.read.Strict, Version: version()}, nil
 }
 
 // compareChange compares the sessions before and since the day of a change, agent by agent.
@@ -120,58 +123,59 @@ func (f *adviseFlags) compareChange(cmd *cobra.Command, args []string, prices *c
 	}
 	at, err := traces.FilterText{Since: f.since}.Parse(time.Now(), f.read.choice.zone)
 	if err != nil {
-		return usageError{fmt.Errorf("--since-change: %w", err)}
+		return console.Misuse(fmt.Errorf("--since-change: %w", err))
 	}
-	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
-		plan, err := f.plan(prices)
+	corpus, err := f.read.open(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	plan, err := f.plan(prices)
+	if err != nil {
+		return err
+	}
+	if err := plan.Prepare(cmd.Context(), corpus.Corpus); err != nil {
+		return err
+	}
+	remarks, untimed, uncounted := corpus.Remarks(), 0, 0
+	sides := map[string]*[2][]*traces.Session{}
+	var order []string
+	for _, s := range corpus.Sessions {
+		switch {
+		case s.NumCalls() == 0:
+			continue
+		case s.Start == 0:
+			untimed++
+			continue
+		case advise.Uncounted(s):
+			uncounted++
+			continue
+		}
+		if sides[s.Agent] == nil {
+			sides[s.Agent] = new([2][]*traces.Session)
+			order = append(order, s.Agent)
+		}
+		side := 0
+		if !s.StartTime().Before(at.Since) {
+			side = 1
+		}
+		sides[s.Agent][side] = append(sides[s.Agent][side], s)
+	}
+	if untimed > 0 {
+		remarks = append(remarks, document.Count(untimed, "session")+" without a time: on neither side")
+	}
+	if uncounted > 0 {
+		remarks = append(remarks, document.Count(uncounted, "session")+" without counts of input: on neither side")
+	}
+	var list []*check.Since
+	for _, agent := range order {
+		one, err := f.compare(cmd.Context(), plan, agent, sides[agent])
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", agents.Of(agent).Title, err)
 		}
-		if err := plan.Prepare(cmd.Context(), corpus); err != nil {
-			return err
-		}
-		var read results.Workload
-		f.read.remark(cmd, &read, corpus)
-		remarks, untimed, uncounted := read.Remarks, 0, 0
-		sides := map[string]*[2][]*traces.Session{}
-		var order []string
-		for _, s := range corpus.Sessions {
-			switch {
-			case s.NumCalls() == 0:
-				continue
-			case s.Start == 0:
-				untimed++
-				continue
-			case advise.Uncounted(s):
-				uncounted++
-				continue
-			}
-			if sides[s.Agent] == nil {
-				sides[s.Agent] = new([2][]*traces.Session)
-				order = append(order, s.Agent)
-			}
-			side := 0
-			if !s.StartTime().Before(at.Since) {
-				side = 1
-			}
-			sides[s.Agent][side] = append(sides[s.Agent][side], s)
-		}
-		if untimed > 0 {
-			remarks = append(remarks, document.Count(untimed, "session")+" without a time: on neither side")
-		}
-		if uncounted > 0 {
-			remarks = append(remarks, document.Count(uncounted, "session")+" without counts of input: on neither side")
-		}
-		var list []*check.Since
-		for _, agent := range order {
-			one, err := f.compare(cmd.Context(), plan, agent, sides[agent])
-			if err != nil {
-				return fmt.Errorf("%s: %w", agents.Of(agent).Title, err)
-			}
-			list = append(list, one)
-		}
-		return check.SinceDocument(at.Since.In(f.read.choice.zone).Format("2006-01-02 15:04 MST"), list, remarks).Write(cmd.OutOrStdout(), f.format)
-	})
+		list = append(list, one)
+	}
+	return check.SinceDocument(at.Since.In(f.read.choice.zone).Format("2006-01-02 15:04 MST"), list, remarks).Write(cmd.OutOrStdout(), f.format)
 }
 
 // compare compares two sides of an agent's sessions.

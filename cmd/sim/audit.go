@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/recordings"
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/reports/charts"
@@ -17,7 +19,6 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/explain"
 	"github.com/compactsim/compactsim/sim/needs"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -63,7 +64,7 @@ conversation compacts again and again for nothing. --since and --until then choo
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.compactions && len(f.by) > 0:
-				return usageError{errors.New("--by divides the bill, --compactions lists compactions: give one")}
+				return console.Misuse(errors.New("--by divides the bill, --compactions lists compactions: give one"))
 			case f.compactions:
 				return f.chains(cmd, args)
 			}
@@ -97,8 +98,8 @@ func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 	c := &f.cells
 	c.read, c.format, c.prices, c.output.chartFlags = f.read, f.format, f.prices, f.charts
 	return c.execute(cmd, args, func(s *study) (*found, error) {
-		defer c.read.watchSimulation(cmd)()
-		run, cells, err := s.plan.Chains(cmd.Context(), s.corpus)
+		defer c.read.Watch(c.read.simulated.Text)()
+		run, cells, err := s.plan.Chains(cmd.Context(), s.corpus.Corpus)
 		if run == nil {
 			return nil, err
 		}
@@ -131,26 +132,29 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	f.read.choice.byCall = true
 	if len(f.by) > 0 {
 		return f.breakdown(cmd, args, prices)
 	}
-	f.read.listener = needs.NewListener() // the simulation asks what was used later
-	f.read.lazy = true
-	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error { return f.show(cmd, corpus, prices) })
-}
-
-// show writes the report on the bill of sessions.
-func (f *auditFlags) show(cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table) error {
-	report, err := f.explained(cmd.Context(), corpus, prices)
+	f.read.Listener = needs.NewListener() // the simulation asks what was used later
+	f.read.Lazy = true
+	corpus, err := f.read.open(cmd, args)
 	if err != nil {
 		return err
 	}
-	var read results.Workload
-	f.read.remark(cmd, &read, corpus)
-	report.Remarks = read.Remarks
+	defer corpus.Close()
+	return f.show(cmd, corpus, prices)
+}
+
+// show writes the report on the bill of sessions.
+func (f *auditFlags) show(cmd *cobra.Command, corpus *recordings.Opened, prices *costmodel.Table) error {
+	report, err := f.explained(cmd.Context(), corpus.Corpus, prices)
+	if err != nil {
+		return err
+	}
+	report.Remarks = corpus.Remarks()
 	if text := calls.UnpricedSearches(prices, corpus.Sessions); text != "" {
 		report.Remarks = append(report.Remarks, text)
 	}
@@ -162,7 +166,7 @@ func (f *auditFlags) show(cmd *cobra.Command, corpus *traces.Corpus, prices *cos
 		o.AsOf = prices.Stale(last)
 	}
 	if f.format != "json" && !strings.HasPrefix(f.format, "csv") { // for people
-		advice, err := f.advice(cmd, corpus, prices)
+		advice, err := f.advice(cmd, corpus.Corpus, prices)
 		if err != nil {
 			return err
 		}
@@ -182,12 +186,12 @@ func (f *auditFlags) onlyHere(other, why string) error {
 // explained returns the report on sessions: the report of the last time if nothing that it depends on has changed.
 func (f *auditFlags) explained(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table) (*audit.Report, error) {
 	keep, _ := corpus.Kept()
-	key, in := corpus.Key(), &f.read.filter
+	key, in := corpus.Key(), &f.read.Filter
 	if in.Since.Nanosecond()+in.Until.Nanosecond() > 0 {
 		key = "" // an age counts from now: no other audit has this period
 	}
 	if key != "" {
-		key = fmt.Sprintf("audit %d %v %d %d %s %s %s", f.top, f.read.strict, in.Since.UnixNano(), in.Until.UnixNano(), zoneKey(f.read.choice.zone),
+		key = fmt.Sprintf("audit %d %v %d %d %s %s %s", f.top, f.read.Strict, in.Since.UnixNano(), in.Until.UnixNano(), zoneKey(f.read.choice.zone),
 			prices.Key(), key)
 		report := new(audit.Report)
 		if keep.Get(key, report) {
@@ -226,7 +230,7 @@ func zoneKey(zone *time.Location) string {
 
 // explain makes the report.
 func (f *auditFlags) explain(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table) (*audit.Report, error) {
-	o := audit.Options{Prices: prices, Top: f.top, Zone: f.read.choice.zone, In: f.read.filter.InPeriod}
+	o := audit.Options{Prices: prices, Top: f.top, Zone: f.read.choice.zone, In: f.read.Filter.InPeriod}
 	plan, err := f.plan(prices)
 	if err != nil {
 		return nil, err
@@ -257,31 +261,32 @@ func (f *auditFlags) breakdown(cmd *cobra.Command, args []string, prices *costmo
 	if !cmd.Flags().Changed("top") {
 		f.top = 0
 	}
-	f.read.lazy, f.read.once = true, true
+	f.read.Lazy, f.read.Once = true, true
 	if f.format == formatMetrics {
-		f.read.bare = true
+		f.read.Bare = true
 	}
-	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
-		o := audit.Options{Prices: prices, Zone: f.read.choice.zone, In: f.read.filter.InPeriod}
-		b, err := audit.Break(corpus.Sessions, f.by, o, time.Now())
-		if err != nil {
-			return usageError{err}
-		}
-		var read results.Workload
-		f.read.remark(cmd, &read, corpus)
-		if b.Remarks = read.Remarks; calls.UnpricedSearches(prices, corpus.Sessions) != "" {
-			b.Remarks = append(b.Remarks, calls.UnpricedSearches(prices, corpus.Sessions))
-		}
-		with := audit.DocumentOptions{Top: f.top}
-		if f.prices.file != "" {
-			with.Prices = filepath.Base(f.prices.file) + prices.List()
-		}
-		if last, err := time.Parse(time.DateOnly, b.Until); err == nil {
-			with.AsOf = prices.Stale(last)
-		}
-		if f.format == formatMetrics {
-			return errors.Join(b.WriteMetrics(cmd.OutOrStdout()), f.charts.draw(cmd, charts.BreakdownDrawings(b)))
-		}
-		return errors.Join(b.Document(with).Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, charts.BreakdownDrawings(b)))
-	})
+	corpus, err := f.read.open(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	o := audit.Options{Prices: prices, Zone: f.read.choice.zone, In: f.read.Filter.InPeriod}
+	b, err := audit.Break(corpus.Sessions, f.by, o, time.Now())
+	if err != nil {
+		return console.Misuse(err)
+	}
+	if b.Remarks = corpus.Remarks(); calls.UnpricedSearches(prices, corpus.Sessions) != "" {
+		b.Remarks = append(b.Remarks, calls.UnpricedSearches(prices, corpus.Sessions))
+	}
+	with := audit.DocumentOptions{Top: f.top}
+	if f.prices.file != "" {
+		with.Prices = filepath.Base(f.prices.file) + prices.List()
+	}
+	if last, err := time.Parse(time.DateOnly, b.Until); err == nil {
+		with.AsOf = prices.Stale(last)
+	}
+	if f.format == formatMetrics {
+		return errors.Join(b.WriteMetrics(cmd.OutOrStdout()), f.charts.draw(cmd, charts.BreakdownDrawings(b)))
+	}
+	return errors.Join(b.Document(with).Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, charts.BreakdownDrawings(b)))
 }

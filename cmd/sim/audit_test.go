@@ -36,11 +36,11 @@ func TestAuditIsKept(t *testing.T) {
 		t.Error("an audit in another zone was taken for it")
 	}
 	f.read.choice.zone = time.FixedZone("Local", 3600)
-	f.read.filter.Since = time.Unix(1, 0)
+	f.read.Filter.Since = time.Unix(1, 0)
 	if _, err := f.explained(gone, c, prices); err == nil {
 		t.Error("an audit of another period was taken for it")
 	}
-	f.read.filter.Since = time.Time{}
+	f.read.Filter.Since = time.Time{}
 	c.Sessions = c.Sessions[1:]
 	if _, err := f.explained(gone, c, prices); err == nil {
 		t.Error("an audit of more sessions was taken for it")

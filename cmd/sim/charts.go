@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/reports/charts"
@@ -114,7 +115,7 @@ func (f *chartFlags) draw(cmd *cobra.Command, drawings []charts.Drawing) error {
 		kind, file := f.kindAndFile(text)
 		at := slices.IndexFunc(drawings, func(d charts.Drawing) bool { return kind == "" || d.Kind == kind })
 		if at < 0 {
-			say(cmd.ErrOrStderr(), "warning: %s is not drawn: there is nothing for a chart of this kind", cmp.Or(file, kind))
+			console.Say(cmd.ErrOrStderr(), "warning: %s is not drawn: there is nothing for a chart of this kind", cmp.Or(file, kind))
 			continue
 		}
 		if file == "" { // it is in the folder
@@ -122,9 +123,9 @@ func (f *chartFlags) draw(cmd *cobra.Command, drawings []charts.Drawing) error {
 		}
 		list, err := f.drawMembers(drawings[at], file)
 		if errors.Is(err, charts.ErrTooSmall) {
-			return usageError{fmt.Errorf("--size: %w", err)}
+			return console.Misuse(fmt.Errorf("--size: %w", err))
 		} else if err != nil {
-			say(cmd.ErrOrStderr(), "warning: %s is not drawn: %v", file, err)
+			console.Say(cmd.ErrOrStderr(), "warning: %s is not drawn: %v", file, err)
 			continue
 		}
 		if info, missing := os.Stat(file); missing == nil && !info.Mode().IsRegular() { // nothing lies beside a device or a pipe
@@ -152,7 +153,7 @@ const (
 func (f *chartFlags) drawMembers(d charts.Drawing, file string) ([]files.Member, error) {
 	format, err := charts.ChartFormat(file)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, console.Misuse(err)
 	}
 	d = d.In(f.form)
 	var b bytes.Buffer

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/recordings"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/reports/charts"
@@ -34,7 +36,7 @@ type checkFlags struct {
 	update   bool
 	init     bool
 	accept   []string
-	corpus   *traces.Corpus // that was read; facts are priced with it after it was replayed
+	corpus   *recordings.Opened // that was read; facts are priced with it after it was replayed
 }
 
 func newCheck() *cobra.Command {
@@ -96,16 +98,15 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 	hide := hiding{key}
 	file, plan, errs := f.open(cmd, name, paths)
 	if err := errors.Join(err, errs); err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	was := loadBaseline(file)
 	if f.update {
 		if err := replaceable(file, was.Err); err != nil {
-			return usageError{err}
+			return console.Misuse(err)
 		}
 	}
-	f.read.lazy = true
-	defer f.read.spare(cmd, 50)() // as for sim run; facts are priced with bodies of sessions after it
+	f.read.Lazy, f.read.Rows = true, true
 	defer func() {
 		if f.corpus != nil {
 			f.corpus.Close()
@@ -170,7 +171,7 @@ func (f *checkFlags) again(hide hiding) (text string) {
 	if f.keys.file != "" {
 		text += " --anonymize-key " + document.Argument(f.keys.file)
 	}
-	if f.read.estimate {
+	if f.read.Estimate {
 		text += " --estimate"
 	}
 	return text
@@ -205,7 +206,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	plan, err := f.plan(cmd, asked, paths)
 	errs = append(errs, err, f.junitPlace(file))
 	if plan != nil {
-		if s := &plan.Design.Scenario.Sessions; len(s.Paths) == 0 && s.Generate.Profile == "" && !f.read.discover.wanted() {
+		if s := &plan.Design.Scenario.Sessions; len(s.Paths) == 0 && s.Generate.Profile == "" && !f.read.Discovery.Wanted() {
 			errs = append(errs, fmt.Errorf("%s: no sessions are named: give PATH after the file, or sessions: {paths: […]} in the scenario", name))
 		}
 		errs = append(errs, file.Names(cellNames(plan)), sweepsSeed(asked.name, plan))
@@ -289,28 +290,28 @@ func sweepsSeed(name string, plan *scenarios.Plan) error {
 func (f *checkFlags) replay(
 	cmd *cobra.Command, file *check.File, plan *scenarios.Plan, args []string, hide hiding,
 ) (*check.Input, []string, error) {
-	reading := f.read
-	reading.quiet = f.read.quiet || hide.on()
-	reading.useGenerated(plan)
-	reading.listener = plan.Listener()
-	corpus, err := reading.corpus(cmd, plan.Design.Scenario.Sessions.Paths)
-	f.read.kept = reading.kept
+	f.read.useGenerated(plan)
+	f.read.Listener = plan.Listener()
+	quiet := f.read.Quiet
+	f.read.Quiet = quiet || hide.on()
+	corpus, err := f.read.openFiltered(cmd, plan.Design.Scenario.Sessions.Paths)
+	f.read.Quiet = quiet
 	if err != nil {
 		return nil, nil, hintScenario(err, args)
 	}
 	f.corpus = corpus
 	var remarks results.Workload
 	if !hide.on() {
-		f.read.warnUnmet(cmd, plan)
+		f.read.Warn(plan.Design.Unmet())
 	}
 	seeded := *plan
 	design, draws := withSeeds(plan.Design, file)
 	seeded.Design = design
-	run, err := f.read.simulate(cmd, &seeded, corpus)
+	run, err := f.read.simulate(cmd, &seeded, corpus.Corpus)
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := checkInput(plan, corpus, run, draws, hide)
+	in, err := checkInput(plan, corpus.Corpus, run, draws, hide)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -320,7 +321,7 @@ func (f *checkFlags) replay(
 		}
 	}
 	if !hide.on() { // they name projects and sessions
-		reading.remark(cmd, &remarks, corpus)
+		corpus.Remark(&remarks)
 	}
 	return in, remarks.Remarks, nil
 }

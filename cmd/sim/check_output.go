@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/reports/charts"
@@ -104,7 +105,7 @@ func (f *checkFlags) renew(cmd *cobra.Command, file *check.File, in *check.Input
 	if err := files.Write(cmd.Context(), besideCheck(file, file.Baseline), b.Write); err != nil {
 		return now, err
 	}
-	tell(w, file.Baseline+": "+b.Size())
+	console.Tell(w, file.Baseline+": "+b.Size())
 	fmt.Fprintln(w)
 	return check.Loaded{Baseline: b}, nil
 }
@@ -115,11 +116,11 @@ var checkStarter []byte
 // startCheck writes a first check file; it never overwrites one.
 func startCheck(cmd *cobra.Command, name string, paths []string) error {
 	if len(paths) > 0 {
-		return usageError{errors.New("--init takes no paths of sessions: write them into the file")}
+		return console.Misuse(errors.New("--init takes no paths of sessions: write them into the file"))
 	}
 	err := files.New(cmd.Context(), name, 0o644, func(w io.Writer) error { _, err := w.Write(checkStarter); return err })
 	if errors.Is(err, fs.ErrExist) {
-		return usageError{fmt.Errorf("--init: %s already exists; remove it first or give another FILE", name)}
+		return console.Misuse(fmt.Errorf("--init: %s already exists; remove it first or give another FILE", name))
 	}
 	if err != nil {
 		return fmt.Errorf("--init: %w", err)

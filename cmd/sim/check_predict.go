@@ -35,7 +35,7 @@ func (f *checkFlags) foretell(
 	ctx context.Context, plan *scenarios.Plan, sessions []*traces.Session, run *results.Run, in *check.Input, hide hiding,
 ) error {
 	p := &foretold{ctx: ctx, plan: scenarios.Plan{Prices: plan.Prices, Registry: plan.Registry, Seed: 1},
-		workers: f.read.workers, sessions: sessions}
+		workers: f.read.Workers, sessions: sessions}
 	var err error
 	if p.config, err = p.plan.Config(measures.StrategyRecorded, nil); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/reports/compare"
 	"github.com/compactsim/compactsim/reports/pseudonym"
 )
@@ -61,7 +62,7 @@ variable ` + anonymizeKeyVariable + `.`,
 
 func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usageError{errors.New("which runs? Give folders of sim run --out")}
+		return console.Misuse(errors.New("which runs? Give folders of sim run --out"))
 	}
 	inputs := make([]compare.Input, len(args))
 	var errs []error
@@ -76,17 +77,17 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("interrupted while reading: %w", err)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	if err := f.anonymize(inputs); err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	report, err := compare.Run(cmd.Context(), inputs, f.options)
 	switch {
 	case cmd.Context().Err() != nil:
 		return err
 	case err != nil:
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	return compare.Write(cmd.OutOrStdout(), f.format, report)
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// console is one command of a document with the output it shows.
-type console struct {
+// shownCommand is one command of a document with the output it shows.
+type shownCommand struct {
 	file string
 	line int
 	args []string
@@ -22,13 +22,13 @@ type console struct {
 // consoles returns the commands in the ```console blocks of a document: lines
 // that begin with "$ sim", each followed by its output. A line "…" stands for
 // any number of lines.
-func consoles(t *testing.T, file string) []console {
+func consoles(t *testing.T, file string) []shownCommand {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []console
+	var all []shownCommand
 	inside := false
 	for i, line := range strings.Split(string(text), "\n") {
 		switch {
@@ -38,7 +38,7 @@ func consoles(t *testing.T, file string) []console {
 			inside = false
 		case inside && strings.HasPrefix(line, "$ sim"):
 			line, into, _ := strings.Cut(line, " > ")
-			all = append(all, console{file: file, line: i + 1, into: into, args: unquoted(strings.TrimPrefix(line, "$ sim "))})
+			all = append(all, shownCommand{file: file, line: i + 1, into: into, args: unquoted(strings.TrimPrefix(line, "$ sim "))})
 		case inside && len(all) > 0:
 			c := &all[len(all)-1]
 			c.want = append(c.want, line)
@@ -64,7 +64,7 @@ func unquoted(line string) []string {
 const docsServer = "http://127.0.0.1:8765"
 
 // run executes a command and returns what it prints, unless that goes to a file.
-func (c *console) run(t *testing.T) string {
+func (c *shownCommand) run(t *testing.T) string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	if code := execute(context.Background(), c.args, strings.NewReader(""), &out, &errs); code != exitOK {
@@ -124,7 +124,7 @@ const updateDocs = "SIM_UPDATE_DOCS"
 
 // renew replaces each run of lines that a document shows of a command's output by the
 // lines of the output that resemble it most.
-func (c *console) renew(t *testing.T, got []string) {
+func (c *shownCommand) renew(t *testing.T, got []string) {
 	t.Helper()
 	text, err := os.ReadFile(c.file)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/calls"
@@ -48,7 +49,7 @@ drawn in segments. --format csv has every call with all figures.`,
   sim explain SESSION --format csv ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" {
-				return usageError{fmt.Errorf("which session? sim traces ls lists them")}
+				return console.Misuse(fmt.Errorf("which session? sim traces ls lists them"))
 			}
 			return f.run(cmd, args)
 		},
@@ -79,20 +80,20 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if f.open {
 		set = append(set, "agent.refetch=never")
 	}
-	_, plan, err := f.configured(scenarios.Plan{Seed: f.seed, Window: f.window, Workers: f.read.workers, Profiles: profiles}, strategy, set...)
+	_, plan, err := f.configured(scenarios.Plan{Seed: f.seed, Window: f.window, Workers: f.read.Workers, Profiles: profiles}, strategy, set...)
 	if err != nil {
 		return err
 	}
 	call, paths, err := callNumber(args[1:])
 	if err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	s, corpus, err := f.session(cmd, args[0], paths)
 	if err != nil {
 		return err
 	}
 	defer corpus.Close()
-	if err := plan.Prepare(cmd.Context(), corpus); err != nil { // as sim run learns from all sessions
+	if err := plan.Prepare(cmd.Context(), corpus.Corpus); err != nil { // as sim run learns from all sessions
 		return err
 	}
 	config, err := plan.Config(strategy, set)
@@ -111,7 +112,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if _, file, line, ok := calls.ParseName(args[0]); ok && call == 0 && int(file) < len(s.Files) {
 		at := callAt(e, s.Files[file], int(line))
 		if at == nil {
-			return usageError{fmt.Errorf("%s: no call at or after that line", args[0])}
+			return console.Misuse(fmt.Errorf("%s: no call at or after that line", args[0]))
 		}
 		if o.Call = at.Number; at.Line > int(line) {
 			o.Head = append(o.Head, fmt.Sprintf("%s is not the line of a call; this is the next call, at line %d", args[0], at.Line))
@@ -121,8 +122,9 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if o.Call > len(e.Calls) {
-		return usageError{fmt.Errorf("call %d: session %s has only %s under %s; line %[1]d of its file is %[5]s:%[1]d",
-			o.Call, s.ID, document.Count(len(e.Calls), "call"), strategy, args[0])}
+		return console.Misuse(fmt.Errorf("call %d: session %s has only %s under %s; line %[1]d of its file is %[5]s:%[1]d",
+			o.Call, s.ID, document.Count(len(e.Calls), "call"), strategy, args[0]))
+
 	}
 	if err := explain.Bill(e, s, recorded); err != nil {
 		return err
@@ -132,15 +134,15 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if o.Call > 0 && s.Agent == facts.Requests {
 		c := &e.Calls[o.Call-1]
-		if o.Parting = f.parting(corpus, e, c); c.First && o.Parting == nil {
-			if o.Parting, o.Beside, err = explain.PartHead(corpus, plan.Prices, s.ID); err != nil {
+		if o.Parting = f.parting(corpus.Corpus, e, c); c.First && o.Parting == nil {
+			if o.Parting, o.Beside, err = explain.PartHead(corpus.Corpus, plan.Prices, s.ID); err != nil {
 				return err
 			}
 		}
 	}
 	d, err := explain.Document(e, o)
 	if err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	return d.Write(cmd.OutOrStdout(), f.format)
 }

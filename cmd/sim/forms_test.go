@@ -109,7 +109,7 @@ func TestOtherForms(t *testing.T) {
 		t.Parallel()
 	}
 	seed := seedOf(t, long)
-	list := recordings(t, long)
+	list := findRecordings(t, long)
 	for n := 0; more(n); n++ {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
 		files := map[string][]byte{}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/traces"
@@ -62,7 +63,7 @@ kind: the numbers of the simulation itself.`,
 
 func (f *genFlags) run(cmd *cobra.Command, args []string) error {
 	if err := errors.Join(f.check(args), checkCounts(cmd)); err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	if f.list {
 		return listWorkloads(cmd.OutOrStdout())
@@ -119,15 +120,15 @@ func freeFolder(dir string) error {
 func (f *genFlags) generator() (*synthetic.Workload, *synthetic.Generator, error) {
 	w, err := synthetic.LoadWorkload(f.profile)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, console.Misuse(err)
 	}
 	if f.sessions < 1 || f.sessions > synthetic.MaxSessions {
 		err := fmt.Errorf("--sessions %d is out of range: want 1 to %d", f.sessions, synthetic.MaxSessions)
-		return nil, nil, usageError{err}
+		return nil, nil, console.Misuse(err)
 	}
 	g, err := synthetic.NewGenerator(w)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, console.Misuse(err)
 	}
 	return w, g, nil
 }
@@ -140,7 +141,7 @@ func (f *genFlags) corpus(ctx context.Context) (*traces.Corpus, error) {
 	}
 	c, err := g.Corpus(ctx, f.sessions, f.seed, f.workers)
 	if errors.Is(err, synthetic.ErrSize) {
-		err = usageError{err}
+		err = console.Misuse(err)
 	}
 	return c, err
 }
@@ -194,7 +195,7 @@ func (f *genFlags) write(cmd *cobra.Command, w *synthetic.Workload, g *synthetic
 	case err != nil:
 		return fmt.Errorf("%s: %w", complete, err)
 	}
-	tell(cmd.OutOrStdout(), fmt.Sprintf("%s, %s in %s of %s", document.Count(sum.sessions, "session"), document.Count(sum.calls, "call"),
+	console.Tell(cmd.OutOrStdout(), fmt.Sprintf("%s, %s in %s of %s", document.Count(sum.sessions, "session"), document.Count(sum.calls, "call"),
 		document.Count(sum.files, "file"), f.out))
 	return nil
 }
@@ -230,17 +231,20 @@ numbers of the simulation itself.`,
 func (f *fitFlags) run(cmd *cobra.Command, args []string) error {
 	base, err := synthetic.LoadWorkload(f.base)
 	errs := []error{f.read.check(cmd), placeFor("-o", f.out), err}
-	if len(args) == 0 && !f.read.discover.wanted() {
+	if len(args) == 0 && !f.read.Discovery.Wanted() {
 		errs = append(errs, errors.New("which recordings? Give files or folders, or --discover"))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
-	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
-		fitted := synthetic.FitWorkload(base, corpus.Sessions)
-		if errs := fitted.Validate(); len(errs) > 0 {
-			return fmt.Errorf("no profile can be fitted on these sessions (of Claude Code?): %w", errors.Join(errs...))
-		}
-		return writeOr(cmd, f.out, fitted.Write)
-	})
+	corpus, err := f.read.open(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	fitted := synthetic.FitWorkload(base, corpus.Sessions)
+	if errs := fitted.Validate(); len(errs) > 0 {
+		return fmt.Errorf("no profile can be fitted on these sessions (of Claude Code?): %w", errors.Join(errs...))
+	}
+	return writeOr(cmd, f.out, fitted.Write)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
 )
 
@@ -98,7 +99,7 @@ func refuseUnknownHelp(root *cobra.Command) {
 // help prints what a command does and how to use it, or what there is to say on a topic.
 func help(cmd *cobra.Command, _ []string) {
 	w := cmd.OutOrStdout()
-	width := widthOf(w)
+	width := console.WidthOf(w)
 	text := document.Flowed(cmp.Or(cmd.Long, cmd.Short), width) + "\n"
 	if topic := topicOf(cmd); topic != nil {
 		text += "\n" + topic.title + ":\n" + topic.usages(cmd.Root()).FlagUsagesWrapped(width)
@@ -135,7 +136,7 @@ func (g *flagGroup) usages(root *cobra.Command) *pflag.FlagSet {
 // usage prints how to use a command.
 func usage(cmd *cobra.Command) error {
 	w := cmd.OutOrStderr()
-	_, err := fmt.Fprint(w, usageText(cmd, widthOf(w)))
+	_, err := fmt.Fprint(w, usageText(cmd, console.WidthOf(w)))
 	return err
 }
 

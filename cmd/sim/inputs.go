@@ -10,10 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/recordings"
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/reports/pseudonym"
@@ -36,7 +37,7 @@ func (f *priceFlags) bind(cmd *cobra.Command) {
 func (f *priceFlags) table() (*costmodel.Table, error) {
 	table, err := priceTable(f.file, f.as)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, console.Misuse(err)
 	}
 	return table, nil
 }
@@ -116,7 +117,7 @@ func runAt(ctx context.Context, path string) (*results.Run, error) {
 		return nil, fmt.Errorf("read a run: %w", err)
 	}
 	defer r.Close()
-	run, err := results.ReadRows(file, &interruptible{ctx: ctx, r: r})
+	run, err := results.ReadRows(file, &recordings.Interruptible{Ctx: ctx, Reader: r})
 	if err != nil {
 		return nil, fmt.Errorf("not the rows of a run: %w", err)
 	}
@@ -141,29 +142,6 @@ func rowsOf(path string) (string, error) {
 		return "", fmt.Errorf("%s holds no %s: not a folder of sim run --out", path, rowsFile)
 	}
 	return file, nil
-}
-
-// interruptible is a reader that ends with the error of its context. Reading
-// standard input may block for ever, and nothing else would end it.
-type interruptible struct {
-	ctx  context.Context
-	r    io.Reader
-	once sync.Once
-	pipe *io.PipeReader
-}
-
-// Read reads from r, which is not touched before the first call.
-func (i *interruptible) Read(p []byte) (int, error) {
-	i.once.Do(func() {
-		from, to := io.Pipe()
-		i.pipe = from
-		context.AfterFunc(i.ctx, func() { to.CloseWithError(i.ctx.Err()) })
-		go func() {
-			_, err := io.Copy(to, i.r)
-			to.CloseWithError(err) // nil means the end
-		}()
-	})
-	return i.pipe.Read(p)
 }
 
 // anonymizeKeyVariable may hold the key of pseudonyms instead of a file.

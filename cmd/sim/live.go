@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/scenarios"
@@ -49,7 +50,7 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 		},
 	}
 	if err := c.open(prices); err != nil {
-		return nil, usageError{err}
+		return nil, console.Misuse(err)
 	}
 	if plan.Workers == 0 && f.asks() {
 		plan.Workers = f.Concurrency
@@ -103,17 +104,17 @@ func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *trac
 	if err := c.checkPrices(); err != nil {
 		return err
 	}
-	say(cmd.ErrOrStderr(), "%s", c.estimateText(&dry.Estimate))
+	console.Say(cmd.ErrOrStderr(), "%s", c.estimateText(&dry.Estimate))
 	switch {
 	case *c.flags.yes:
 		return nil
 	case dry.Estimate.Calls == dry.Estimate.Stored:
 		c.opts.Backend = nil // nobody was asked whether to pay
 		return nil
-	case !isTerminal(cmd.InOrStdin()) || !isTerminal(cmd.ErrOrStderr()):
-		return usageError{errors.New("real calls cost money: --yes makes them without a question")}
+	case !console.IsTerminal(cmd.InOrStdin()) || !console.IsTerminal(cmd.ErrOrStderr()):
+		return console.Misuse(errors.New("real calls cost money: --yes makes them without a question"))
 	}
-	yes, err := ask(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(),
+	yes, err := console.Ask(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(),
 		document.Printable(c.question(&dry.Estimate, corpus))+" ")
 	switch {
 	case err != nil:
@@ -159,7 +160,7 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 // checkPrices returns, before the first call, an error for a budget without the prices of all models.
 func (c *liveCalls) checkPrices() error {
 	if none := c.unpriced(); c.flags.Budget > 0 && len(none) > 0 {
-		return usageError{fmt.Errorf("--budget-usd: %s", priceless(none))}
+		return console.Misuse(fmt.Errorf("--budget-usd: %s", priceless(none)))
 	}
 	return nil
 }
@@ -239,7 +240,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	run.Provenance.Switches["summarizer"] = c.flags.summarizer
 	r := c.opts.Shared.Report()
 	if n, text := live.Refusals(r.Calls); n > 0 {
-		say(w, "warning: the server refused %s: %s", document.Count(n, "real call"), text)
+		console.Say(w, "warning: the server refused %s: %s", document.Count(n, "real call"), text)
 	}
 	run.Workload.Remarks = append(run.Workload.Remarks, r.Text(c.unpriced(), err))
 	for _, text := range r.Notes() {

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/reports/check"
@@ -40,18 +41,12 @@ const (
 	exitInterrupted = 130 // stopped by a signal
 )
 
-// usageError marks an error as the caller's: wrong flags or names, or requested
-// files that do not exist.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
 // execute runs the command line and returns its exit code. It is the one place
 // where errors become text and codes.
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(screenOf(stdout))
+	root.SetOut(console.ScreenOf(stdout))
 	root.SetErr(stderr)
 	root.SetIn(stdin)
 	err := root.ExecuteContext(ctx)
@@ -62,8 +57,8 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if errors.As(err, &ended) { // it has said why
 		return ended.code
 	}
-	say(stderr, "%s", inLine(err.Error(), args))
-	var usage usageError
+	console.Say(stderr, "%s", inLine(err.Error(), args))
+	var usage console.UsageError
 	var refused *live.Failure // from a server of real calls
 	var strict traces.Problem
 	var unpriced *costmodel.UnknownModelError
@@ -167,7 +162,7 @@ func givenValues(cmd *cobra.Command, _ []string) error {
 		errs = append(errs, fmt.Errorf("--%s exclude each other", strings.ReplaceAll(given, " ", " and --")))
 	}
 	if len(errs) > 0 {
-		return usageError{errors.Join(errs...)}
+		return console.Misuse(errors.Join(errs...))
 	}
 	return nil
 }
@@ -209,7 +204,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			err = fmt.Errorf("--%s %s: %w", invalid.GetFlag().Name, value, reason)
 		}
 	}
-	return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+	return console.Misuse(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 }
 
 // release is the version of a released binary, set when it is linked.

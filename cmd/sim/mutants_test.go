@@ -167,9 +167,9 @@ type recording struct {
 	text []byte
 }
 
-// recordings returns a generated session of every agent and, where there are
+// findRecordings returns a generated session of every agent and, where there are
 // real recordings and time, those.
-func recordings(t *testing.T, long bool) (list []recording) {
+func findRecordings(t *testing.T, long bool) (list []recording) {
 	t.Helper()
 	for _, agent := range agenttest.Agents() {
 		list = append(list, recording{agent, []byte(agenttest.Sample(agent, "damaged", 1))})
@@ -248,7 +248,7 @@ func TestMutants(t *testing.T) {
 	if code != exitOK || len(want["sound"]) != 5 {
 		t.Fatalf("exit %d, %d rows: %s", code, len(want["sound"]), said)
 	}
-	list := recordings(t, long)
+	list := findRecordings(t, long)
 	dir := t.TempDir()
 	keep(t, filepath.Join(dir, "sound.jsonl"), []byte(sound))
 	n := 0

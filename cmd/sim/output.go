@@ -16,35 +16,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/sim/results"
 )
-
-// say writes a message of the program, in lines that fit a terminal and without
-// control characters, which file names may have.
-func say(w io.Writer, format string, args ...any) {
-	text := "sim: " + fmt.Sprintf(format, args...)
-	if isTerminal(w) {
-		lines := strings.Split(text, "\n") // several errors
-		for i := range lines {
-			lines[i] = document.Flowed(lines[i], widthOf(screenOf(w)))
-		}
-		text = strings.Join(lines, "\n")
-	}
-	tell(w, text)
-}
-
-// tell writes lines of text that are harmless to a terminal and to the runner of a CI job.
-func tell(w io.Writer, text string) {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = document.Printable(lines[i])
-	}
-	_, _ = w.Write(document.Inert([]byte(strings.Join(lines, "\n") + "\n")))
-}
 
 // Files of an output folder.
 const (
@@ -165,25 +142,25 @@ func (f *outputFlags) folder(cmd *cobra.Command, what string, holds func(dir str
 	switch {
 	case err == nil || missing:
 		if err := files.Writable(o.dir); err != nil {
-			return nil, usageError{fmt.Errorf("--out %s: %w", o.dir, err)}
+			return nil, console.Misuse(fmt.Errorf("--out %s: %w", o.dir, err))
 		}
 		if missing {
 			return o, nil
 		}
 	case isThere(o.dir) && !isFolder(o.dir):
-		return nil, usageError{fmt.Errorf("--out %s: not a folder", o.dir)}
+		return nil, console.Misuse(fmt.Errorf("--out %s: not a folder", o.dir))
 	case err != nil:
-		return nil, usageError{fmt.Errorf("--out %s: %w", o.dir, because(err))}
+		return nil, console.Misuse(fmt.Errorf("--out %s: %w", o.dir, because(err)))
 	}
 	o.ours = holds(o.dir)
 	switch {
 	case len(entries) == 0 || f.force:
 		return o, nil
 	case o.ours:
-		return nil, usageError{fmt.Errorf("--out %s: holds an earlier %s; --force replaces it", o.dir, what)}
+		return nil, console.Misuse(fmt.Errorf("--out %s: holds an earlier %s; --force replaces it", o.dir, what))
 	}
 	err = fmt.Errorf("--out %s: not empty and not a %s of sim; --force writes into it all the same", o.dir, what)
-	return nil, usageError{err}
+	return nil, console.Misuse(err)
 }
 
 // holdsRun reports whether a folder holds the summary of a run.
@@ -225,7 +202,7 @@ func (o *outFolder) addCharts(drawings []charts.Drawing) {
 	})
 	for i, list := range made {
 		if errs[i] != nil {
-			say(o.warn, "warning: the chart %s is not drawn: %v", drawings[i].Name, errs[i])
+			console.Say(o.warn, "warning: the chart %s is not drawn: %v", drawings[i].Name, errs[i])
 		}
 		for _, m := range list {
 			o.add(filepath.Join(chartFolder, m.Name), m.Write)

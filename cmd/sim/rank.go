@@ -44,10 +44,10 @@ func (f *rankFlags) rank(cmd *cobra.Command, args []string) error {
 	if err := byDefault(cmd, args, strategies.AllStrategies); err != nil {
 		return err
 	}
-	f.read.lazy = true
+	f.read.Lazy = true
 	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.watchSimulation(cmd)()
-		out, err := rank.Run(cmd.Context(), s.plan, s.file, s.corpus, f.with)
+		defer f.read.Watch(f.read.simulated.Text)()
+		out, err := rank.Run(cmd.Context(), s.plan, s.file, s.corpus.Corpus, f.with)
 		if out == nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/traces/recorder"
 )
@@ -65,7 +66,7 @@ func (e commandEnded) Error() string {
 
 func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if err := checkLoopback(f.listen); err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	log, err := f.create()
 	if err != nil {
@@ -76,11 +77,11 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		OpenAI:    cmp.Or(f.upstream, os.Getenv("OPENAI_BASE_URL"), recorder.OpenAI),
 	})
 	if err != nil {
-		return usageError{errors.Join(err, log.Close(), os.Remove(log.Name()))}
+		return console.Misuse(errors.Join(err, log.Close(), os.Remove(log.Name())))
 	}
 	err = f.serve(cmd, r, args)
 	if failed := errors.Join(r.Close(), log.Close()); failed != nil {
-		say(cmd.ErrOrStderr(), "the log %s is not whole: %v", log.Name(), failed)
+		console.Say(cmd.ErrOrStderr(), "the log %s is not whole: %v", log.Name(), failed)
 		err = cmp.Or(err, failed)
 	}
 	told := f.conclude(cmd, r, log.Name())
@@ -114,7 +115,7 @@ func (f *recordFlags) serve(cmd *cobra.Command, r *recorder.Recorder, args []str
 	if len(args) > 0 {
 		err = f.command(cmd, address, args)
 	} else {
-		say(cmd.ErrOrStderr(), "give clients %s as Anthropic's address or %s/v1 as OpenAI's; an interrupt ends it", address, address)
+		console.Say(cmd.ErrOrStderr(), "give clients %s as Anthropic's address or %s/v1 as OpenAI's; an interrupt ends it", address, address)
 		select {
 		case err = <-failed:
 		case <-cmd.Context().Done(): // as intended
@@ -150,7 +151,7 @@ func (f *recordFlags) command(cmd *cobra.Command, address string, args []string)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	if err := c.Start(); err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
@@ -178,7 +179,7 @@ func (f *recordFlags) command(cmd *cobra.Command, address string, args []string)
 func (f *recordFlags) conclude(cmd *cobra.Command, r *recorder.Recorder, name string) error {
 	calls, failed := r.Calls()
 	if calls == 0 {
-		say(cmd.ErrOrStderr(), "no call of a model came: a client is seen only if it takes its address from ANTHROPIC_BASE_URL or OPENAI_BASE_URL; see sim record --help")
+		console.Say(cmd.ErrOrStderr(), "no call of a model came: a client is seen only if it takes its address from ANTHROPIC_BASE_URL or OPENAI_BASE_URL; see sim record --help")
 		return os.Remove(name)
 	}
 	if f.quiet {
@@ -188,6 +189,6 @@ func (f *recordFlags) conclude(cmd *cobra.Command, r *recorder.Recorder, name st
 	if failed > 0 {
 		text += fmt.Sprintf(" (%s failed)", document.Whole(failed))
 	}
-	say(cmd.ErrOrStderr(), "recorded %s in %s; sim audit %s shows the bill", text, name, f.out)
+	console.Say(cmd.ErrOrStderr(), "recorded %s in %s; sim audit %s shows the bill", text, name, f.out)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/reports/pseudonym"
@@ -59,9 +60,9 @@ The key is in the file of --anonymize-key or in the variable ` + anonymizeKeyVar
 func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 	key, err := f.keys.key()
 	if err := errors.Join(err, pageFor("--output", f.file)); err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
-	f.format, f.read.lazy = "html", true
+	f.format, f.read.Lazy = "html", true
 	if len(args) == 1 && holdsRun(args[0]) {
 		return f.writeStored(cmd, args[0], key)
 	}
@@ -76,12 +77,12 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 			scenario.Bound = scenario.Bound || numCalls(s.corpus.Sessions) <= maxBounded
 		}
 		advised := *s.plan
-		advised.Summarize = nil                                      // advice uses the stub: nobody agreed to pay for it
-		advice, err := advise.Run(cmd.Context(), &advised, s.corpus) // ahead of the run, whose rows stay in memory
+		advised.Summarize = nil                                             // advice uses the stub: nobody agreed to pay for it
+		advice, err := advise.Run(cmd.Context(), &advised, s.corpus.Corpus) // ahead of the run, whose rows stay in memory
 		if err != nil {
 			return nil, fmt.Errorf("advice for the page: %w", err)
 		}
-		run, err := f.read.simulate(cmd, s.plan, s.corpus)
+		run, err := f.read.simulate(cmd, s.plan, s.corpus.Corpus)
 		if err != nil {
 			return nil, err
 		}
@@ -96,11 +97,11 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 // writeStored writes the page of a stored run.
 func (f *reportFlags) writeStored(cmd *cobra.Command, dir string, key []byte) error {
 	if err := refuseSimulation(cmd); err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	run, err := runAt(cmd.Context(), dir)
 	if err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	return writeOr(cmd, f.file, func(w io.Writer) error { return anonymous(key, run, charts.PageParts{}).Write(w, f.format) })
 }
@@ -181,10 +182,10 @@ func (s *study) parts(ctx context.Context, run *results.Run, advice *advise.Advi
 			parts.Chosen[c.Cell] = "--strategy " + document.Quoted(c.Strategy) + read
 		}
 	}
-	if parts.Calls, parts.Chains, err = s.plan.Follow(ctx, s.corpus, run); err != nil {
+	if parts.Calls, parts.Chains, err = s.plan.Follow(ctx, s.corpus.Corpus, run); err != nil {
 		return parts, fmt.Errorf("calls and compactions for the page: %w", err)
 	}
-	billed, err := s.plan.Billed(s.corpus)
+	billed, err := s.plan.Billed(s.corpus.Corpus)
 	if err != nil {
 		return parts, err
 	}

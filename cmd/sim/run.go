@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/recordings"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
@@ -97,7 +99,7 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 	}
 	f.bindCells(cmd, "table", "markdown", "csv", "json") // sim report writes pages
 	cmd.Flags().Lookup("quiet").Usage = "print the table alone"
-	f.live.bind(cmd, &f.read.discover.yes)
+	f.live.bind(cmd, &f.read.Discovery.Yes)
 	f.output.bind(cmd, "run", charts.RunKinds()...)
 	f.keys.bind(cmd)
 	flags := cmd.Flags()
@@ -110,15 +112,15 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
-	f.read.discover.pays = cmd.Flags().Changed("summarizer")
-	f.read.lazy = !f.live.real() // real calls use all sessions repeatedly
+	f.read.Discovery.Pays = cmd.Flags().Changed("summarizer")
+	f.read.Lazy = !f.live.real() // real calls use all sessions repeatedly
 	key, err := f.keys.key()
 	if f.perSession && f.format != "csv" {
 		err = errors.Join(err, errors.New("--per-session needs --format csv"))
 	}
 	return f.execute(cmd, args, func(s *study) (*found, error) {
 		if f.dryRun {
-			return nil, dryRun(cmd, s.plan, s.corpus)
+			return nil, dryRun(cmd, s.plan, s.corpus.Corpus)
 		}
 		run, made, err := f.simulate(cmd, s)
 		if run == nil {
@@ -128,7 +130,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return &found{run,
 			func() report {
 				d := charts.Run(hideNames(key, run, nil, nil), charts.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()})
-				if f.read.quiet && err == nil { // an interrupted run says so
+				if f.read.Quiet && err == nil { // an interrupted run says so
 					d.Alone()
 				}
 				return d
@@ -147,21 +149,21 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 
 // simulate runs the plan, with real calls if the flags ask for them, and returns what these did.
 func (f *runFlags) simulate(cmd *cobra.Command, s *study) (*results.Run, *live.Report, error) {
-	calls, err := f.live.live(s.plan, s.corpus)
+	calls, err := f.live.live(s.plan, s.corpus.Corpus)
 	if err != nil {
 		return nil, nil, err
 	}
 	if calls != nil {
-		if err := calls.agree(cmd, s.plan, s.corpus); err != nil {
+		if err := calls.agree(cmd, s.plan, s.corpus.Corpus); err != nil {
 			return nil, nil, err
 		}
 	}
 	if ofCalls := f.output.wants("context", "hit"); ofCalls || s.folder != nil {
-		if err := s.plan.Keep(s.corpus, ofCalls); err != nil {
+		if err := s.plan.Keep(s.corpus.Corpus, ofCalls); err != nil {
 			return nil, nil, err
 		}
 	}
-	run, err := f.read.simulate(cmd, s.plan, s.corpus)
+	run, err := f.read.simulate(cmd, s.plan, s.corpus.Corpus)
 	err = calls.advised(cmd.Context(), err)
 	if run == nil {
 		return nil, nil, err
@@ -181,7 +183,7 @@ type followed struct {
 // follow returns the calls and compactions of a run. What an interrupted run lacks is no error of its own, nor is an
 // interruption that save reports.
 func (s *study) follow(ctx context.Context, run *results.Run, key []byte, partial bool) *followed {
-	calls, chains, err := s.plan.Follow(ctx, s.corpus, run)
+	calls, chains, err := s.plan.Follow(ctx, s.corpus.Corpus, run)
 	if partial || s.folder != nil && ctx.Err() != nil {
 		err = nil
 	}
@@ -200,7 +202,7 @@ func (f *runFlags) most() int {
 func (s *study) save(cmd *cobra.Command, seen *followed, key []byte, made *live.Report, partial bool) error {
 	o, ctx := s.folder, cmd.Context()
 	if ctx.Err() != nil {
-		say(cmd.ErrOrStderr(), "nothing is written into %s", o.dir)
+		console.Say(cmd.ErrOrStderr(), "nothing is written into %s", o.dir)
 		if partial {
 			return nil // the run says what interrupted it
 		}
@@ -231,7 +233,7 @@ func (f *runFlags) parsed(
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)
 	}
-	file.Builtin, f.read.simulated = asked.builtin, &simulating{}
+	file.Builtin, f.read.simulated = asked.builtin, &console.Simulating{}
 	file.Locate(isFile) // before the flags, whose files are relative to the working folder
 	errs = append(errs, f.override(cmd, file, paths)...)
 	design, err := file.Expand()
@@ -241,8 +243,7 @@ func (f *runFlags) parsed(
 	if err != nil {
 		return nil, nil, errors.Join(append(append(errs, f.read.choice.empty(cmd)...), err)...)
 	}
-	f.read.filter, err = f.read.choice.of(cmd, &design.Scenario.Sessions)
-	f.read.filtered = true
+	f.read.Filter, err = f.read.choice.of(cmd, &design.Scenario.Sessions)
 	errs = append(errs, err)
 	prices := &design.Scenario.Prices
 	table, err := priceTable(prices.File, aliasesOf(prices.As))
@@ -251,7 +252,7 @@ func (f *runFlags) parsed(
 	errs = append(errs, err)
 	return &scenarios.Plan{
 		Registry: registry, Prices: table, Design: design, Profiles: profiles,
-		Workers: f.read.workers, Strict: f.read.strict, Version: version(), Seed: design.Scenario.Seed, Done: f.read.simulated.done,
+		Workers: f.read.Workers, Strict: f.read.Strict, Version: version(), Seed: design.Scenario.Seed, Done: f.read.simulated.Done,
 	}, file, errors.Join(errs...)
 }
 
@@ -305,7 +306,7 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 type study struct {
 	plan   *scenarios.Plan
 	file   *scenarios.File // the scenario, including the flags
-	corpus *traces.Corpus
+	corpus *recordings.Opened
 	folder *outFolder // nil without output files
 	set    []string   // settings from --set
 }
@@ -315,16 +316,16 @@ type study struct {
 func (f *runFlags) study(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
 	asked, paths, err := splitArgs(args)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, console.Misuse(err)
 	}
 	plan, file, err := f.parsed(cmd, asked, paths)
 	if err := errors.Join(append(problems, err)...); err != nil {
-		return nil, usageError{err}
+		return nil, console.Misuse(err)
 	}
 	s := &study{plan: plan, file: file, set: f.set}
 	if f.ready != nil {
 		if err := f.ready(s); err != nil {
-			return nil, usageError{err}
+			return nil, console.Misuse(err)
 		}
 	}
 	return s, nil
@@ -360,7 +361,7 @@ func (f *runFlags) execute(cmd *cobra.Command, args []string, ask func(s *study)
 	if err != nil {
 		return err
 	}
-	defer f.read.spare(cmd, 50)() // rows stay, and are most of what is allocated
+	f.read.Rows = true
 	if err := f.open(cmd, s, args); err != nil {
 		return err
 	}
@@ -369,7 +370,7 @@ func (f *runFlags) execute(cmd *cobra.Command, args []string, ask func(s *study)
 	if out == nil {
 		return runErr
 	}
-	f.read.remark(cmd, &out.run.Workload, s.corpus)
+	s.corpus.Remark(&out.run.Workload)
 	write := func(w io.Writer) error { return out.document().Write(w, f.format) }
 	errs := []error{runErr, writeOr(cmd, f.file, write), f.draw(cmd, s, out)}
 	if s.folder != nil {
@@ -428,4 +429,23 @@ func resolvedScenario(plan *scenarios.Plan) ([]byte, error) {
 		(*paths)[i] = full
 	}
 	return plan.Design.Resolved()
+}
+
+// simulate runs a plan and shows progress.
+func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
+	defer f.Watch(f.simulated.Text)()
+	return plan.Run(cmd.Context(), corpus)
+}
+
+// dryRun prints how large the run would be.
+func dryRun(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
+	sessions, calls, cells := 0, 0, len(plan.Design.Cells)
+	for _, s := range corpus.Sessions {
+		if n := s.NumCalls(); n > 0 {
+			sessions, calls = sessions+1, calls+n*cells
+		}
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s × %s = %s to simulate\n", document.Count(sessions, "session"),
+		document.Count(cells, "cell"), document.Count(calls, "call"))
+	return err
 }

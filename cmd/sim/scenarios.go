@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
@@ -204,7 +205,7 @@ func hintScenario(err error, args []string) error {
 			continue
 		}
 		if name, ok := nearest.Name(arg, names); ok {
-			return usageError{fmt.Errorf("%w; did you mean the scenario %q?", err, name)}
+			return console.Misuse(fmt.Errorf("%w; did you mean the scenario %q?", err, name))
 		}
 	}
 	return err
@@ -267,7 +268,7 @@ func strategySheet(patterns []string) (*document.Table, error) {
 			document.Cell{Value: about, Text: begun(about)}})
 	}
 	if len(s.Rows) == 0 {
-		return nil, usageError{fmt.Errorf("no strategy matches %q: sim strategies ls lists all", patterns)}
+		return nil, console.Misuse(fmt.Errorf("no strategy matches %q: sim strategies ls lists all", patterns))
 	}
 	return s, nil
 }
@@ -334,7 +335,7 @@ func newStrategiesDiff() *cobra.Command {
 		Short: "List the parameters that differ between two strategies",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usageError{fmt.Errorf("which two strategies? sim strategies ls lists them")}
+				return console.Misuse(fmt.Errorf("which two strategies? sim strategies ls lists them"))
 			}
 			registry, err := strategies.Builtin()
 			if err != nil {
@@ -343,7 +344,7 @@ func newStrategiesDiff() *cobra.Command {
 			one, err := registry.Strategy(args[0])
 			other, otherErr := registry.Strategy(args[1])
 			if err := errors.Join(err, otherErr); err != nil {
-				return usageError{err}
+				return console.Misuse(err)
 			}
 			return differenceSheet(one, other).Write(cmd.OutOrStdout(), format)
 		},

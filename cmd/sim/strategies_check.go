@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/explain"
@@ -31,9 +32,9 @@ call by call, with the strategy and without it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return usageError{fmt.Errorf("which file? sim strategies show NAME prints one to start from")}
+				return console.Misuse(fmt.Errorf("which file? sim strategies show NAME prints one to start from"))
 			case f.format == "csv" || f.format == "json":
-				return usageError{fmt.Errorf("a strategy is checked in words: use --format table, markdown or html")}
+				return console.Misuse(fmt.Errorf("a strategy is checked in words: use --format table, markdown or html"))
 			}
 			return checkStrategy(cmd, &f, args[0], args[1:], window)
 		},
@@ -51,18 +52,18 @@ func checkStrategy(cmd *cobra.Command, f *traceFlags, file string, paths []strin
 	}
 	s, err := registry.Load(file)
 	if err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	reading := strategies.Reading{Window: window, MaxOutput: usualReading.MaxOutput}
 	if err := s.ValidateFor(&reading); err != nil {
-		return usageError{fmt.Errorf("%s: %w", file, err)}
+		return console.Misuse(fmt.Errorf("%s: %w", file, err))
 	}
 	d := &document.Document{Head: []string{fmt.Sprintf("%s: %s, %s", s.Name, s.InUse(), cmp.Or(levelsOf(s, &reading), "without a level"))}}
 	for _, odd := range s.Odd(&reading) {
 		d.Head = append(d.Head, "odd: "+odd)
 	}
-	f.read.bare = true
-	corpus, err := f.read.corpus(cmd, paths)
+	f.read.Bare = true
+	corpus, err := f.read.open(cmd, paths)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func checkStrategy(cmd *cobra.Command, f *traceFlags, file string, paths []strin
 	for _, name := range []string{"none", s.Name} {
 		config, err := plan.Config(name, nil)
 		if err != nil {
-			return usageError{err}
+			return console.Misuse(err)
 		}
 		e, err := explain.Session(config, session, 0)
 		if err != nil {

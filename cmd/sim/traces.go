@@ -3,19 +3,18 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/recordings"
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/calls"
-	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
@@ -55,7 +54,7 @@ func (f *traceFlags) configured(
 	}
 	config, err := plan.Config(strategy, set)
 	if err != nil {
-		return sim.Config{}, nil, usageError{err}
+		return sim.Config{}, nil, console.Misuse(err)
 	}
 	return config, &plan, nil
 }
@@ -64,15 +63,15 @@ func (f *traceFlags) configured(
 // with prefix. The caller closes the corpus.
 func (f *traceFlags) session(
 	cmd *cobra.Command, prefix string, paths []string,
-) (*traces.Session, *traces.Corpus, error) {
-	f.read.bare = true
-	corpus, err := f.read.corpus(cmd, paths)
+) (*traces.Session, *recordings.Opened, error) {
+	f.read.Bare = true
+	corpus, err := f.read.open(cmd, paths)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := findSession(corpus, prefix)
-	if err != nil && f.read.sample {
-		err = usageError{fmt.Errorf("%w; these are the samples: for others give their PATH", err)}
+	s, err := findSession(corpus.Corpus, prefix)
+	if err != nil && corpus.Sample {
+		err = console.Misuse(fmt.Errorf("%w; these are the samples: for others give their PATH", err))
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, corpus.Close())
@@ -97,14 +96,15 @@ func findSession(corpus *traces.Corpus, name string) (*traces.Session, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, usageError{fmt.Errorf("no session %s among %s; sim traces ls lists them",
-			prefix, document.Count(len(corpus.Sessions), "session"))}
+		return nil, console.Misuse(fmt.Errorf("no session %s among %s; sim traces ls lists them",
+			prefix, document.Count(len(corpus.Sessions), "session")))
+
 	}
 	ids := make([]string, len(found))
 	for i, s := range found {
 		ids[i] = s.ID
 	}
-	return nil, usageError{fmt.Errorf("%s is the beginning of %d ids: %s", prefix, len(found), strings.Join(ids, ", "))}
+	return nil, console.Misuse(fmt.Errorf("%s is the beginning of %d ids: %s", prefix, len(found), strings.Join(ids, ", ")))
 }
 
 func newTracesList() *cobra.Command {
@@ -122,15 +122,18 @@ assumed_lifetimes, calls whose cache lifetime is not logged.`,
 			if err != nil {
 				return err
 			}
-			f.read.lazy, f.read.once = true, true
-			return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
-				sheet, err := sessionSheet(corpus, table, f.format == "json" || f.format == "csv")
-				if err != nil {
-					return err
-				}
-				sheet.Notes = append(sheet.Notes, f.read.remarks(cmd, corpus)...)
-				return sheet.Write(cmd.OutOrStdout(), f.format)
-			})
+			f.read.Lazy, f.read.Once = true, true
+			corpus, err := f.read.open(cmd, args)
+			if err != nil {
+				return err
+			}
+			defer corpus.Close()
+			sheet, err := sessionSheet(corpus.Corpus, table, f.format == "json" || f.format == "csv")
+			if err != nil {
+				return err
+			}
+			sheet.Notes = append(sheet.Notes, corpus.Reading()...)
+			return sheet.Write(cmd.OutOrStdout(), f.format)
 		},
 	}
 	f.bind(cmd)
@@ -270,44 +273,6 @@ func gaps(s *traces.Session, d time.Duration) int {
 	return n
 }
 
-// storeFolder returns the folder of parsed sessions.
-func storeFolder() (string, error) {
-	dir, err := os.UserCacheDir()
-	return filepath.Join(dir, "compactsim", "sessions"), err
-}
-
-// openStore returns the store of parsed sessions; nil with --no-store, or, with a warning, for a
-// user without a cache folder.
-func (f *readFlags) openStore(cmd *cobra.Command) *store.Store {
-	if f.noStore {
-		return nil
-	}
-	dir, err := storeFolder()
-	if err == nil {
-		var s *store.Store
-		if s, err = store.Open(dir, new(needs.Index)); err == nil {
-			return s
-		}
-	}
-	warnUnkept(cmd, err)
-	return nil
-}
-
-// warnUnkept says, even with -q, that the next run will be as slow as this one.
-func warnUnkept(cmd *cobra.Command, err error) {
-	say(cmd.ErrOrStderr(), "warning: parsed sessions are not kept: %v; --no-store does not try", err)
-}
-
-// closeStore reports what could not be stored.
-func (f *readFlags) closeStore(cmd *cobra.Command) {
-	if f.kept == nil {
-		return
-	}
-	if err := f.kept.Close(); err != nil {
-		warnUnkept(cmd, err)
-	}
-}
-
 func newTracesStore() *cobra.Command {
 	return group("store", "Show or remove what is kept of sessions that were read",
 		`Sessions that were read are kept in the user's cache folder, so that the next run over the same files starts
@@ -318,7 +283,7 @@ found is kept with them, for a second look. A file that has changed is read agai
 
 // storeTable says how much is stored.
 func storeTable() (*document.Table, error) {
-	dir, err := storeFolder()
+	dir, err := recordings.StoreFolder()
 	if err != nil {
 		return nil, fmt.Errorf("no folder for parsed sessions: %w", err)
 	}
@@ -345,7 +310,7 @@ func newStoreClean() *cobra.Command {
 	return &cobra.Command{
 		Use: "clean", Short: "Remove what is kept; the next run reads its sessions again", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			dir, err := storeFolder()
+			dir, err := recordings.StoreFolder()
 			if err == nil {
 				err = store.Clean(dir)
 			}

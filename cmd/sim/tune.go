@@ -46,8 +46,8 @@ may be chance. --chart front=FILE shows what each setting costs and forgets.`,
 func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 	f.searches = true
 	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.watchSimulation(cmd)()
-		out, err := tune.Run(cmd.Context(), s.plan, s.file, s.corpus, f.search)
+		defer f.read.Watch(f.read.simulated.Text)()
+		out, err := tune.Run(cmd.Context(), s.plan, s.file, s.corpus.Corpus, f.search)
 		if out == nil {
 			return nil, err
 		}

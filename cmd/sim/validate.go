@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
@@ -60,7 +61,7 @@ the calls at which the recording did.`,
 
 func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	config, plan, err := f.configured(scenarios.Plan{Seed: 1}, measures.StrategyRecorded)
 	if err != nil {
@@ -70,26 +71,29 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 	var preset *strategies.Strategy
 	if f.strategy != "" {
 		if preset, err = plan.Registry.Strategy(f.strategy); err != nil {
-			return usageError{err}
+			return console.Misuse(err)
 		}
 	}
-	f.read.bare = true
-	f.read.lazy = f.folds == "" // a profile is fitted on whole sessions
-	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
-		if len(corpus.Sessions) == 0 {
-			return usageError{traces.ErrNoSessions}
-		}
-		report, err := f.validate(cmd, config, corpus.Sessions)
-		if err == nil && preset != nil {
-			err = report.CheckCompactions(config, preset, corpus.Sessions)
-		}
-		if err != nil {
-			return err
-		}
-		d := report.Document()
-		d.Head = f.read.source(cmd)
-		return errors.Join(d.Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, charts.ValidationDrawings(report)))
-	})
+	f.read.Bare = true
+	f.read.Lazy = f.folds == "" // a profile is fitted on whole sessions
+	corpus, err := f.read.open(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	if len(corpus.Sessions) == 0 {
+		return console.Misuse(traces.ErrNoSessions)
+	}
+	report, err := f.validate(cmd, config, corpus.Sessions)
+	if err == nil && preset != nil {
+		err = report.CheckCompactions(config, preset, corpus.Sessions)
+	}
+	if err != nil {
+		return err
+	}
+	d := report.Document()
+	d.Head = corpus.Source()
+	return errors.Join(d.Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, charts.ValidationDrawings(report)))
 }
 
 func (f *validateFlags) validate(
@@ -97,12 +101,12 @@ func (f *validateFlags) validate(
 ) (*validate.Report, error) {
 	config.Profile = nil
 	o := validate.Options{
-		Config: config, Workers: f.read.workers, Worst: f.worst,
+		Config: config, Workers: f.read.Workers, Worst: f.worst,
 		Model: "plain cache", Profile: "none", Replications: f.replications, Calls: f.strategy != "",
 	}
 	p, err := loadProfile(f.profile)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, console.Misuse(err)
 	}
 	if p != nil && !f.alone && f.folds == "" && f.profile == scenarios.ProfileDefault {
 		if p, _, err = learning.Learn(cmd.Context(), config, p, sessions, nil); err != nil {
@@ -160,10 +164,10 @@ use another kind of profile, which sim traces fit writes.`,
 
 func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usageError{errors.New("which recordings? Give files or folders")}
+		return console.Misuse(errors.New("which recordings? Give files or folders"))
 	}
 	if err := placeFor("--output", f.out); err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	config, _, err := f.configured(scenarios.Plan{Seed: 1}, measures.StrategyRecorded)
 	if err != nil {
@@ -174,16 +178,19 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	f.read.bare = true
-	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
-		fitted, err := validate.Calibrate(cmd.Context(), config, base, corpus.Sessions)
-		if err != nil {
-			return err
-		}
-		fitted.Name = f.name
-		if err = validate.FitRefetch(cmd.Context(), corpus, fitted); err != nil {
-			return err
-		}
-		return writeOr(cmd, f.out, fitted.Write)
-	})
+	f.read.Bare = true
+	corpus, err := f.read.open(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	fitted, err := validate.Calibrate(cmd.Context(), config, base, corpus.Sessions)
+	if err != nil {
+		return err
+	}
+	fitted.Name = f.name
+	if err = validate.FitRefetch(cmd.Context(), corpus.Corpus, fitted); err != nil {
+		return err
+	}
+	return writeOr(cmd, f.out, fitted.Write)
 }

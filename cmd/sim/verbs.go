@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/scenarios/builtin"
@@ -38,13 +39,13 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	for _, c := range cmd.Commands() {
 		known = append(known, c.Name())
 	}
-	return usageError{fmt.Errorf("unknown command %q%s; see %s --help", name, nearest.Hint(name, known), cmd.CommandPath())}
+	return console.Misuse(fmt.Errorf("unknown command %q%s; see %s --help", name, nearest.Hint(name, known), cmd.CommandPath()))
 }
 
 // noArgs returns an error if there are arguments.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s takes no arguments, not %q", cmd.CommandPath(), args)}
+		return console.Misuse(fmt.Errorf("%s takes no arguments, not %q", cmd.CommandPath(), args))
 	}
 	return nil
 }
@@ -77,11 +78,11 @@ func showing(what, short string, names func() []string, text func(name string) (
 		ValidArgsFunction: complete(names),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError{fmt.Errorf("which %s? %s ls lists them", what, cmd.Parent().CommandPath())}
+				return console.Misuse(fmt.Errorf("which %s? %s ls lists them", what, cmd.Parent().CommandPath()))
 			}
 			b, err := text(args[0])
 			if err != nil {
-				return usageError{err}
+				return console.Misuse(err)
 			}
 			_, err = cmd.OutOrStdout().Write(b)
 			return err

@@ -22,10 +22,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -67,7 +67,7 @@ to other users of the machine, in the list of processes: --no-open avoids that.`
 
 func (f *viewFlags) run(cmd *cobra.Command, args []string) error {
 	if err := checkLoopback(f.listen); err != nil {
-		return usageError{err}
+		return console.Misuse(err)
 	}
 	v, err := f.viewer(cmd, args)
 	if err != nil {
@@ -174,24 +174,23 @@ func (f *viewFlags) viewer(cmd *cobra.Command, args []string) (*viewer, error) {
 	}
 	table, err := f.prices.table()
 	if err != nil {
-		return nil, usageError{err}
+		return nil, console.Misuse(err)
 	}
 	v := &viewer{paths: args}
-	v.plan = scenarios.Plan{Registry: registry, Prices: table, Seed: 1, Workers: f.read.workers, Version: version()}
-	f.read.listener = v.plan.Listener()
-	if v.corpus, err = f.read.corpus(cmd, args); err != nil {
+	v.plan = scenarios.Plan{Registry: registry, Prices: table, Seed: 1, Workers: f.read.Workers, Version: version()}
+	f.read.Listener = v.plan.Listener()
+	opened, err := f.read.open(cmd, args)
+	if err != nil {
 		return nil, err
 	}
+	v.corpus = opened.Corpus
 	if given := givenFlags(cmd, "since", "until", "tz", "project", "model", "agent", "prices", "price-as"); len(given) > 0 {
 		v.chosen = " " + document.Quoted(given...)
 	}
-	v.sample = f.read.sample
-	if f.read.found != nil {
-		v.paths = f.read.found
+	v.sample, v.remarks = opened.Sample, opened.Remarks()
+	if opened.Found != nil {
+		v.paths = opened.Found
 	}
-	var read results.Workload
-	f.read.remark(cmd, &read, v.corpus)
-	v.remarks = read.Remarks
 	if err := v.plan.Prepare(cmd.Context(), v.corpus); err != nil {
 		return nil, errors.Join(err, v.corpus.Close())
 	}

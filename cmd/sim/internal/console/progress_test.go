@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"bytes"
@@ -63,34 +63,19 @@ func TestProgressOnTerminal(t *testing.T) {
 
 // 12 of 48 sessions × strategies in 4 s: 12 s are left.
 func TestSimulatingText(t *testing.T) {
-	var s simulating
-	if got := s.text(time.Second); got != "simulating" {
+	var s Simulating
+	if got := s.Text(time.Second); got != "simulating" {
 		t.Errorf("at the start: %q", got)
 	}
-	s.done(12, 48)
-	s.done(11, 48) // overtaken
+	s.Done(12, 48)
+	s.Done(11, 48) // overtaken
 	const want = "simulating: 25 % · 12 of 48 sessions × strategies · 12s left"
-	if got := s.text(4 * time.Second); got != want {
+	if got := s.Text(4 * time.Second); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	s.done(48, 48) // a search that prepares its next run does not end in 0 s
-	if got := s.text(16 * time.Second); got != "simulated: 48 sessions × strategies" {
+	s.Done(48, 48) // a search that prepares its next run does not end in 0 s
+	if got := s.Text(16 * time.Second); got != "simulated: 48 sessions × strategies" {
 		t.Errorf("at the end: %q", got)
-	}
-}
-
-// 30 MB in 2 s are 15 MB/s.
-func TestReadingText(t *testing.T) {
-	var r reading
-	r.add(20e6, 0)
-	r.add(10e6, 3)
-	const want = "3 files · 30 MB · 15 MB/s"
-	if got := r.text(2 * time.Second); got != "reading: "+want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	r.all.Store(12) // of which 3 took 2 s: the other 9 take 6
-	if got := r.text(2 * time.Second); got != "reading: 25 % · "+want+" · 6s left" {
-		t.Errorf("%q, want a share of %q", got, want)
 	}
 }
 

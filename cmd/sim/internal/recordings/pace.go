@@ -1,0 +1,61 @@
+package recordings
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+)
+
+// room is by how much the heap may grow between collections, whatever its size, bytes.
+const room = 48 << 20
+
+// roomy returns the growth in per cent at which garbage is collected: at least percent, and up to 100 while the heap is small.
+func roomy(percent int) int {
+	return max(percent, min(100, int(room*100/max(1, measure("/memory/classes/heap/objects:bytes")))))
+}
+
+// measure returns a metric of the runtime that is a number.
+func measure(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// paced is up to what size the heap may grow between collections while recordings are read, bytes. A larger one grows by half.
+const paced = 320 << 20
+
+// cycle is larger than what the runtime keeps together with other small things, which would keep it alive.
+type cycle [4]uint64
+
+// pace has garbage collected at a growth of so many per cent, and at half of that and less where the heap would exceed paced
+// by it. The caller calls the result when all is read: it sets the growth that was before.
+func pace(percent int) (end func() (was int)) {
+	was := debug.SetGCPercent(percent)
+	var mu sync.Mutex
+	ended := false
+	var look func(*cycle)
+	look = func(c *cycle) { // after each collection, since nothing else holds c
+		mu.Lock()
+		defer mu.Unlock()
+		if ended {
+			return
+		}
+		now := percent
+		for live := int(measure("/gc/heap/live:bytes")); now > 50 && live+live/100*now > paced; {
+			now = max(50, now/2)
+		}
+		if now != percent {
+			percent = now
+			debug.SetGCPercent(now)
+		}
+		runtime.SetFinalizer(c, look)
+	}
+	runtime.SetFinalizer(new(cycle), look)
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		return was
+	}
+}
