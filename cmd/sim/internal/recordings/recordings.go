@@ -162,7 +162,7 @@ func (s *Opened) read(ctx context.Context, paths []string) (c *traces.Corpus, er
 // limit limits memory, bytes, and sets the collector's target while recordings are read. The caller calls the result when all is read.
 func (o *Options) limit(memory int64) (end func()) {
 	was := debug.SetMemoryLimit(memory / 4 * 3)
-	collect := 100 // 400 takes a tenth less time and twice the memory
+	collect := 100
 	if o.Lazy && !o.Once {
 		collect = 50
 	}
