@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios/ablate"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -45,25 +47,33 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 	if err := byDefault(cmd, args, pipeline); err != nil {
 		return err
 	}
-	var a *ablate.Ablation
-	f.ready = func(s *study) (err error) {
-		if a, err = ablate.Of(s.file); err == nil {
-			err = f.output.oneChart(a.Bases())
-		}
+	s, err := f.study(cmd, args)
+	if err != nil {
 		return err
 	}
-	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.Watch(f.read.simulated.Text)()
-		out, err := a.Run(cmd.Context(), s.plan, s.corpus.Corpus)
-		if out == nil {
-			return nil, err
-		}
-		return &found{out.Run,
-			func() report { return charts.Ablation(out) },
-			func() ([]charts.Drawing, error) { return charts.AblationDrawings(out), nil },
-			func() error { return s.saveAblation(context.WithoutCancel(cmd.Context()), out) },
-		}, err
-	})
+	a, err := ablate.Of(s.file)
+	if err == nil {
+		err = f.output.oneChart(a.Bases())
+	}
+	if err != nil {
+		return console.Misuse(err)
+	}
+	if err := f.readInto(cmd, s, args); err != nil {
+		return err
+	}
+	defer s.corpus.Close()
+	stop := f.read.Watch(f.read.simulated.Text)
+	out, err := a.Run(cmd.Context(), s.plan, s.corpus.Corpus)
+	stop()
+	if out == nil {
+		return err
+	}
+	s.corpus.Remark(&out.Run.Workload)
+	errs := []error{err, f.write(cmd, charts.Ablation(out)), f.draw(cmd, s, func() []charts.Drawing { return charts.AblationDrawings(out) })}
+	if s.folder != nil {
+		errs = append(errs, s.saveAblation(context.WithoutCancel(cmd.Context()), out))
+	}
+	return errors.Join(errs...)
 }
 
 // byDefault has a command line that names neither a scenario nor strategies take one of its own.

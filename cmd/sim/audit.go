@@ -97,22 +97,24 @@ func names(cmd *cobra.Command) (list []string) {
 func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 	c := &f.cells
 	c.read, c.format, c.prices, c.output.chartFlags = f.read, f.format, f.prices, f.charts
-	return c.execute(cmd, args, func(s *study) (*found, error) {
-		defer c.read.Watch(c.read.simulated.Text)()
-		run, cells, err := s.plan.Chains(cmd.Context(), s.corpus.Corpus)
-		if run == nil {
-			return nil, err
-		}
-		most := maxLines
-		if cmd.Flags().Changed("top") {
-			most = f.top
-		}
-		return &found{
-			run:      run,
-			document: func() report { return charts.Chains(run, cells, most) },
-			drawings: func() ([]charts.Drawing, error) { return charts.ChainDrawings(run, cells), nil },
-		}, err
-	}, errors.Join(f.onlyHere("misses", "excludes --compactions"), f.onlyHere("dearest", "excludes --compactions")))
+	s, err := c.open(cmd, args, f.onlyHere("misses", "excludes --compactions"), f.onlyHere("dearest", "excludes --compactions"))
+	if err != nil {
+		return err
+	}
+	defer s.corpus.Close()
+	stop := c.read.Watch(c.read.simulated.Text)
+	run, cells, err := s.plan.Chains(cmd.Context(), s.corpus.Corpus)
+	stop()
+	if run == nil {
+		return err
+	}
+	most := maxLines
+	if cmd.Flags().Changed("top") {
+		most = f.top
+	}
+	s.corpus.Remark(&run.Workload)
+	return errors.Join(err, c.write(cmd, charts.Chains(run, cells, most)),
+		c.draw(cmd, s, func() []charts.Drawing { return charts.ChainDrawings(run, cells) }))
 }
 
 func (f *auditFlags) run(cmd *cobra.Command, args []string) error {

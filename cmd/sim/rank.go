@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/reports/charts"
@@ -45,16 +47,17 @@ func (f *rankFlags) rank(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.read.Lazy = true
-	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.Watch(f.read.simulated.Text)()
-		out, err := rank.Run(cmd.Context(), s.plan, s.file, s.corpus.Corpus, f.with)
-		if out == nil {
-			return nil, err
-		}
-		return &found{
-			run:      out.Run,
-			document: func() report { return charts.Ranking(out, f.all) },
-			drawings: func() ([]charts.Drawing, error) { return charts.RankingCharts(out), nil },
-		}, err
-	})
+	s, err := f.open(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer s.corpus.Close()
+	stop := f.read.Watch(f.read.simulated.Text)
+	out, err := rank.Run(cmd.Context(), s.plan, s.file, s.corpus.Corpus, f.with)
+	stop()
+	if out == nil {
+		return err
+	}
+	s.corpus.Remark(&out.Run.Workload)
+	return errors.Join(err, f.write(cmd, charts.Ranking(out, f.all)), f.draw(cmd, s, func() []charts.Drawing { return charts.RankingCharts(out) }))
 }

@@ -66,32 +66,36 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 && holdsRun(args[0]) {
 		return f.writeStored(cmd, args[0], key)
 	}
-	f.ready = func(s *study) error {
-		if s.plan.Design.Scenario.Users.Any() {
-			return errors.New("users have no recordings to advise on: sim run SCENARIO --out DIR, then sim report DIR")
-		}
-		return nil
+	s, err := f.study(cmd, args)
+	if err != nil {
+		return err
 	}
-	return f.execute(cmd, args, func(s *study) (*found, error) {
-		if scenario := &s.plan.Design.Scenario; !cmd.Flags().Changed("bound") && scenario.Sessions.Cohort == 0 {
-			scenario.Bound = scenario.Bound || numCalls(s.corpus.Sessions) <= maxBounded
-		}
-		advised := *s.plan
-		advised.Summarize = nil                                             // advice uses the stub: nobody agreed to pay for it
-		advice, err := advise.Run(cmd.Context(), &advised, s.corpus.Corpus) // ahead of the run, whose rows stay in memory
-		if err != nil {
-			return nil, fmt.Errorf("advice for the page: %w", err)
-		}
-		run, err := f.read.simulate(cmd, s.plan, s.corpus.Corpus)
-		if err != nil {
-			return nil, err
-		}
-		parts, err := s.parts(cmd.Context(), run, advice)
-		if err != nil {
-			return nil, err
-		}
-		return &found{run: run, document: func() report { return anonymous(key, run, parts) }}, nil
-	})
+	if s.plan.Design.Scenario.Users.Any() {
+		return console.Misuse(errors.New("users have no recordings to advise on: sim run SCENARIO --out DIR, then sim report DIR"))
+	}
+	if err := f.readInto(cmd, s, args); err != nil {
+		return err
+	}
+	defer s.corpus.Close()
+	if scenario := &s.plan.Design.Scenario; !cmd.Flags().Changed("bound") && scenario.Sessions.Cohort == 0 {
+		scenario.Bound = scenario.Bound || numCalls(s.corpus.Sessions) <= maxBounded
+	}
+	advised := *s.plan
+	advised.Summarize = nil                                             // advice uses the stub: nobody agreed to pay for it
+	advice, err := advise.Run(cmd.Context(), &advised, s.corpus.Corpus) // ahead of the run, whose rows stay in memory
+	if err != nil {
+		return fmt.Errorf("advice for the page: %w", err)
+	}
+	run, err := f.read.simulate(cmd, s.plan, s.corpus.Corpus)
+	if err != nil {
+		return err
+	}
+	parts, err := s.parts(cmd.Context(), run, advice)
+	if err != nil {
+		return err
+	}
+	s.corpus.Remark(&run.Workload)
+	return f.write(cmd, anonymous(key, run, parts))
 }
 
 // writeStored writes the page of a stored run.

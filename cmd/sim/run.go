@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -40,9 +39,8 @@ type runFlags struct {
 	perSession bool
 	all        bool
 	dryRun     bool
-	keys       keyFlags           // bound by the verbs that have pseudonyms
-	searches   bool               // only few of the cells are simulated
-	ready      func(*study) error // what else can be checked before sessions are read; may be nil
+	keys       keyFlags // bound by the verbs that have pseudonyms
+	searches   bool     // only few of the cells are simulated
 }
 
 // maxLines is the largest number of cells in a table; of more it shows the
@@ -118,33 +116,39 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if f.perSession && f.format != "csv" {
 		err = errors.Join(err, errors.New("--per-session needs --format csv"))
 	}
-	return f.execute(cmd, args, func(s *study) (*found, error) {
-		if f.dryRun {
-			return nil, dryRun(cmd, s.plan, s.corpus.Corpus)
+	s, err := f.open(cmd, args, err)
+	if err != nil {
+		return err
+	}
+	defer s.corpus.Close()
+	if f.dryRun {
+		return dryRun(cmd, s.plan, s.corpus.Corpus)
+	}
+	run, made, runErr := f.simulate(cmd, s)
+	if run == nil {
+		return runErr
+	}
+	s.corpus.Remark(&run.Workload)
+	shown := hideNames(key, run, nil, nil)
+	d := charts.Run(shown, charts.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()})
+	if f.read.Quiet && runErr == nil { // an interrupted run says so
+		d.Alone()
+	}
+	errs := []error{runErr, f.write(cmd, d)}
+	var calls []results.CellCalls
+	var chains []studies.Chains
+	if s.folder != nil || f.output.wants("context", "hit") {
+		calls, chains, err = s.plan.Follow(cmd.Context(), s.corpus.Corpus, run)
+		if runErr == nil && (s.folder == nil || cmd.Context().Err() == nil) { // save reports an interruption
+			errs = append(errs, err)
 		}
-		run, made, err := f.simulate(cmd, s)
-		if run == nil {
-			return nil, err
-		}
-		follow := sync.OnceValue(func() *followed { return s.follow(cmd.Context(), run, key, err != nil) })
-		return &found{run,
-			func() report {
-				d := charts.Run(hideNames(key, run, nil, nil), charts.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()})
-				if f.read.Quiet && err == nil { // an interrupted run says so
-					d.Alone()
-				}
-				return d
-			},
-			func() ([]charts.Drawing, error) {
-				if s.folder == nil && !f.output.wants("context", "hit") {
-					return charts.Charts(hideNames(key, run, nil, nil), nil), nil
-				}
-				seen := follow()
-				return charts.Charts(seen.run, seen.calls), seen.err
-			},
-			func() error { return s.save(cmd, follow(), key, made, err != nil) },
-		}, err
-	}, err)
+		shown = hideNames(key, run, calls, chains)
+	}
+	errs = append(errs, f.draw(cmd, s, func() []charts.Drawing { return charts.Charts(shown, calls) }))
+	if s.folder != nil {
+		errs = append(errs, s.save(cmd, shown, chains, key, made, runErr != nil))
+	}
+	return errors.Join(errs...)
 }
 
 // simulate runs the plan, with real calls if the flags ask for them, and returns what these did.
@@ -172,24 +176,6 @@ func (f *runFlags) simulate(cmd *cobra.Command, s *study) (*results.Run, *live.R
 	return run, calls.done(), err // from here on there are no real calls
 }
 
-// followed is a run with its single calls and compactions, with pseudonyms if the flags ask for them.
-type followed struct {
-	run    *results.Run
-	calls  []results.CellCalls
-	chains []studies.Chains
-	err    error
-}
-
-// follow returns the calls and compactions of a run. What an interrupted run lacks is no error of its own, nor is an
-// interruption that save reports.
-func (s *study) follow(ctx context.Context, run *results.Run, key []byte, partial bool) *followed {
-	calls, chains, err := s.plan.Follow(ctx, s.corpus.Corpus, run)
-	if partial || s.folder != nil && ctx.Err() != nil {
-		err = nil
-	}
-	return &followed{hideNames(key, run, calls, chains), calls, chains, err}
-}
-
 // most returns the largest number of lines of a table, 0 for no limit.
 func (f *runFlags) most() int {
 	if f.all {
@@ -199,7 +185,7 @@ func (f *runFlags) most() int {
 }
 
 // save writes the files of a run beside its charts, none if it was interrupted.
-func (s *study) save(cmd *cobra.Command, seen *followed, key []byte, made *live.Report, partial bool) error {
+func (s *study) save(cmd *cobra.Command, run *results.Run, chains []studies.Chains, key []byte, made *live.Report, partial bool) error {
 	o, ctx := s.folder, cmd.Context()
 	if ctx.Err() != nil {
 		console.Say(cmd.ErrOrStderr(), "nothing is written into %s", o.dir)
@@ -208,11 +194,11 @@ func (s *study) save(cmd *cobra.Command, seen *followed, key []byte, made *live.
 		}
 		return fmt.Errorf("interrupted before anything was written: %w", context.Cause(ctx))
 	}
-	if err := s.addRun(seen.run, key); err != nil {
+	if err := s.addRun(run, key); err != nil {
 		return err
 	}
-	o.addReport(reportFile, charts.Run(seen.run, charts.Options{Split: true}), "table")
-	o.addReport(chainsFile, charts.Chains(seen.run, seen.chains, 0), "csv")
+	o.addReport(reportFile, charts.Run(run, charts.Options{Split: true}), "table")
+	o.addReport(chainsFile, charts.Chains(run, chains, 0), "csv")
 	if made != nil && key == nil {
 		o.add(liveFile, document.Indented(made))
 	}
@@ -311,8 +297,8 @@ type study struct {
 	set    []string   // settings from --set
 }
 
-// study checks everything that needs no sessions. All problems are reported at
-// once, with those that the verb has found.
+// study checks everything that needs no sessions. All problems of flags and scenario are reported at once, also those that a verb
+// finds beforehand.
 func (f *runFlags) study(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
 	asked, paths, err := splitArgs(args)
 	if err != nil {
@@ -322,17 +308,20 @@ func (f *runFlags) study(cmd *cobra.Command, args []string, problems ...error) (
 	if err := errors.Join(append(problems, err)...); err != nil {
 		return nil, console.Misuse(err)
 	}
-	s := &study{plan: plan, file: file, set: f.set}
-	if f.ready != nil {
-		if err := f.ready(s); err != nil {
-			return nil, console.Misuse(err)
-		}
-	}
-	return s, nil
+	return &study{plan: plan, file: file, set: f.set}, nil
 }
 
-// open returns an error for a folder in use, and reads the sessions, which the caller closes.
-func (f *runFlags) open(cmd *cobra.Command, s *study, args []string) (err error) {
+// open checks flags and scenario, and reads the sessions, which the caller closes. problems are reported with all others.
+func (f *runFlags) open(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
+	s, err := f.study(cmd, args, problems...)
+	if err == nil {
+		err = f.readInto(cmd, s, args)
+	}
+	return s, err
+}
+
+// readInto returns an error for a folder in use, and reads the sessions of a study, which the caller closes.
+func (f *runFlags) readInto(cmd *cobra.Command, s *study, args []string) (err error) {
 	if err := cmd.Context().Err(); err != nil {
 		return fmt.Errorf("interrupted before anything was read: %w", err)
 	}
@@ -341,54 +330,26 @@ func (f *runFlags) open(cmd *cobra.Command, s *study, args []string) (err error)
 			return err
 		}
 	}
+	f.read.Rows = true
 	s.corpus, err = f.sessions(cmd, s.plan, args)
 	return err
 }
 
-// found is what a verb has found out about the sessions of a study.
-type found struct {
-	run      *results.Run
-	document func() report                    // after the remarks of the run are complete
-	drawings func() ([]charts.Drawing, error) // the first is the main one
-	save     func() error                     // writes the files into the folder of the study
+// write writes a report in the format of the flags to their file, or to standard output.
+func (f *runFlags) write(cmd *cobra.Command, r report) error {
+	return writeOr(cmd, f.file, func(w io.Writer) error { return r.Write(w, f.format) })
 }
 
-// execute reads the sessions of a scenario, asks a question about them, and shows what was found. All
-// problems of flags and scenario are reported at once, with those that the verb has found. A question that
-// ended early may have found something.
-func (f *runFlags) execute(cmd *cobra.Command, args []string, ask func(s *study) (*found, error), problems ...error) error {
-	s, err := f.study(cmd, args, problems...)
-	if err != nil {
-		return err
-	}
-	f.read.Rows = true
-	if err := f.open(cmd, s, args); err != nil {
-		return err
-	}
-	defer s.corpus.Close()
-	out, runErr := ask(s)
-	if out == nil {
-		return runErr
-	}
-	s.corpus.Remark(&out.run.Workload)
-	write := func(w io.Writer) error { return out.document().Write(w, f.format) }
-	errs := []error{runErr, writeOr(cmd, f.file, write), f.draw(cmd, s, out)}
-	if s.folder != nil {
-		errs = append(errs, out.save())
-	}
-	return errors.Join(errs...)
-}
-
-// draw draws the charts asked for, and the charts of the folder of a study.
-func (f *runFlags) draw(cmd *cobra.Command, s *study, out *found) error {
+// draw draws the charts asked for, and the charts of the folder of a study. The first drawing is the main one.
+func (f *runFlags) draw(cmd *cobra.Command, s *study, list func() []charts.Drawing) error {
 	if s.folder == nil && len(f.output.charts) == 0 {
 		return nil
 	}
-	drawings, err := out.drawings()
+	drawings := list()
 	if s.folder != nil {
 		s.folder.addCharts(f.output.inFolder(drawings))
 	}
-	return errors.Join(err, f.output.draw(cmd, drawings))
+	return f.output.draw(cmd, drawings)
 }
 
 // addRun adds what every folder of a run has. A folder with pseudonyms, that is with a key, has neither scenario nor profile.
@@ -414,11 +375,9 @@ func (s *study) addRun(run *results.Run, key []byte) error {
 // resolvedScenario returns the scenario with absolute paths, so that it can be run again
 // from any folder. Standard input, "-", cannot be read again and stays.
 func resolvedScenario(plan *scenarios.Plan) ([]byte, error) {
-	paths := &plan.Design.Scenario.Sessions.Paths
-	given := *paths
-	defer func() { *paths = given }()
-	*paths = slices.Clone(given)
-	for i, path := range given {
+	design := *plan.Design
+	paths := slices.Clone(design.Scenario.Sessions.Paths)
+	for i, path := range paths {
 		if path == "-" {
 			continue
 		}
@@ -426,9 +385,10 @@ func resolvedScenario(plan *scenarios.Plan) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("path %s: %w", path, err)
 		}
-		(*paths)[i] = full
+		paths[i] = full
 	}
-	return plan.Design.Resolved()
+	design.Scenario.Sessions.Paths = paths
+	return design.Resolved()
 }
 
 // simulate runs a plan and shows progress.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -45,19 +46,20 @@ may be chance. --chart front=FILE shows what each setting costs and forgets.`,
 
 func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 	f.searches = true
-	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.Watch(f.read.simulated.Text)()
-		out, err := tune.Run(cmd.Context(), s.plan, s.file, s.corpus.Corpus, f.search)
-		if out == nil {
-			return nil, err
-		}
-		out.Command = f.again(cmd, args, out.Settings)
-		return &found{
-			run:      out.Run,
-			document: func() report { return charts.Tuning(out) },
-			drawings: func() ([]charts.Drawing, error) { return charts.TuningCharts(out), nil },
-		}, err
-	}, f.search.Check())
+	s, err := f.open(cmd, args, f.search.Check())
+	if err != nil {
+		return err
+	}
+	defer s.corpus.Close()
+	stop := f.read.Watch(f.read.simulated.Text)
+	out, err := tune.Run(cmd.Context(), s.plan, s.file, s.corpus.Corpus, f.search)
+	stop()
+	if out == nil {
+		return err
+	}
+	out.Command = f.again(cmd, args, out.Settings)
+	s.corpus.Remark(&out.Run.Workload)
+	return errors.Join(err, f.write(cmd, charts.Tuning(out)), f.draw(cmd, s, func() []charts.Drawing { return charts.TuningCharts(out) }))
 }
 
 // again returns the command that gives the figures of the best setting. A parameter that
