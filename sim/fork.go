@@ -88,7 +88,7 @@ func (t *thread) rouse() bool {
 	l := t.replay.loop
 	kin := l.turn.Kin
 	l.refresh(t)
-	refused := t.requestTokens(l.clock.now)+int64(t.Current().Tail) > t.replay.book.Models.Of(t.head.Model()).Window
+	refused := t.requestTokens(l.clock.now)+int64(t.Current().Tail) > t.replay.book.Models.Of(t.head.Model()).Room()
 	full := func(int) bool { return false }
 	if t.mayBlock() {
 		v := t.view()

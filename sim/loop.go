@@ -318,7 +318,7 @@ func (l *Loop) send(t *thread) {
 		return
 	}
 	r, s := t.Current(), t.replay
-	if excess := t.requestTokens(l.clock.now) + int64(r.Tail) - s.book.Models.Of(t.head.Model()).Window; excess > 0 {
+	if excess := t.requestTokens(l.clock.now) + int64(r.Tail) - s.book.Models.Of(t.head.Model()).Room(); excess > 0 {
 		if kin := l.turn.Kin; kin != nil && kin.Watches() {
 			kin.Part(func(i int) bool { return !kin.Answers(i) }) // larger than when they were asked
 		}

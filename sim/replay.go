@@ -166,6 +166,9 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	for i := range s.book.Models.List {
 		m := &s.book.Models.List[i]
 		m.Window, m.MaxOutput = s.window(m.Name), s.heads.Assembly.Variables.Output(m.MaxOutput)
+		if l.config.Window == 0 {
+			m.Answered = answered(session, i)
+		}
 		m.Waits = s.named && !s.found.fires && !s.heads.Assembly.Variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.person.Version, s.version), m.Name)
 	}
 	s.findSettings(l)
@@ -254,6 +257,18 @@ func listingOf(s *traces.Session) int32 {
 		}
 	}
 	return 0
+}
+
+// answered returns the largest request of main conversations to a model that the recording's server answered, tokens.
+func answered(s *traces.Session, model int) (most int64) {
+	for i := range s.Threads {
+		for r := range s.Threads[i].Rounds {
+			if rd := &s.Threads[i].Rounds[r]; int(rd.Model) == model && s.Threads[i].Kind == traces.ThreadMain {
+				most = max(most, rd.Usage.Input())
+			}
+		}
+	}
+	return most
 }
 
 // now returns a time of the cohort's clock on the session's, ns.

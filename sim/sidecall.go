@@ -56,7 +56,7 @@ func (l *Loop) call(t *thread, layer int, in *prompt.Intent, beside bool) {
 		Intent: *in, Beside: beside, Thread: t.id, Layer: int32(layer), Model: t.callModel(in), TTL: t.head.Lifetime(in),
 		Event: t.event(layer, in.Ordinal), Span: t.Context.Seal()[t.Context.Len()-1].Chain,
 	}, &t.Course, &t.head, t.replay.now(l.clock.now))
-	excess := int64(c.Context.Tokens()) - t.replay.book.Models.Of(c.Model).Window
+	excess := int64(c.Context.Tokens()) - t.replay.book.Models.Of(c.Model).Room()
 	tooLong := excess > 0 && (beside || in.Known == nil)
 	if in.Known == nil && (beside || !tooLong) {
 		t.replay.asked++

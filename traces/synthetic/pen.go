@@ -232,6 +232,9 @@ func (w *pen) write(k prompt.Kind, tokens float64) {
 func (w *pen) compact(k spot, absorbed int) {
 	p, t := w.p, w.track()
 	g := p.g
+	if t.reminders == 0 && w.ledger.static < t.static { // the next call reads less, and so a reader sees less
+		t.static, t.reminders = w.ledger.static, t.static-w.ledger.static
+	}
 	bytes, tokens := g.size(prompt.KindSummary, k.draw(&g.w.Summary, forSummary))
 	p.add(t, prompt.KindSummary, bytes, tokens).Flags = prompt.FlagString
 	n := int32(len(t.blocks))

@@ -52,6 +52,7 @@ type Model struct {
 	ID        uint32 // the same for the same name in all sessions
 	MinCache  int32  // shortest prefix that is kept, tokens
 	Window    int64  // tokens
+	Answered  int64  // largest request that the recording's server answered beyond the window, tokens; 0 for none
 	MaxInput  int64  // limit of the input alone, tokens; 0 for none
 	MaxOutput int64  // tokens
 	Waits     bool   // the session's client compacts its conversations only where the server refuses a request
@@ -113,6 +114,9 @@ func (m *Models) add(name string, at time.Time) {
 	}
 	m.List = append(m.List, o)
 }
+
+// Room returns the tokens of the largest request that the server answers: the window's, unless it answered more.
+func (m *Model) Room() int64 { return max(m.Window, m.Answered) }
 
 // Named returns the index of a model that a layer asks for by name, which need
 // not be one of the session's. Its window is its own.

@@ -47,6 +47,7 @@ func (s *Session) fit(t *Thread) {
 	}
 	f := fitter{s: s, t: t}
 	f.rounds(f.begin())
+	f.densify()
 	s.address(t)
 	for r := range t.Calls {
 		s.deriveOutput(&t.Calls[r], r == len(t.Calls)-1)
@@ -367,8 +368,8 @@ func (f *fitter) cutReply(rd *Round, growth int64) int64 {
 }
 
 // closeCompact fits the first call after a compaction: what is neither static
-// prefix nor its own input was kept. Input from before the compaction was
-// absorbed and keeps its estimate, because no total shows it.
+// prefix nor its own input was kept. No total shows the input from before the
+// compaction, which was absorbed.
 func (f *fitter) closeCompact(rd *Round, ev *Event) (lost Event) {
 	f.thought = nil
 	static, own := static(f.t), rd.Before[ev.Absorbed:]

@@ -29,7 +29,8 @@ const (
 // prefix, and the rest of the first call that no line shows. The static part is
 // what the first call read from the cache; later calls do not matter, so that a
 // session cut short gets the same prefix. Without a read it is the version's
-// for a main thread, and all that is not visible for a sub-agent.
+// for a main thread. For a sub-agent, and where the version's is more than all that is not
+// visible, it is what a call behind a compaction read, else all that is not visible.
 func (s *Session) layPrefix(t *Thread, summary []Block) {
 	rd := &t.Calls[0]
 	visible := Tokens(rd.Before) + Tokens(summary)
@@ -87,10 +88,27 @@ func (s *Session) staticOf(t *Thread, total, visible int64) int64 {
 		return min(read, s.Static(rd.Version))
 	case known:
 		return read
-	case s.Static != nil && (t.Kind == traces.ThreadMain || t.MidContext):
-		return min(hidden, s.Static(rd.Version))
+	case s.Static != nil && (t.Kind == traces.ThreadMain || t.MidContext) && s.Static(rd.Version) < hidden:
+		return s.Static(rd.Version)
+	case t.readBehind(total) > 0:
+		return t.readBehind(total)
 	}
 	return hidden
+}
+
+// readBehind returns the least that a call right behind a compaction read, which is what compactions leave of a request: tools
+// and system prompt. Up to so many tokens, 0 for none.
+func (t *Thread) readBehind(most int64) (least int64) {
+	for i := range t.Happened {
+		ev := &t.Happened[i]
+		if ev.Kind != traces.EventCompact || ev.Round == 0 || int(ev.Round) >= len(t.Calls) || !t.Calls[ev.Round].OK {
+			continue
+		}
+		if read := t.Calls[ev.Round].Read; read >= minStatic && read <= most && (least == 0 || read < least) {
+			least = read
+		}
+	}
+	return least
 }
 
 // static returns the tokens of tools and system in the prefix of a thread; for
