@@ -158,8 +158,8 @@ func Example_layer() {
 		fmt.Printf("%s: %.0f times forgotten, %.0f misses, $%.2f\n", name, forgotten, misses, usd)
 	}
 	// Output:
-	// forgetful: 37 times forgotten, 37 misses, $71.65
-	// none: 0 times forgotten, 10 misses, $61.30
+	// forgetful: 37 times forgotten, 37 misses, $71.67
+	// none: 0 times forgotten, 10 misses, $61.31
 }
 
 // The code of docs/library.md is the code of these examples.
