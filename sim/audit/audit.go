@@ -3,11 +3,10 @@
 //
 //	report, err := audit.Run(sessions, audit.Options{Prices: table})
 //
-// What was paid is logged usage × price, as in sim.Billed, split by model, day,
-// project, session, source and token class. What it was paid for follows from a
-// comparison of each call with the previous one of its thread: what that call
-// had left in the cache and this one did not read is missed, and costs the
-// difference between writing and reading it. Package breaks says why.
+// What was paid is logged usage × price, as in sim.Billed, split by model, day, project, session, source and token
+// class. What it was paid for follows from a comparison of each call with the previous one of its thread: what that
+// call had left in the cache and this one did not read is missed, and costs the difference between writing and reading
+// it. Package breaks says why.
 package audit
 
 import (
@@ -30,9 +29,8 @@ type Options struct {
 	// Top is how many places of a finding are kept; 0 for all.
 	Top  int
 	Zone *time.Location // of days; UTC when nil
-	// In reports whether a time, unix ns, 0 for unknown, is in the reported period;
-	// nil for all times. Calls at other times cost nothing here, but calls of the
-	// period are still compared with them.
+	// In reports whether a time, unix ns, 0 for unknown, is in the reported period; nil for all times. Calls at other
+	// times cost nothing here, but calls of the period are still compared with them.
 	In func(at int64) bool
 	// Compactions are the recordings' compactions, from a simulation of the recorded strategy.
 	Compactions []studies.Compaction
@@ -68,31 +66,44 @@ func Run(sessions []*traces.Session, o Options) (*Report, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	a := &auditor{options: o, bill: newBill(o.Zone), drift: drift{zone: o.Zone}, dearest: dearest{zone: o.Zone}, simulated: map[string][]studies.Compaction{}}
+	a := &auditor{
+		options: o, bill: newBill(o.Zone), drift: drift{o.Zone, map[[2]string]*unit{}}, dearest: dearest{zone: o.Zone},
+		misses: misses{byCause: map[calls.Cause]*Miss{}, daily: map[DailyMiss]float64{}}, defects: defects{unpriced: map[string]int{}},
+		evidence: evidence{causes: map[calls.Cause]*tally{}}, simulated: map[string][]studies.Compaction{},
+	}
 	for _, c := range o.Compactions {
 		a.simulated[c.Session] = append(a.simulated[c.Session], c)
 	}
 	if o.In != nil {
 		a.bill.stated = nil // a total that a client logs covers a whole session
 	}
+	short, err := o.walk(sessions, a.session)
+	if err != nil {
+		return nil, err
+	}
+	a.report.short = short
+	return a.finish(len(sessions)), nil
+}
+
+// walk calls do with each session and the table of its calls, and returns the beginnings of ids that distinguish the sessions.
+func (o *Options) walk(sessions []*traces.Session, do func(*traces.Session, *calls.Table)) (map[string]string, error) {
 	ids := make([]string, len(sessions))
 	for i, s := range sessions {
 		whole, err := s.Load()
 		if err != nil {
 			return nil, fmt.Errorf("audit: %w", err)
 		}
-		a.session(whole)
+		table := calls.Of(whole, o.Prices)
+		if o.In != nil {
+			table.Cut(o.In)
+		}
+		do(whole, table)
 		ids[i] = s.ID
 	}
-	a.report.short = document.ByBeginning(ids)
-	return a.finish(len(sessions)), nil
+	return document.ByBeginning(ids), nil
 }
 
-func (a *auditor) session(s *traces.Session) {
-	table := calls.Of(s, a.options.Prices)
-	if a.options.In != nil {
-		table.Cut(a.options.In)
-	}
+func (a *auditor) session(s *traces.Session, table *calls.Table) {
 	a.defects.session(s, table.Threads)
 	a.drift.session(s, table)
 	for i := range table.Apart {
@@ -236,9 +247,6 @@ func (d *defects) session(s *traces.Session, threads [][]calls.Call) {
 				back++
 			}
 			if !c.Model.Known {
-				if d.unpriced == nil {
-					d.unpriced = map[string]int{}
-				}
 				d.unpriced[c.Model.Name]++
 			}
 		}

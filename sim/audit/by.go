@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -231,20 +230,9 @@ func Break(sessions []*traces.Session, names []string, o Options, now time.Time)
 			b.Weighs, b.weighing = true, &dimensions[i]
 		}
 	}
-	ids := make([]string, len(sessions))
-	for i, s := range sessions {
-		whole, err := s.Load()
-		if err != nil {
-			return nil, fmt.Errorf("audit: %w", err)
-		}
-		table := calls.Of(whole, o.Prices)
-		if o.In != nil {
-			table.Cut(o.In)
-		}
-		b.session(whole, table)
-		ids[i] = s.ID
+	if b.short, err = o.walk(sessions, b.session); err != nil {
+		return nil, err
 	}
-	b.short = document.ByBeginning(ids)
 	b.windows(now)
 	b.order()
 	return b.Breakdown, nil

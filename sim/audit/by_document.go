@@ -39,16 +39,8 @@ func (b *Breakdown) Document(o DocumentOptions) *document.Document {
 }
 
 func (b *Breakdown) head(o DocumentOptions) []string {
-	period := ""
-	if b.From != "" {
-		period = fmt.Sprintf(" · %s … %s", b.From, b.Until)
-	}
-	prices := "API prices"
-	if o.Prices != "" {
-		prices = "the prices of " + o.Prices
-	}
-	line := fmt.Sprintf("%s at %s%s · %s · %s%s", cents(b.Total.USD), prices, o.AsOf, document.Count(b.Sessions, "session"),
-		document.Count(b.Total.Calls, "call"), period)
+	line := fmt.Sprintf("%s at %s · %s · %s%s", cents(b.Total.USD), o.prices(), document.Count(b.Sessions, "session"),
+		document.Count(b.Total.Calls, "call"), period(b.From, b.Until))
 	return append([]string{line}, b.Remarks...)
 }
 

@@ -85,9 +85,8 @@ type content struct {
 	usd         [numParts]float64
 }
 
-// thread replays the contexts of a thread: its own blocks, and after a
-// compaction the prefix, the summary and what the client restored. It returns
-// the context at the end of each round, for the branches that start there.
+// thread replays the contexts of a thread: its own blocks, and after a compaction the prefix, the summary and what the
+// client restored. It returns the context at the end of each round, for the branches that start there.
 func (k *content) thread(s *traces.Session, calls []calls.Call, start mix, duplicate func(int32) bool) []mix {
 	t := calls[0].Thread
 	ends := make([]mix, len(calls))
@@ -160,8 +159,7 @@ func (m *mix) act(s *traces.Session, ev *traces.Event) {
 	m.shrink(left)
 }
 
-// shrink removes tokens from everything but the prefix, in proportion to size,
-// when no log says what left.
+// shrink removes tokens from everything but the prefix, in proportion to size, when no log says what left.
 func (m *mix) shrink(n int64) {
 	messages := m.total() - m[partPrefix]
 	if n <= 0 || messages <= 0 {

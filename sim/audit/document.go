@@ -216,9 +216,8 @@ func (p *page) split(split *Split) *document.Table {
 	return t
 }
 
-// lineNames returns how to name the lines of a split: projects by the last part
-// of their path and sessions by the beginning of their id, where these are
-// unique.
+// lineNames returns how to name the lines of a split: projects by the last part of their path and sessions by the
+// beginning of their id, where these are unique.
 func (p *page) lineNames(split *Split) func(*Line) string {
 	switch split.By {
 	case "project":

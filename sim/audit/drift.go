@@ -113,9 +113,6 @@ func (d *drift) unit(s *traces.Session, day string) *unit {
 	u := d.units[key]
 	if u == nil {
 		u = &unit{session: s.ID, agent: s.Agent, version: s.Version(), day: day, first: math.MaxInt64, tools: map[string]float64{}}
-		if d.units == nil {
-			d.units = map[[2]string]*unit{}
-		}
 		d.units[key] = u
 	}
 	return u

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -54,9 +53,6 @@ func (e *evidence) call(c *calls.Call) {
 	if cause == calls.CauseShortPause {
 		e.pauses[side(c)].add(callPlace(c), c.Missed, c.MissUSD, text)
 		return
-	}
-	if e.causes == nil {
-		e.causes = map[calls.Cause]*tally{}
 	}
 	if e.causes[cause] == nil {
 		e.causes[cause] = &tally{}
@@ -141,9 +137,8 @@ var resultKinds = []resultKind{
 	{"large_results", "Other large tool results", func(*carried) bool { return true }},
 }
 
-// largeResult is the least size of a large result, tokens. An assumption: 6 %
-// of the recorded results are that large (254 of 3,946 of Claude Code, 214 of
-// 3,810 of Codex).
+// largeResult is the least size of a large result, tokens. An assumption: 6 % of the recorded results are that large
+// (254 of 3,946 of Claude Code, 214 of 3,810 of Codex).
 const largeResult = 4000
 
 // misses sums up the calls that missed by cause, and the detector's verdicts.
@@ -167,9 +162,6 @@ func (m *misses) add(c *calls.Call, day string) {
 		said.Causes = map[calls.Cause]int{}
 	}
 	said.Causes[cause]++
-	if m.byCause == nil {
-		m.byCause, m.daily = map[calls.Cause]*Miss{}, map[DailyMiss]float64{}
-	}
 	m.daily[DailyMiss{Day: day, Class: c.Class()}] += c.MissUSD
 	if m.byCause[cause] == nil {
 		m.byCause[cause] = &Miss{Cause: cause, Confidence: cause.Confidence()}
@@ -271,18 +263,12 @@ func (d *dearest) named(short map[string]string) []Loss {
 // Bodies of sessions that are not in memory are loaded one at a time; the error says which could not be loaded.
 func Dearest(sessions []*traces.Session, prices calls.Prices, zone *time.Location) ([]Loss, error) {
 	d := dearest{zone: zone}
-	ids := make([]string, len(sessions))
-	for i, s := range sessions {
-		whole, err := s.Load()
-		if err != nil {
-			return nil, fmt.Errorf("dearest misses: %w", err)
-		}
-		ids[i] = s.ID
-		for _, thread := range calls.Of(whole, prices).Threads {
+	short, err := (&Options{Prices: prices}).walk(sessions, func(_ *traces.Session, table *calls.Table) {
+		for _, thread := range table.Threads {
 			for j := range thread {
 				d.add(&thread[j])
 			}
 		}
-	}
-	return d.named(document.ByBeginning(ids)), nil
+	})
+	return d.named(short), err
 }

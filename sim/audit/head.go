@@ -12,15 +12,6 @@ import (
 
 // head says what the bill is and where it went.
 func (p *page) head() []string {
-	period := ""
-	if p.From != "" {
-		period = fmt.Sprintf(" · %s … %s", p.From, p.Until)
-	}
-	prices := "API prices"
-	if p.options.Prices != "" {
-		prices = "the prices of " + p.options.Prices
-	}
-	prices += p.options.AsOf
 	summaries, advice := p.calls(measures.SourceCompact), p.calls(measures.SourceAdvisor)
 	calls := document.Count(p.Total.Calls-summaries-advice, "call")
 	if advice > 0 {
@@ -30,10 +21,11 @@ func (p *page) head() []string {
 		calls += " and " + document.Count(summaries, "summary call")
 	}
 	derived := ""
-	if usd := p.class(measures.ClassOutput) - p.LoggedOutputUSD; usd >= 0.005 {
+	if usd := p.line("class", measures.ClassOutput.String()).USD - p.LoggedOutputUSD; usd >= 0.005 {
 		derived = ", including " + cents(usd) + " " + measures.DerivedText
 	}
-	lines := []string{fmt.Sprintf("%s at %s%s · %s · %s%s", cents(p.Total.USD), prices, derived, document.Count(p.Sessions, "session"), calls, period)}
+	lines := []string{fmt.Sprintf("%s at %s%s · %s · %s%s", cents(p.Total.USD), p.options.prices(), derived,
+		document.Count(p.Sessions, "session"), calls, period(p.From, p.Until))}
 	add := func(line string) {
 		if line != "" {
 			lines = append(lines, line)
@@ -54,6 +46,22 @@ func (p *page) head() []string {
 	return lines
 }
 
+// prices says at which prices a bill is.
+func (o *DocumentOptions) prices() string {
+	if o.Prices == "" {
+		return "API prices" + o.AsOf
+	}
+	return "the prices of " + o.Prices + o.AsOf
+}
+
+// period says from which day to which calls are, "" where none has a time.
+func period(from, until string) string {
+	if from == "" {
+		return ""
+	}
+	return fmt.Sprintf(" · %s … %s", from, until)
+}
+
 // by returns the lines of a split of the bill.
 func (r *Report) by(property string) []Line {
 	i := slices.IndexFunc(r.Splits, func(s Split) bool { return s.By == property })
@@ -63,25 +71,18 @@ func (r *Report) by(property string) []Line {
 	return r.Splits[i].Lines
 }
 
-// calls returns how many calls of the bill are of a source. sim run counts calls of summaries and advisors apart.
-func (r *Report) calls(src measures.Source) int {
-	for _, l := range r.by("source") {
-		if l.Name == src.String() {
-			return l.Calls
+// line returns the line of a value of a property, which is zero where no call has the value.
+func (r *Report) line(property, value string) (line Line) {
+	for _, l := range r.by(property) {
+		if l.Name == value {
+			line = l
 		}
 	}
-	return 0
+	return line
 }
 
-// class returns what a token class cost.
-func (r *Report) class(c measures.Class) float64 {
-	for _, l := range r.by("class") {
-		if l.Name == c.String() {
-			return l.USD
-		}
-	}
-	return 0
-}
+// calls returns how many calls of the bill are of a source. sim run counts calls of summaries and advisors apart.
+func (r *Report) calls(src measures.Source) int { return r.line("source", src.String()).Calls }
 
 // headUnpriced says how many calls the bill lacks.
 func (p *page) headUnpriced() string {

@@ -324,26 +324,14 @@ func (b *bill) add(c *calls.Call) {
 	addTo(b.days, [3]string{day, project(c, b.zone), c.Model.Name}, c)
 	// Add each token class of a call to its line. A call counts in every class in which it has tokens.
 	u := &c.Recorded.Usage
-	for i, n := range [measures.NumClasses]int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output} {
-		l := &b.byClass[i]
-		if n == 0 {
-			continue
-		}
-		l.Calls++
-		l.USD += c.Cost[i]
-		switch measures.Class(i) {
-		case measures.ClassUncached:
-			l.Uncached, l.Limited = l.Uncached+n, l.Limited+n
-		case measures.ClassRead:
-			l.Read += n
-		case measures.ClassWrite5m:
-			l.Write5m, l.Limited = l.Write5m+n, l.Limited+n
-		case measures.ClassWrite1h:
-			l.Write1h, l.Limited = l.Write1h+n, l.Limited+n
-		case measures.ClassWriteOther:
-			l.WriteOther, l.Limited = l.WriteOther+n, l.Limited+n
-		case measures.ClassOutput:
-			l.Output += n
+	for i, part := range [measures.NumClasses]prompt.Usage{
+		measures.ClassUncached: {Uncached: u.Uncached}, measures.ClassRead: {Read: u.Read}, measures.ClassWrite5m: {Write5m: u.Write5m},
+		measures.ClassWrite1h: {Write1h: u.Write1h}, measures.ClassWriteOther: {WriteOther: u.WriteOther}, measures.ClassOutput: {Output: u.Output},
+	} {
+		if part != (prompt.Usage{}) {
+			cost := results.Cost{}
+			cost[i] = c.Cost[i]
+			b.byClass[i].add(&part, &cost, 0)
 		}
 	}
 }

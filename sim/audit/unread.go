@@ -42,8 +42,7 @@ type carried struct {
 	mcp    bool  // result of an MCP tool
 }
 
-// minDuplicate is the least size of a duplicate read, tokens. Notes that
-// replace an unchanged file are smaller.
+// minDuplicate is the least size of a duplicate read, tokens. Notes that replace an unchanged file are smaller.
 const minDuplicate = 100
 
 // stay is the rounds of a thread whose requests have a result: from the one that it is new in up to another, exclusive.
