@@ -3,7 +3,7 @@
 // can be compared line by line.
 //
 // A Form lists the members of a line, each with the place of its value in Values. A Reader
-// expects what the form writes, members in order without blanks, and accepts any other JSON of these members too.
+// takes the members of a line in any order, with or without blanks between them; a name that the form lacks is an error.
 package jsonlines
 
 import (

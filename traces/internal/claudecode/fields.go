@@ -51,16 +51,6 @@ type header struct {
 	seen         jsonscan.Seen
 }
 
-// agentMessage is the message of a sub-agent in a progress line.
-type agentMessage struct {
-	typ     []byte // of the progress
-	role    []byte // type of the inner line
-	id      int32
-	uuid    prompt.Digest
-	at      int64
-	message message
-}
-
 // parse reads one line. Unless it returns an error, the source has the content
 // of the line; a line that belongs to no conversation only adds to the counts.
 func (p *parser) parse(ln assembly.Line) error {
@@ -177,43 +167,6 @@ func (p *parser) key() prompt.Digest {
 		return prompt.DigestBytes(b)
 	}
 	return prompt.Digest{}
-}
-
-// progress reads the data of a progress line, which holds a message when it
-// comes from a sub-agent.
-func (p *parser) progress(h *header, line int32) {
-	a := &h.agent
-	for name := range p.Members {
-		switch string(name) {
-		case "hookName":
-			h.hook = p.Str()
-		case "type":
-			a.typ = p.Str()
-		case "agentId":
-			a.id = p.src.names.add(p.Str())
-		case "message":
-			p.innerLine(a, line)
-		default:
-			p.Skip()
-		}
-	}
-}
-
-func (p *parser) innerLine(a *agentMessage, line int32) {
-	for name := range p.Members {
-		switch string(name) {
-		case "type":
-			a.role = p.Str()
-		case "uuid":
-			a.uuid = p.key()
-		case "timestamp":
-			a.at = p.stamp(line)
-		case "message":
-			p.message(&a.message)
-		default:
-			p.Skip()
-		}
-	}
 }
 
 func (p *parser) metadata(b *boundary) {
@@ -411,35 +364,6 @@ func (p *parser) response(r record, m *message) error {
 	})
 	p.src.keep(&r)
 	return err
-}
-
-// agentLine adds the message inside a progress line.
-func (p *parser) agentLine(h *header) error {
-	a := &h.agent
-	if !a.message.present {
-		return nil
-	}
-	r := record{
-		place: h.place, line: h.line, at: a.at, uuid: a.uuid, tool: h.tool,
-		session: h.session, agent: a.id, version: h.version, project: h.project,
-		flags: flagProgress | flagSidechain,
-	}
-	if r.at == 0 {
-		r.at = h.at
-	}
-	switch string(a.role) {
-	case "assistant":
-		if string(a.message.model) != "<synthetic>" {
-			return p.response(r, &a.message)
-		}
-	case "user":
-		r.kind = recordUser
-		r.from, r.to = a.message.from, a.message.to
-		r.flags |= a.message.manner
-		p.seal(&r, false)
-		p.src.keep(&r)
-	}
-	return nil
 }
 
 // stamp reads the time stamp of a line. An empty one is no time that could be read.

@@ -3,6 +3,7 @@ package claudecode
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -349,7 +350,7 @@ func (l *ledger) expect() {
 // before it. What a model has without a hint becomes one call at the place of the total.
 func (l *ledger) place(t *counted, over, told usages, since int64) {
 	s := l.session
-	for _, model := range sortedModels(over) {
+	for _, model := range slices.Sorted(maps.Keys(over)) {
 		was, now := told[model], over[model]
 		short := int64(0)
 		more := func(now, was int64) int64 {
@@ -439,13 +440,4 @@ func (l *ledger) named(model string, t *counted) (name string) {
 		name = t.models[i].name
 	}
 	return name
-}
-
-func sortedModels(u usages) []string {
-	list := make([]string, 0, len(u))
-	for m := range u {
-		list = append(list, m)
-	}
-	slices.Sort(list)
-	return list
 }

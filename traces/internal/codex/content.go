@@ -237,3 +237,48 @@ func (r *responseItem) result() (assembly.Block, error) {
 	}
 	return r.withText(b, false, texts...), nil
 }
+
+// opOf returns what a tool of Codex does to its object.
+func opOf(name string) op.Op {
+	switch name {
+	case "read_file", "view_image":
+		return op.Read
+	case "apply_patch":
+		return op.Edit
+	case "exec_command", "exec", "write_stdin", "shell", "shell_command", "local_shell", "container.exec",
+		"unified_exec", "wait":
+		return op.Exec
+	case "grep_files", "list_dir", "tool_search":
+		return op.Search
+	case "web_search":
+		return op.Fetch
+	case "spawn_agent":
+		return op.Agent
+	}
+	return op.None
+}
+
+// readPatch returns the first file a patch touches, or "".
+func readPatch(patch []byte) string {
+	for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: "} {
+		if _, after, ok := bytes.Cut(patch, []byte(head)); ok {
+			path, _, _ := bytes.Cut(after, []byte("\n"))
+			return string(bytes.TrimSpace(path))
+		}
+	}
+	return ""
+}
+
+// failed reports whether the first lines of a tool's output, as the client
+// writes it, name an exit code other than 0.
+func failed(out []byte) bool {
+	const headBytes = 200
+	head := out[:min(len(out), headBytes)]
+	for _, mark := range []string{"Process exited with code ", "Exit code: "} {
+		if _, after, ok := bytes.Cut(head, []byte(mark)); ok {
+			code, _, _ := bytes.Cut(after, []byte("\n"))
+			return !bytes.Equal(bytes.TrimSpace(code), []byte("0"))
+		}
+	}
+	return false
+}

@@ -3,13 +3,8 @@
 package jsonscan
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math/bits"
-	"slices"
 	"strconv"
-	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // maxDepth is the accepted nesting, the same as jsontext's: a line of ten
@@ -115,27 +110,6 @@ func (s *Scanner) enter() bool {
 	return s.err == nil
 }
 
-// Members yields the names of the object at the cursor; the loop body must
-// consume each value. Another kind of value is skipped and yields nothing.
-func (s *Scanner) Members(yield func(name []byte) bool) {
-	if s.Peek() != '{' {
-		s.Skip()
-		return
-	}
-	if !s.enter() {
-		return
-	}
-	for first := true; ; first = false {
-		if s.separator('}', first) {
-			return
-		}
-		name := s.name()
-		if s.err != nil || !yield(name) || s.err != nil {
-			return
-		}
-	}
-}
-
 // Elements yields once for every element of the array at the cursor; the loop
 // body must consume it. Another kind of value is skipped and yields nothing.
 func (s *Scanner) Elements(yield func() bool) {
@@ -151,45 +125,6 @@ func (s *Scanner) Elements(yield func() bool) {
 			return
 		}
 		if !yield() || s.err != nil {
-			return
-		}
-	}
-}
-
-// Seen are the members of one object that were met, by number. Members beyond 63 are not told apart.
-type Seen uint64
-
-// Once notes a member of an object and reports whether it is there for the first time. Else the text is no sound recording, since
-// either value may be the true one: that is an error, and the value is not consumed.
-func (s *Scanner) Once(seen *Seen, nth int) bool {
-	bit := Seen(1) << min(nth, 63)
-	if *seen&bit != 0 && nth < 63 {
-		s.fail(twice)
-		return false
-	}
-	*seen |= bit
-	return true
-}
-
-// twice is what is wrong with an object that has a name twice.
-const twice = "a second member of one name"
-
-// mostNames is how many names of an object Distinct compares with later ones.
-const mostNames = 64
-
-// Distinct is Members for objects in which a name that comes twice is an error, whatever the name.
-func (s *Scanner) Distinct(yield func(name []byte) bool) {
-	var room [16][]byte
-	seen := room[:0]
-	for name := range s.Members {
-		if slices.ContainsFunc(seen, func(o []byte) bool { return string(o) == string(name) }) {
-			s.fail(twice)
-			return
-		}
-		if len(seen) < mostNames {
-			seen = append(seen, name)
-		}
-		if !yield(name) {
 			return
 		}
 	}
@@ -214,24 +149,6 @@ func (s *Scanner) separator(closing byte, first bool) bool {
 	}
 	s.failHere("a comma or closing bracket")
 	return true
-}
-
-// name consumes a member's name and colon.
-func (s *Scanner) name() []byte {
-	if s.Peek() != '"' {
-		s.failHere("a name")
-		return nil
-	}
-	raw, escaped := s.rawString()
-	if escaped {
-		raw = Unescape(nil, raw)
-	}
-	if s.Peek() != ':' {
-		s.failHere("a colon")
-		return nil
-	}
-	s.pos++
-	return raw
 }
 
 // Skip consumes any value.
@@ -309,34 +226,6 @@ func (s *Scanner) digits() bool {
 	return s.pos > from
 }
 
-// Str consumes a string and returns its text; another kind of value is
-// consumed and gives nil. The result may share the line's bytes.
-func (s *Scanner) Str() []byte {
-	if s.Peek() != '"' {
-		s.Skip()
-		return nil
-	}
-	raw, escaped := s.rawString()
-	if escaped {
-		return Unescape(nil, raw)
-	}
-	return raw
-}
-
-// Text is Str, with scratch for the unescaped text.
-func (s *Scanner) Text(scratch *[]byte) []byte {
-	if s.Peek() != '"' {
-		s.Skip()
-		return nil
-	}
-	raw, escaped := s.rawString()
-	if escaped && s.err == nil {
-		*scratch = Unescape((*scratch)[:0], raw)
-		return *scratch
-	}
-	return raw
-}
-
 // Bool consumes a value and reports whether it is true.
 func (s *Scanner) Bool() bool {
 	if s.Peek() == 't' {
@@ -358,153 +247,4 @@ func (s *Scanner) Int() (n int64, ok bool) {
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	return n, err == nil
-}
-
-const (
-	lowBits  = 0x0101010101010101
-	highBits = 0x8080808080808080
-)
-
-// control has the byte that each sequence of a backslash and one byte stands
-// for, 0 for none.
-var control = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
-
-// rawString consumes the string at the cursor and returns what is between
-// its quotes, and whether that holds escapes.
-func (s *Scanner) rawString() (raw []byte, escaped bool) {
-	s.pos++
-	from, b := s.pos, s.buf
-	for {
-		i := plain(b, s.pos)
-		for i+1 < len(b) && b[i] == '\\' && control[b[i+1]] != 0 {
-			escaped = true
-			i = plain(b, i+2)
-		}
-		s.pos = i
-		if i >= len(b) {
-			s.fail("text ends in a string")
-			return nil, false
-		}
-		switch b[i] {
-		case '"':
-			s.pos++
-			return b[from:i], escaped
-		case '\\':
-			escaped = true
-			if !s.escape() {
-				return nil, false
-			}
-		default:
-			s.fail("control character in a string")
-			return nil, false
-		}
-	}
-}
-
-// plain returns where the plain bytes of a string from i on end: at a quote, a backslash
-// or a control character. It looks at eight at a time with the classic tests for a zero
-// byte and for a byte below a limit, whose lowest hit is always a true one.
-func plain(b []byte, i int) int {
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		quote := w ^ '"'*lowBits
-		slash := w ^ '\\'*lowBits
-		hit := ((quote-lowBits)&^quote | (slash-lowBits)&^slash | (w-' '*lowBits)&^w) & highBits
-		if hit != 0 {
-			return i + bits.TrailingZeros64(hit)/8
-		}
-	}
-	for i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= ' ' {
-		i++
-	}
-	return i
-}
-
-// escape consumes an escape sequence that is not simple.
-func (s *Scanner) escape() bool {
-	switch {
-	case s.pos+1 >= len(s.buf):
-		s.fail("text ends in a string")
-		return false
-	case s.buf[s.pos+1] == 'u':
-		if _, ok := hex4(s.buf[s.pos+2:]); ok {
-			s.pos += 6
-			return true
-		}
-	}
-	s.fail("bad escape in a string")
-	return false
-}
-
-func hex4(b []byte) (rune, bool) {
-	if len(b) < 4 {
-		return 0, false
-	}
-	var r rune
-	for _, c := range b[:4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
-}
-
-// Unescape appends the text that raw, the inside of a valid JSON string,
-// encodes. A lone surrogate becomes U+FFFD.
-func Unescape(dst, raw []byte) []byte {
-	// No sequence is shorter than its text, so there is room for whole words.
-	const word = 8
-	dst = slices.Grow(dst, len(raw)+word)
-	n := len(dst)
-	dst = dst[:cap(dst)]
-	for i := 0; i < len(raw); {
-		if i+word <= len(raw) {
-			w := binary.LittleEndian.Uint64(raw[i:])
-			binary.LittleEndian.PutUint64(dst[n:], w)
-			w ^= '\\' * lowBits
-			plain := word
-			if hit := (w - lowBits) &^ w & highBits; hit != 0 {
-				plain = bits.TrailingZeros64(hit) / 8
-			}
-			i += plain
-			n += plain
-			if plain == word {
-				continue
-			}
-		}
-		if raw[i] != '\\' {
-			dst[n] = raw[i]
-			i++
-			n++
-			continue
-		}
-		c := raw[i+1]
-		i += 2
-		if c != 'u' {
-			dst[n] = control[c]
-			n++
-			continue
-		}
-		r, _ := hex4(raw[i:])
-		i += 4
-		if utf16.IsSurrogate(r) {
-			low := rune(-1)
-			if i+1 < len(raw) && raw[i] == '\\' && raw[i+1] == 'u' {
-				low, _ = hex4(raw[i+2:])
-			}
-			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-				i += 6
-			}
-		}
-		n += utf8.EncodeRune(dst[n:], r)
-	}
-	return dst[:n]
 }
