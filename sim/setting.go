@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/client"
@@ -14,7 +16,7 @@ import (
 	"github.com/compactsim/compactsim/traces/facts"
 )
 
-// thresholdBounds bound the threshold of a client's automatic compactions by the rounds of main conversations: some fired a
+// thresholdBounds bound the threshold of a client's automatic compactions by the rounds of conversations with a person: some fired a
 // compaction, and some passed without one.
 type thresholdBounds struct {
 	low, high int64 // tokens: the threshold is above low and at most high, which is math.MaxInt64 without a compaction
@@ -37,48 +39,66 @@ type sizeCheck struct {
 	model  uint16
 }
 
-// eachCheck calls f with the checks of main conversations, in order, until it returns false. The size of one that fired is the
+// eachCheck calls f with the checks of conversations with a person, in order of time, until it returns false. The size of one that fired is the
 // logged count, else the last usage: with what followed, for clients that count it, and a tenth more, as not all that follows is in a
 // log (Codex 0.140 to 0.144 without a setting: up to 7 % less than the threshold). The size of one that did not fire is the last request, which is less than
-// the client counted, or the next request where that is smaller.
+// the client counted, or the next request where that is smaller. What was left by going back counts too, and a second conversation in one file, which is
+// such a branch from the beginning.
 func eachCheck(s *traces.Session, f func(sizeCheck) bool) {
-	size, claude := agents.Of(s.Agent).Size, agents.ClaudeCode(s)
+	var list []sizeCheck
+	branched := false
 	for i := range s.Threads {
-		t := &s.Threads[i]
-		if t.Kind != traces.ThreadMain {
-			continue
+		switch t := &s.Threads[i]; t.Kind {
+		case traces.ThreadBranch:
+			branched = true
+			list = appendChecks(list, s, t)
+		case traces.ThreadMain:
+			list = appendChecks(list, s, t)
 		}
-		next := 0
-		for r := range t.Rounds {
-			rd := &t.Rounds[r]
-			fired := int64(0)
-			for ; next < len(t.Events) && int(t.Events[next].Round) <= r; next++ {
-				e := &t.Events[next]
-				if e.Kind == traces.EventCompact && !e.Manual && fired == 0 {
-					fired = int64(e.PreTokens)
-					if fired == 0 && !claude && r > 0 {
-						fired = t.Rounds[r-1].Usage.Input()
-						if size != facts.SizeInput {
-							fired += t.Rounds[r-1].Usage.Output
+	}
+	if branched {
+		slices.SortStableFunc(list, func(a, b sizeCheck) int { return cmp.Compare(a.at, b.at) })
+	}
+	for _, c := range list {
+		if !f(c) {
+			return
+		}
+	}
+}
+
+// appendChecks appends the checks of a thread.
+func appendChecks(list []sizeCheck, s *traces.Session, t *traces.Thread) []sizeCheck {
+	size, claude, next := agents.Of(s.Agent).Size, agents.ClaudeCode(s), 0
+	for r := range t.Rounds {
+		rd := &t.Rounds[r]
+		fired := int64(0)
+		for ; next < len(t.Events) && int(t.Events[next].Round) <= r; next++ {
+			e := &t.Events[next]
+			if e.Kind == traces.EventCompact && !e.Manual && fired == 0 {
+				fired = int64(e.PreTokens)
+				if fired == 0 && !claude && r > 0 {
+					fired = t.Rounds[r-1].Usage.Input()
+					if size != facts.SizeInput {
+						fired += t.Rounds[r-1].Usage.Output
+					}
+					if size == facts.SizeWithNew {
+						for i := rd.Input.From; i < min(rd.Input.From+e.Absorbed, rd.Input.To); i++ {
+							fired += int64(s.Blocks[i].Tokens)
 						}
-						if size == facts.SizeWithNew {
-							for i := rd.Input.From; i < min(rd.Input.From+e.Absorbed, rd.Input.To); i++ {
-								fired += int64(s.Blocks[i].Tokens)
-							}
-							fired += fired / 10
-						}
+						fired += fired / 10
 					}
 				}
 			}
-			c := sizeCheck{tokens: fired, fired: true, at: rd.At, model: rd.Model}
-			if fired == 0 && r > 0 {
-				c.tokens, c.fired = min(t.Rounds[r-1].Usage.Input(), rd.Usage.Input()), false
-			}
-			if c.tokens > 0 && !f(c) {
-				return
-			}
+		}
+		c := sizeCheck{tokens: fired, fired: true, at: rd.At, model: rd.Model}
+		if fired == 0 && r > 0 {
+			c.tokens, c.fired = min(t.Rounds[r-1].Usage.Input(), rd.Usage.Input()), false
+		}
+		if c.tokens > 0 {
+			list = append(list, c)
 		}
 	}
+	return list
 }
 
 // add narrows x by a check.

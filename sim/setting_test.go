@@ -65,3 +65,19 @@ func TestSettingIsFoundInTheRecording(t *testing.T) {
 		}
 	}
 }
+
+// Of two conversations in one file the earlier is a branch from the beginning. Its compactions count: two at 90,000 ahead of the
+// one at 167,100, which the setting of both would deny.
+func TestSettingOfTwoConversations(t *testing.T) {
+	s := recordedAt(facts.ClaudeCode, []int64{80_000, 89_000, 40_000, 89_000, 40_000, 150_000, 166_000, 40_000}, map[int]int32{2: 90_300, 4: 90_400, 7: 167_100})
+	earlier, later := s.Threads[0], s.Threads[0]
+	earlier.Kind, earlier.ParentRound = traces.ThreadBranch, -1
+	earlier.Rounds, earlier.Events = earlier.Rounds[:5], earlier.Events[:2]
+	later.Rounds, later.Events = later.Rounds[5:], []traces.Event{{Kind: traces.EventCompact, Round: 2, PreTokens: 167_100}}
+	s.Threads = []traces.Thread{later, earlier}
+	reserve := int64(13_000)
+	got := SettingsOf(s, &strategies.Trigger{Reserve: &reserve, ReserveOutput: true, OutputCap: 20_000}, &strategies.Reading{Window: 200_000, MaxOutput: 32_000})
+	if len(got.List) != 2 || got.List[0].Tokens != 90_000 || got.List[0].Firings != 2 || got.List[1].Tokens != 0 || got.List[1].From != 7 {
+		t.Errorf("%+v, want 90,000 by two compactions, then the default from the time 7 on", got)
+	}
+}
