@@ -40,6 +40,9 @@ func annotate(run *results.Run, d *Design, real bool) {
 		for _, why := range notRun(c) {
 			note(c.Cell, "", "%s", why)
 		}
+		if n, usd := drawnSummaries(c, run.Reference(measures.StrategyRecorded)); usd >= 0.005 && !real {
+			note(c.Cell, measures.NameCost, "the recordings of %s show no summary: its length is drawn; the calls that write summaries are $%.2f of this cost", document.Count(n, "session"), usd)
+		}
 		if idle(c) { // it forgets nothing because it does nothing
 			c.Unmeasured = append(c.Unmeasured, measures.NameRecall)
 		}
@@ -56,6 +59,20 @@ func annotate(run *results.Run, d *Design, real bool) {
 		}
 		run.Notes = append(run.Notes, results.Note{Text: summaries, Detail: true})
 	}
+}
+
+// drawnSummaries returns in how many sessions a cell of own compacts whose recordings have no compaction, and so no length of
+// a summary, and what the calls that write their summaries cost.
+func drawnSummaries(c, recorded *results.Cell) (sessions int, usd float64) {
+	if c.Strategy != measures.StrategyOwn || recorded == nil || !recorded.Covers(c) {
+		return 0, 0
+	}
+	for i, row := range c.Rows.All() {
+		if of := row.CostBy(measures.SourceCompact).Total(); of > 0 && recorded.Rows.At(i).N(measures.Compactions) == 0 {
+			sessions, usd = sessions+1, usd+of
+		}
+	}
+	return sessions, usd
 }
 
 // servers returns the named servers of the cells, each once.

@@ -21,3 +21,23 @@ func TestMostFetches(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Where a recording has no compaction, own draws how long summaries are; where it has one, their mean length is known. A session
+// of either kind, and one that own leaves alone: one is drawn, at the $2 of its summary calls.
+func TestDrawnSummaries(t *testing.T) {
+	row := func(id string, compactions, usd float64) *results.Row {
+		r := &results.Row{Session: id}
+		r.Figures[measures.Compactions] = compactions
+		r.CostBy(measures.SourceCompact)[0] = usd
+		return r
+	}
+	recorded := &results.Cell{Strategy: measures.StrategyRecorded, Rows: results.Rows{}.With(row("a", 0, 0), row("b", 1, 1), row("c", 0, 0))}
+	own := &results.Cell{Strategy: measures.StrategyOwn, Rows: results.Rows{}.With(row("a", 3, 2), row("b", 2, 5), row("c", 0, 0))}
+	if n, usd := drawnSummaries(own, recorded); n != 1 || usd != 2 {
+		t.Errorf("%d sessions, $%.2f, want 1 and $2", n, usd)
+	}
+	own.Strategy = "none"
+	if n, _ := drawnSummaries(own, recorded); n != 0 {
+		t.Errorf("%d sessions of a strategy whose summaries are all drawn", n)
+	}
+}

@@ -300,8 +300,12 @@ func (c *Cell) warnings() []Note {
 		warn(t.N(measures.OverWindow), measures.NameOverflows, sessionsPass(t.N(measures.OverWindow))+" the window")
 	}
 	warn(t.N(measures.FailedCompactions), measures.NameCompactions, document.Count(t.N(measures.FailedCompactions), "compaction")+" failed")
-	warn(t.N(measures.UnsimulatedCalls), measures.NameCost, fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
-		sessionsEnd(t.N(measures.EndedSessions)), document.Count(t.N(measures.UnsimulatedCalls), "recorded call")))
+	ends := sessionsEnd(t.N(measures.EndedSessions)) + " early"
+	if t.N(measures.EndedSessions) == t.N(measures.Sessions) {
+		ends += fmt.Sprintf(", behind requests of up to %s tokens", document.Grouped(t.Figures[measures.PeakContext], 0))
+	}
+	warn(t.N(measures.UnsimulatedCalls), measures.NameCost, fmt.Sprintf("%s, %s not simulated: cost of an answered call, not compared",
+		ends, document.Count(t.N(measures.UnsimulatedCalls), "recorded call")))
 	if derived := t.DerivedUSD(); c.Strategy == measures.StrategyBilled && derived >= 0.005 {
 		notes = append(notes, Note{Cell: c.Cell, Metric: measures.NameCost, Text: fmt.Sprintf("includes $%.2f %s", derived, measures.DerivedText)})
 	}

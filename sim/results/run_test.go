@@ -99,11 +99,12 @@ func TestCutShortIsNoBargain(t *testing.T) {
 	}
 	half.Total.Figures[measures.OverWindow], half.Total.Figures[measures.Overflows] = 2, 2
 	half.Total.Figures[measures.EndedSessions], half.Total.Figures[measures.UnsimulatedCalls] = 2, 40
+	half.Total.Figures[measures.PeakContext] = 176_743
 	if d, ok := r.VsRecorded(half); ok || !math.IsInf(half.Total.RankUSD(), 1) {
 		t.Errorf("%+v: compared, ranks at %v", d, half.Total.RankUSD())
 	}
 	want := Note{Cell: "half", Metric: "cost_usd",
-		Text: "2 sessions end early, 40 recorded calls not simulated: cost of an answered call, not compared"}
+		Text: "2 sessions end early, behind requests of up to 176,743 tokens, 40 recorded calls not simulated: cost of an answered call, not compared"}
 	if !slices.Contains(r.Footnotes(), want) {
 		t.Errorf("footnotes %+v, want %+v", r.Footnotes(), want)
 	}

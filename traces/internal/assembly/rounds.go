@@ -247,7 +247,7 @@ func (t *Rounds) compact(s *Step) {
 		ev.Wait = max(0, s.At-t.lastAt)
 	}
 	ev.uncounted = s.Usage.Bad && !s.Usage.OK
-	if s.Aside && s.Usage.OK {
+	if s.Usage.OK && (s.Aside || s.Usage.Read == 0 && s.Usage.Writes() == 0) {
 		ev.Asked, ev.Told = int32(s.Usage.Input()), int32(s.Usage.Output)
 	}
 	if s.Usage.OK {

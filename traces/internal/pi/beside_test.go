@@ -37,6 +37,23 @@ func TestCompactionUsage(t *testing.T) {
 	}
 }
 
+// A summary call of which the log says that it neither read nor wrote a cache is replayed as logged, 700 tokens in and 90 out;
+// one that read is built anew on what it would have read.
+func TestColdSummaryIsReplayedAsLogged(t *testing.T) {
+	for usage, want := range map[string][2]int32{
+		`{"input":700,"cacheRead":0,"cacheWrite":0,"output":90}`:  {700, 90},
+		`{"input":700,"cacheRead":10,"cacheWrite":0,"output":90}`: {},
+		`{"input":700,"cacheRead":0,"cacheWrite":50,"output":90}`: {},
+	} {
+		s := newScript().user("one").answer(words("a"), 3, 0, 5000, 60)
+		s.add("compaction", `"summary":"S","tokensBefore":5300,"usage":`+usage)
+		s.user("two").answer(words("b"), 3, 0, 4000, 9)
+		if e := readOne(t, s.text()).Threads[0].Events; len(e) == 0 || [2]int32{e[0].Asked, e[0].Told} != want {
+			t.Errorf("%s: %+v, want %v", usage, e, want)
+		}
+	}
+}
+
 // A failed answer that is taken out stays in the bill and is not sent again; calls that keep the cache warm, or that sum up
 // a branch, are calls of their own.
 func TestEditsAndCallsBeside(t *testing.T) {
