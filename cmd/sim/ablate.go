@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios/ablate"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -34,7 +35,7 @@ Without --strategy and SCENARIO it takes ` + pipeline + `, each session's own cl
 	}
 	f.bindCells(cmd)
 	flags := cmd.Flags()
-	f.output.bind(cmd, "run", "tornado")
+	f.output.bind(cmd, "tornado")
 	flags.Lookup("strategy").DefValue = pipeline
 	flags.Lookup("strategy").Usage = "`NAMES` of strategies whose mechanisms are switched, separated by commas"
 	return cmd
@@ -93,7 +94,7 @@ func (s *study) saveAblation(ctx context.Context, a *studies.Ablation) error {
 	if err := s.addRun(a.Run, nil); err != nil {
 		return err
 	}
-	s.folder.addReport(reportFile, charts.Ablation(a), "table")
-	s.folder.addReport(ablationFile, charts.Ablation(a), "csv")
-	return s.folder.save(ctx)
+	s.folder.AddReport(outputs.ReportFile, charts.Ablation(a), "table")
+	s.folder.AddReport(outputs.AblationFile, charts.Ablation(a), "csv")
+	return s.folder.Save(ctx)
 }

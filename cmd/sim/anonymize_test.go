@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/reports/pseudonym"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -80,8 +81,8 @@ strategies:
 	}
 	files := tree(t, at("shared"))
 	want := tree(t, at("plain"))
-	delete(want, profileFile)
-	if delete(want, scenarioFile); !slices.Equal(slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(want))) {
+	delete(want, outputs.ProfileFile)
+	if delete(want, outputs.ScenarioFile); !slices.Equal(slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(want))) {
 		t.Errorf("files %q, want %q", slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(want)))
 	}
 	for _, name := range []string{"page.html", "chart.svg"} {
@@ -96,11 +97,11 @@ strategies:
 			t.Errorf("%s: …%s…", name, text[max(0, i-80):min(len(text), max(0, i)+80)])
 		}
 	}
-	hidden, err := results.ReadRows("shared", strings.NewReader(files[rowsFile]))
+	hidden, err := results.ReadRows("shared", strings.NewReader(files[outputs.RowsFile]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, err := results.ReadRows("plain", strings.NewReader(want[rowsFile]))
+	open, err := results.ReadRows("plain", strings.NewReader(want[outputs.RowsFile]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestAnonymousRunNeedsAKey(t *testing.T) {
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		code, _, errs := exec(t, append([]string{"run", "quick", "--out", out}, flags...)...)
-		if code != exitUsage || !strings.Contains(errs, says) || isThere(out) {
+		if code != exitUsage || !strings.Contains(errs, says) || outputs.IsThere(out) {
 			t.Errorf("%v: exit %d, %s", flags, code, errs)
 		}
 	}

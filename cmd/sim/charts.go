@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
-	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/reports/charts"
 )
@@ -41,6 +37,20 @@ func (f *chartFlags) bind(cmd *cobra.Command, kinds ...string) {
 		return list
 	})
 	f.bindForm(cmd)
+}
+
+// outputFlags say where to write pictures and files.
+type outputFlags struct {
+	chartFlags
+	force bool
+}
+
+// bind binds the flags; kinds are what --chart draws.
+func (f *outputFlags) bind(cmd *cobra.Command, kinds ...string) {
+	flags := cmd.Flags()
+	f.chartFlags.bind(cmd, kinds...)
+	flags.StringVar(&f.out, "out", "", "write figures, the resolved run, the report and the main chart into `DIR`; --chart KIND adds a chart")
+	flags.BoolVar(&f.force, "force", false, "with --out: replace an earlier run in DIR; keep other files")
 }
 
 // kindAndFile divides a value of --chart. A name before = is a kind, not part of a path. A kind alone has no file: its chart
@@ -84,7 +94,7 @@ func (f *chartFlags) check() error {
 			continue
 		}
 		_, err := charts.ChartFormat(file)
-		errs = append(errs, err, placeFor("--chart", file))
+		errs = append(errs, err, outputs.PlaceFor("--chart", file))
 	}
 	return errors.Join(errs...)
 }
@@ -121,61 +131,11 @@ func (f *chartFlags) draw(cmd *cobra.Command, drawings []charts.Drawing) error {
 		if file == "" { // it is in the folder
 			continue
 		}
-		list, err := f.drawMembers(drawings[at], file)
-		if errors.Is(err, charts.ErrTooSmall) {
-			return console.Misuse(fmt.Errorf("--size: %w", err))
-		} else if err != nil {
-			console.Say(cmd.ErrOrStderr(), "warning: %s is not drawn: %v", file, err)
-			continue
-		}
-		if info, missing := os.Stat(file); missing == nil && !info.Mode().IsRegular() { // nothing lies beside a device or a pipe
-			err = files.Write(cmd.Context(), file, list[0].Write)
-		} else {
-			for i := range list {
-				list[i].Name = filepath.Base(list[i].Name)
-			}
-			err = files.WriteAll(cmd.Context(), filepath.Dir(file), list, nil)
-		}
-		if err != nil {
+		if err := outputs.DrawInto(cmd.Context(), file, drawings[at], f.form, cmd.ErrOrStderr()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// Ends of the names of the files beside a chart.
-const (
-	dataEnd    = "-data.csv"
-	captionEnd = "-caption.txt"
-)
-
-// drawMembers returns a picture and what lies beside it: its data and, on paper, its caption.
-func (f *chartFlags) drawMembers(d charts.Drawing, file string) ([]files.Member, error) {
-	format, err := charts.ChartFormat(file)
-	if err != nil {
-		return nil, console.Misuse(err)
-	}
-	d = d.In(f.form)
-	var b bytes.Buffer
-	if err := d.Draw(&b, format); err != nil {
-		return nil, err
-	}
-	data, caption, err := d.Beside()
-	if err != nil {
-		return nil, err
-	}
-	stem := strings.TrimSuffix(file, filepath.Ext(file))
-	list := []files.Member{
-		{Name: file, Write: func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }},
-		{Name: stem + dataEnd, Write: func(w io.Writer) error { return data.Write(w, "csv") }},
-	}
-	if caption != "" {
-		list = append(list, files.Member{Name: stem + captionEnd, Write: func(w io.Writer) error {
-			_, err := io.WriteString(w, caption)
-			return err
-		}})
-	}
-	return list, nil
 }
 
 // format returns the format of the charts of a folder.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/reports/charts"
@@ -84,7 +85,7 @@ func (m missing) Is(err error) bool { return err == fs.ErrNotExist }
 
 // replaceable returns an error for a file that is to be overwritten and that is no baseline for a reason.
 func replaceable(file *check.File, reason error) error {
-	if reason != nil && !errors.Is(reason, check.ErrStale) && isThere(besideCheck(file, file.Baseline)) {
+	if reason != nil && !errors.Is(reason, check.ErrStale) && outputs.IsThere(besideCheck(file, file.Baseline)) {
 		return fmt.Errorf("--update would write over %s, which is there and no baseline of sim check (delete it if it was one): %w",
 			file.Baseline, reason)
 	}
@@ -136,11 +137,11 @@ func (f *checkFlags) junitPlace(file *check.File) error {
 	if f.junit == "" {
 		return nil
 	}
-	if err := placeFor("--junit", f.junit); err != nil {
+	if err := outputs.PlaceFor("--junit", f.junit); err != nil {
 		return err
 	}
 	for name, path := range map[string]string{file.Baseline: besideCheck(file, file.Baseline), f.keys.create: f.keys.create} {
-		if name != "" && sameFile(path, f.junit) {
+		if name != "" && outputs.SameFile(path, f.junit) {
 			return fmt.Errorf("--junit %s would write over what the check makes", f.junit)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -83,8 +84,8 @@ func TestCheckFailsClosed(t *testing.T) {
 		{[]string{"--update", "broken"}, exitCheck, "whatever the baseline"},
 	} {
 		code, out, errs := exec(t, append([]string{"check"}, c.args...)...)
-		if code != c.code || !strings.Contains(strings.Join(strings.Fields(out+errs), " "), c.words) || isThere("sim-baseline.json") {
-			t.Errorf("sim check %v: exit %d, want %d and %q, baseline written %t\n%s%s", c.args, code, c.code, c.words, isThere("sim-baseline.json"), out, errs)
+		if code != c.code || !strings.Contains(strings.Join(strings.Fields(out+errs), " "), c.words) || outputs.IsThere("sim-baseline.json") {
+			t.Errorf("sim check %v: exit %d, want %d and %q, baseline written %t\n%s%s", c.args, code, c.code, c.words, outputs.IsThere("sim-baseline.json"), out, errs)
 		}
 	}
 	if code, out, errs := exec(t, "check", "--update", "week"); code != exitOK {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/reports/compare"
 	"github.com/compactsim/compactsim/reports/pseudonym"
 )
@@ -104,7 +105,7 @@ func readInput(ctx context.Context, arg string) (compare.Input, error) {
 			}
 		}
 	}
-	run, err := runAt(ctx, path)
+	run, err := outputs.ReadRun(ctx, path)
 	if err == nil && label == "" {
 		label, err = labelOf(path)
 	}
@@ -118,7 +119,7 @@ func labelOf(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("path %s: %w", path, err)
 	}
-	if filepath.Base(full) == rowsFile {
+	if filepath.Base(full) == outputs.RowsFile {
 		full = filepath.Dir(full)
 	}
 	return strings.TrimSuffix(filepath.Base(full), ".jsonl"), nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -34,7 +35,7 @@ func explainAgrees(t *testing.T, set ...string) (atEnds int) {
 	if code, _, errs := exec(t, append([]string{"run", "-q"}, append(set, "--strategy", "own,auto-compact/155k", "--out", dir)...)...); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	run, err := runAt(t.Context(), dir)
+	run, err := outputs.ReadRun(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

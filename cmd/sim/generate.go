@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/traces"
@@ -230,7 +231,7 @@ numbers of the simulation itself.`,
 
 func (f *fitFlags) run(cmd *cobra.Command, args []string) error {
 	base, err := synthetic.LoadWorkload(f.base)
-	errs := []error{f.read.check(cmd), placeFor("-o", f.out), err}
+	errs := []error{f.read.check(cmd), outputs.PlaceFor("-o", f.out), err}
 	if len(args) == 0 && !f.read.Discovery.Wanted() {
 		errs = append(errs, errors.New("which recordings? Give files or folders, or --discover"))
 	}

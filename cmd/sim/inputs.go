@@ -7,19 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
-	"github.com/compactsim/compactsim/cmd/sim/internal/recordings"
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/reports/pseudonym"
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // priceFlags set the prices of models.
@@ -106,44 +103,6 @@ func loadProfile(name string) (*profile.Profile, error) {
 	return profile.Parse(text, name)
 }
 
-// runAt reads the rows of a run from its output folder or from the file itself.
-func runAt(ctx context.Context, path string) (*results.Run, error) {
-	file, err := rowsOf(path)
-	if err != nil {
-		return nil, err
-	}
-	r, err := files.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("read a run: %w", err)
-	}
-	defer r.Close()
-	run, err := results.ReadRows(file, &recordings.Interruptible{Ctx: ctx, Reader: r})
-	if err != nil {
-		return nil, fmt.Errorf("not the rows of a run: %w", err)
-	}
-	return run, nil
-}
-
-// rowsOf returns the rows file for a path.
-func rowsOf(path string) (string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("%s: no run there; sim run --out makes one", path)
-	case err != nil:
-		return "", fmt.Errorf("read a run: %w", err)
-	case filepath.Base(path) == documentFile:
-		return "", fmt.Errorf("%s is a summary without sessions: give its folder or %s", path, rowsFile)
-	case !info.IsDir():
-		return path, nil
-	}
-	file := filepath.Join(path, rowsFile)
-	if _, err := os.Stat(files.Path(file)); err != nil {
-		return "", fmt.Errorf("%s holds no %s: not a folder of sim run --out", path, rowsFile)
-	}
-	return file, nil
-}
-
 // anonymizeKeyVariable may hold the key of pseudonyms instead of a file.
 const anonymizeKeyVariable = "SIM_ANONYMIZE_KEY"
 
@@ -166,7 +125,7 @@ func (f *keyFlags) check() error {
 	if !f.anonymize && f.file+f.create != "" {
 		errs = append(errs, errors.New("a key for pseudonyms needs --anonymize"))
 	}
-	if f.create != "" && isThere(f.create) {
+	if f.create != "" && outputs.IsThere(f.create) {
 		errs = append(errs, fmt.Errorf("--new-anonymize-key %s: exists; --anonymize-key uses it", f.create))
 	}
 	return errors.Join(errs...)

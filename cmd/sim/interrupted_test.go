@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 )
 
 // sweep is a command line that takes many seconds, without its output folder. It warns of a setting that changes nothing
@@ -72,7 +74,7 @@ func TestInterruptedRunWritesNothing(t *testing.T) {
 			}
 			break
 		}
-		if isThere(filepath.Join(dir, "fresh")) {
+		if outputs.IsThere(filepath.Join(dir, "fresh")) {
 			t.Errorf("%s: an interrupted run leaves a folder", name)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/sim/live"
 )
 
@@ -92,7 +93,7 @@ func TestLiveRunSurvivesFaultsAndIsReplayed(t *testing.T) {
 			t.Errorf("%s differs between two replays", name)
 		}
 	}
-	if _, rows, _ := strings.Cut(first[rowsFile], "\n"); rows == "" || !strings.HasSuffix(one[rowsFile], rows) {
+	if _, rows, _ := strings.Cut(first[outputs.RowsFile], "\n"); rows == "" || !strings.HasSuffix(one[outputs.RowsFile], rows) {
 		t.Error("the rows of the replay are not those of the run that recorded it")
 	}
 	for name, text := range storedFiles(t, ".") {

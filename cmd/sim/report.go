@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/reports/pseudonym"
@@ -63,7 +64,7 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 		return console.Misuse(err)
 	}
 	f.format, f.read.Lazy = "html", true
-	if len(args) == 1 && holdsRun(args[0]) {
+	if len(args) == 1 && outputs.HoldsRun(args[0]) {
 		return f.writeStored(cmd, args[0], key)
 	}
 	s, err := f.study(cmd, args)
@@ -103,7 +104,7 @@ func (f *reportFlags) writeStored(cmd *cobra.Command, dir string, key []byte) er
 	if err := refuseSimulation(cmd); err != nil {
 		return console.Misuse(err)
 	}
-	run, err := runAt(cmd.Context(), dir)
+	run, err := outputs.ReadRun(cmd.Context(), dir)
 	if err != nil {
 		return console.Misuse(err)
 	}
@@ -114,7 +115,7 @@ func (f *reportFlags) writeStored(cmd *cobra.Command, dir string, key []byte) er
 func pageFor(flag, file string) error {
 	switch ext := strings.ToLower(filepath.Ext(file)); ext {
 	case "", ".html", ".htm":
-		return placeFor(flag, file)
+		return outputs.PlaceFor(flag, file)
 	default:
 		return fmt.Errorf("%s %s: a page is HTML, not %s: name a file that ends in .html", flag, file, ext[1:])
 	}

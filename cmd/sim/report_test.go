@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 )
 
 // A page is made of a run that is whole, or not at all; what stands at its place stays then, and is replaced else.
@@ -15,11 +17,11 @@ func TestReportOfBadRuns(t *testing.T) {
 	if code, _, stderr := exec(t, "run", "-q", "--strategy", "none", "--out", filepath.Join(dir, "kept")); code != 0 {
 		t.Fatal(stderr)
 	}
-	rows, err := os.ReadFile(filepath.Join(dir, "kept", rowsFile))
+	rows, err := os.ReadFile(filepath.Join(dir, "kept", outputs.RowsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	summary, err := os.ReadFile(filepath.Join(dir, "kept", documentFile))
+	summary, err := os.ReadFile(filepath.Join(dir, "kept", outputs.SummaryFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +43,8 @@ func TestReportOfBadRuns(t *testing.T) {
 		"empty":  {"", "rows.jsonl:1: empty file"},
 		"none":   {strings.SplitAfter(string(rows), "\n")[0], "the file was cut short"},
 	} {
-		write(name+"/"+rowsFile, tc.rows)
-		write(name+"/"+documentFile, string(summary)) // tells a run from sessions
+		write(name+"/"+outputs.RowsFile, tc.rows)
+		write(name+"/"+outputs.SummaryFile, string(summary)) // tells a run from sessions
 		code, _, stderr := exec(t, "report", "-q", filepath.Join(dir, name), "-o", page)
 		if code != 2 || !strings.Contains(stderr, tc.says) {
 			t.Errorf("%s: exit code %d, %q; want 2 and %q", name, code, stderr, tc.says)

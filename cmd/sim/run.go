@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/cmd/sim/internal/recordings"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/reports/charts"
@@ -98,7 +99,7 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 	f.bindCells(cmd, "table", "markdown", "csv", "json") // sim report writes pages
 	cmd.Flags().Lookup("quiet").Usage = "print the table alone"
 	f.live.bind(cmd, &f.read.Discovery.Yes)
-	f.output.bind(cmd, "run", charts.RunKinds()...)
+	f.output.bind(cmd, charts.RunKinds()...)
 	f.keys.bind(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.split, "split", false, "show cost by token class and by source")
@@ -188,7 +189,7 @@ func (f *runFlags) most() int {
 func (s *study) save(cmd *cobra.Command, run *results.Run, chains []studies.Chains, key []byte, made *live.Report, partial bool) error {
 	o, ctx := s.folder, cmd.Context()
 	if ctx.Err() != nil {
-		console.Say(cmd.ErrOrStderr(), "nothing is written into %s", o.dir)
+		console.Say(cmd.ErrOrStderr(), "nothing is written into %s", o.Dir)
 		if partial {
 			return nil // the run says what interrupted it
 		}
@@ -197,12 +198,12 @@ func (s *study) save(cmd *cobra.Command, run *results.Run, chains []studies.Chai
 	if err := s.addRun(run, key); err != nil {
 		return err
 	}
-	o.addReport(reportFile, charts.Run(run, charts.Options{Split: true}), "table")
-	o.addReport(chainsFile, charts.Chains(run, chains, 0), "csv")
+	o.AddReport(outputs.ReportFile, charts.Run(run, charts.Options{Split: true}), "table")
+	o.AddReport(outputs.ChainsFile, charts.Chains(run, chains, 0), "csv")
 	if made != nil && key == nil {
-		o.add(liveFile, document.Indented(made))
+		o.Add(outputs.LiveFile, document.Indented(made))
 	}
-	return o.save(ctx)
+	return o.Save(ctx)
 }
 
 // parsed returns the plan and the scenario with the flags applied, or
@@ -293,8 +294,8 @@ type study struct {
 	plan   *scenarios.Plan
 	file   *scenarios.File // the scenario, including the flags
 	corpus *recordings.Opened
-	folder *outFolder // nil without output files
-	set    []string   // settings from --set
+	folder *outputs.Folder // nil without output files
+	set    []string        // settings from --set
 }
 
 // study checks everything that needs no sessions. All problems of flags and scenario are reported at once, also those that a verb
@@ -325,8 +326,8 @@ func (f *runFlags) readInto(cmd *cobra.Command, s *study, args []string) (err er
 	if err := cmd.Context().Err(); err != nil {
 		return fmt.Errorf("interrupted before anything was read: %w", err)
 	}
-	if !f.dryRun {
-		if s.folder, err = f.output.folder(cmd, "run", holdsRun); err != nil {
+	if !f.dryRun && f.output.out != "" {
+		if s.folder, err = outputs.OpenFolder(f.output.out, f.output.force); err != nil {
 			return err
 		}
 	}
@@ -336,7 +337,7 @@ func (f *runFlags) readInto(cmd *cobra.Command, s *study, args []string) (err er
 }
 
 // write writes a report in the format of the flags to their file, or to standard output.
-func (f *runFlags) write(cmd *cobra.Command, r report) error {
+func (f *runFlags) write(cmd *cobra.Command, r outputs.Report) error {
 	return writeOr(cmd, f.file, func(w io.Writer) error { return r.Write(w, f.format) })
 }
 
@@ -347,27 +348,27 @@ func (f *runFlags) draw(cmd *cobra.Command, s *study, list func() []charts.Drawi
 	}
 	drawings := list()
 	if s.folder != nil {
-		s.folder.addCharts(f.output.inFolder(drawings))
+		s.folder.AddCharts(f.output.inFolder(drawings), f.output.form, f.output.format(), cmd.ErrOrStderr())
 	}
 	return f.output.draw(cmd, drawings)
 }
 
 // addRun adds what every folder of a run has. A folder with pseudonyms, that is with a key, has neither scenario nor profile.
 func (s *study) addRun(run *results.Run, key []byte) error {
-	s.folder.add(rowsFile, func(w io.Writer) error { return results.WriteRows(w, run) })
-	s.folder.setSummary(documentFile, charts.Run(run, charts.Options{}))
+	s.folder.Add(outputs.RowsFile, func(w io.Writer) error { return results.WriteRows(w, run) })
+	s.folder.SetSummary(charts.Run(run, charts.Options{}))
 	if key != nil {
 		return nil
 	}
 	scenario, err := resolvedScenario(s.plan)
 	text := scenarios.WithGiven(scenario, s.set)
-	s.folder.add(scenarioFile, func(w io.Writer) error { _, err := w.Write(text); return err })
+	s.folder.Add(outputs.ScenarioFile, func(w io.Writer) error { _, err := w.Write(text); return err })
 	if err != nil {
 		return err
 	}
 	fitted, err := s.plan.Profile()
 	if fitted != nil && err == nil {
-		s.folder.add(profileFile, fitted.Write)
+		s.folder.Add(outputs.ProfileFile, fitted.Write)
 	}
 	return err
 }

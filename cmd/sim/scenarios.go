@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
@@ -148,7 +149,7 @@ func asScenario(arg string) (*scenarioText, error) {
 		return nil, nil // a path; reading it shows whether it exists
 	}
 	// An output folder with the name of the scenario holds no recordings.
-	if statErr == nil && !(info.IsDir() && holdsRun(arg)) {
+	if statErr == nil && !(info.IsDir() && outputs.HoldsRun(arg)) {
 		kind := "file"
 		if info.IsDir() {
 			kind = "folder"

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
@@ -166,7 +167,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return console.Misuse(errors.New("which recordings? Give files or folders"))
 	}
-	if err := placeFor("--output", f.out); err != nil {
+	if err := outputs.PlaceFor("--output", f.out); err != nil {
 		return console.Misuse(err)
 	}
 	config, _, err := f.configured(scenarios.Plan{Seed: 1}, measures.StrategyRecorded)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/scenarios/builtin"
 	"github.com/compactsim/compactsim/strategies"
@@ -176,3 +178,11 @@ func (c *choice) Set(name string) error {
 
 // Type returns the word for the value in help.
 func (c *choice) Type() string { return "string" }
+
+// writeOr writes to a file, or to standard output without one.
+func writeOr(cmd *cobra.Command, file string, write func(io.Writer) error) error {
+	if file == "" {
+		return write(cmd.OutOrStdout())
+	}
+	return files.Write(cmd.Context(), file, write)
+}
