@@ -62,7 +62,7 @@ func (p *Plan) Follow(
 	if err != nil {
 		return nil, nil, err
 	}
-	names, sessions := run.Foremost(anyCell), corpus.WithCalls()
+	names, sessions := run.Foremost(func(string) bool { return true }), corpus.WithCalls()
 	kept := p.kept
 	if kept == nil {
 		few := *d
@@ -241,8 +241,6 @@ func lost(run *results.Run, c *studies.Chains) float64 {
 // maxCalls is the largest number of recorded calls kept for each cell: a record
 // takes about 250 bytes.
 const maxCalls = 10_000
-
-func anyCell(string) bool { return true }
 
 // longest returns the sessions with the most calls, as many as maxCalls allows
 // but at least one, in the order given.

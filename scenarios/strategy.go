@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -135,7 +136,9 @@ func without(n *yaml.Node, keys ...string) *yaml.Node {
 func (x *expansion) mapping(e *entry) bool {
 	n := e.node
 	before := len(x.errs)
-	x.keysOnce(n)
+	once := spec.Checker{Tree: x.tree} // reports duplicate keys
+	once.Check(n, map[string]yaml.Node{}, "strategy")
+	x.errs = append(x.errs, once.Errs...)
 	child := func(key string) *yaml.Node { return spec.Child(n, key) }
 	e.name = x.text(child("name"))
 	preset, set := child("preset"), child("set")
@@ -175,13 +178,6 @@ func (x *expansion) mapping(e *entry) bool {
 		x.set(e, set)
 	}
 	return len(x.errs) == before
-}
-
-// keysOnce reports duplicate keys of a mapping.
-func (x *expansion) keysOnce(n *yaml.Node) {
-	c := spec.Checker{Tree: x.tree}
-	c.Check(n, map[string]yaml.Node{}, "strategy")
-	x.errs = append(x.errs, c.Errs...)
 }
 
 func (x *expansion) text(n *yaml.Node) string {
@@ -261,7 +257,7 @@ func (x *expansion) change(e *entry, keys []string, value *yaml.Node) (bool, err
 	}
 	if !found {
 		hint := nearest.Hint(path, paths)
-		return false, fmt.Errorf("%s has no layer %q%s; its layers: %s", e.name, keys[0], hint, orNone(names))
+		return false, fmt.Errorf("%s has no layer %q%s; its layers: %s", e.name, keys[0], hint, cmp.Or(strings.Join(names, ", "), "none"))
 	}
 	return true, errors.Join(errs...)
 }
@@ -283,13 +279,6 @@ func (x *expansion) ownLayer(e *entry, name string) {
 		Kind: yaml.MappingNode, Tag: "!!map",
 		Content: []*yaml.Node{spec.Text(name), {Kind: yaml.MappingNode, Tag: "!!map"}},
 	})
-}
-
-func orNone(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
 }
 
 // layer is one layer within the body of a preset.

@@ -31,7 +31,7 @@ Without --strategy and SCENARIO it takes ` + pipeline + `, each session's own cl
 		Example: `  sim ablate
   sim ablate ~/.claude/projects --chart tornado.svg
   sim ablate --strategy auto-compact/167k,microcompact/2.1 session.jsonl`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.ablate(cmd, args) },
+		RunE: f.ablate,
 	}
 	f.bindCells(cmd)
 	flags := cmd.Flags()

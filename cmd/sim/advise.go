@@ -53,7 +53,7 @@ what a simulation of the earlier sessions says that the setting saves.`,
   sim advise --as tokens ~/.claude/projects
   sim advise --since 30d --format json ~/.codex/sessions
   sim advise --since-change 2026-11-10 ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: f.run,
 	}
 	f.bind(cmd)
 	f.as = advise.AsDollars

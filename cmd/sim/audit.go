@@ -152,21 +152,13 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 
 // show writes the report on the bill of sessions.
 func (f *auditFlags) show(cmd *cobra.Command, corpus *recordings.Opened, prices *costmodel.Table) error {
-	report, err := f.explained(cmd.Context(), corpus.Corpus, prices)
+	report, err := f.reportOn(cmd.Context(), corpus.Corpus, prices)
 	if err != nil {
 		return err
 	}
-	report.Remarks = corpus.Remarks()
-	if text := calls.UnpricedSearches(prices, corpus.Sessions); text != "" {
-		report.Remarks = append(report.Remarks, text)
-	}
-	o := audit.DocumentOptions{Top: f.top, Brief: !f.all && f.format == "table"}
-	if f.prices.file != "" {
-		o.Prices = filepath.Base(f.prices.file) + prices.List()
-	}
-	if last, err := time.Parse(time.DateOnly, report.Until); err == nil {
-		o.AsOf = prices.Stale(last)
-	}
+	report.Remarks = remarkBill(corpus, prices)
+	o := f.document(prices, report.Until)
+	o.Brief = !f.all && f.format == "table"
 	if f.format != "json" && !strings.HasPrefix(f.format, "csv") { // for people
 		advice, err := f.advice(cmd, corpus.Corpus, prices)
 		if err != nil {
@@ -177,6 +169,27 @@ func (f *auditFlags) show(cmd *cobra.Command, corpus *recordings.Opened, prices 
 	return errors.Join(report.Document(o).Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, charts.AuditDrawings(report)))
 }
 
+// remarkBill says what was read, and which searches have no price.
+func remarkBill(corpus *recordings.Opened, prices *costmodel.Table) []string {
+	list := corpus.Remarks()
+	if text := calls.UnpricedSearches(prices, corpus.Sessions); text != "" {
+		list = append(list, text)
+	}
+	return list
+}
+
+// document says how a bill up to a day is shown: how many lines, and which prices it has.
+func (f *auditFlags) document(prices *costmodel.Table, until string) audit.DocumentOptions {
+	o := audit.DocumentOptions{Top: f.top}
+	if f.prices.file != "" {
+		o.Prices = filepath.Base(f.prices.file) + prices.List()
+	}
+	if last, err := time.Parse(time.DateOnly, until); err == nil {
+		o.AsOf = prices.Stale(last)
+	}
+	return o
+}
+
 // onlyHere returns an error for a chart of a kind that only the other report has.
 func (f *auditFlags) onlyHere(other, why string) error {
 	if f.charts.wants(other) {
@@ -185,8 +198,8 @@ func (f *auditFlags) onlyHere(other, why string) error {
 	return nil
 }
 
-// explained returns the report on sessions: the report of the last time if nothing that it depends on has changed.
-func (f *auditFlags) explained(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table) (*audit.Report, error) {
+// reportOn returns the report on sessions: the report of the last time if nothing that it depends on has changed.
+func (f *auditFlags) reportOn(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table) (*audit.Report, error) {
 	keep, _ := corpus.Kept()
 	key, in := corpus.Key(), &f.read.Filter
 	if in.Since.Nanosecond()+in.Until.Nanosecond() > 0 {
@@ -277,18 +290,11 @@ func (f *auditFlags) breakdown(cmd *cobra.Command, args []string, prices *costmo
 	if err != nil {
 		return console.Misuse(err)
 	}
-	if b.Remarks = corpus.Remarks(); calls.UnpricedSearches(prices, corpus.Sessions) != "" {
-		b.Remarks = append(b.Remarks, calls.UnpricedSearches(prices, corpus.Sessions))
-	}
-	with := audit.DocumentOptions{Top: f.top}
-	if f.prices.file != "" {
-		with.Prices = filepath.Base(f.prices.file) + prices.List()
-	}
-	if last, err := time.Parse(time.DateOnly, b.Until); err == nil {
-		with.AsOf = prices.Stale(last)
-	}
+	b.Remarks = remarkBill(corpus, prices)
 	if f.format == formatMetrics {
-		return errors.Join(b.WriteMetrics(cmd.OutOrStdout()), f.charts.draw(cmd, charts.BreakdownDrawings(b)))
+		err = b.WriteMetrics(cmd.OutOrStdout())
+	} else {
+		err = b.Document(f.document(prices, b.Until)).Write(cmd.OutOrStdout(), f.format)
 	}
-	return errors.Join(b.Document(with).Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, charts.BreakdownDrawings(b)))
+	return errors.Join(err, f.charts.draw(cmd, charts.BreakdownDrawings(b)))
 }

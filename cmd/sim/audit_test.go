@@ -20,11 +20,11 @@ func TestAuditIsKept(t *testing.T) {
 	cancel()
 	var f auditFlags
 	f.read.choice.zone = time.FixedZone("Local", 3600)
-	first, err := f.explained(t.Context(), c, prices)
+	first, err := f.reportOn(t.Context(), c, prices)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := f.explained(gone, c, prices)
+	again, err := f.reportOn(gone, c, prices)
 	if err != nil {
 		t.Fatalf("the audit is not kept: %v", err)
 	}
@@ -32,17 +32,17 @@ func TestAuditIsKept(t *testing.T) {
 		t.Error("a kept audit is another audit")
 	}
 	f.read.choice.zone = time.FixedZone("Local", -3600)
-	if _, err := f.explained(gone, c, prices); err == nil {
+	if _, err := f.reportOn(gone, c, prices); err == nil {
 		t.Error("an audit in another zone was taken for it")
 	}
 	f.read.choice.zone = time.FixedZone("Local", 3600)
 	f.read.Filter.Since = time.Unix(1, 0)
-	if _, err := f.explained(gone, c, prices); err == nil {
+	if _, err := f.reportOn(gone, c, prices); err == nil {
 		t.Error("an audit of another period was taken for it")
 	}
 	f.read.Filter.Since = time.Time{}
 	c.Sessions = c.Sessions[1:]
-	if _, err := f.explained(gone, c, prices); err == nil {
+	if _, err := f.reportOn(gone, c, prices); err == nil {
 		t.Error("an audit of more sessions was taken for it")
 	}
 }

@@ -59,7 +59,7 @@ the same pseudonym everywhere: sim run, compare and report take it too.`,
 		Example: `  sim check --init
   sim check --update ~/.claude/projects
   sim check --junit check.xml sim-check.yaml ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
+		RunE: f.check,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.file, "file", "", "the check `FILE`; all arguments are then paths of sessions")
@@ -203,7 +203,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	if asked == nil {
 		return nil, nil, errors.Join(append(errs, err)...)
 	}
-	plan, err := f.plan(cmd, asked, paths)
+	plan, _, err := f.parse(cmd, asked, paths)
 	errs = append(errs, err, f.junitPlace(file))
 	if plan != nil {
 		if s := &plan.Design.Scenario.Sessions; len(s.Paths) == 0 && s.Generate.Profile == "" && !f.read.Discovery.Wanted() {

@@ -64,7 +64,7 @@ func checkInput(
 	in := &check.Input{Version: version(),
 		SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest,
 		Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
-	in.Lost, in.NumLost = lost(corpus, hide)
+	in.Lost, in.NumLost = listLost(corpus, hide)
 	for _, s := range corpus.Sessions {
 		if end := s.EndTime(); end.After(in.At) {
 			in.At = end
@@ -157,11 +157,11 @@ func usualModel(s *traces.Session) string {
 	return s.Models[slices.Index(calls, slices.Max(calls))]
 }
 
-// lost says which parts of the recordings are not in the figures: lines that
+// listLost says which parts of the recordings are not in the figures: lines that
 // could not be read, files that could not be read to their end, sessions
 // without a call. Problems with single calls that were read do not count. n
-// counts all; the list has at most those that reading keeps.
-func lost(c *traces.Corpus, hide hiding) (told []string, n int) {
+// counts all problems; the list has at most the problems that reading keeps.
+func listLost(c *traces.Corpus, hide hiding) (told []string, n int) {
 	n = c.NumProblems
 	for _, p := range c.Problems {
 		told = append(told, hide.problem(p))
@@ -201,13 +201,13 @@ func ratesInto(in *check.Input, plan *scenarios.Plan, sessions []*traces.Session
 			if end := s.EndTime(); !end.Before(last[model]) {
 				last[model] = end
 			}
-			if own, counted := in.Sessions[s.ID]; counted && !priced(plan, model, at) {
+			if own, counted := in.Sessions[s.ID]; counted && !hasPrice(plan, model, at) {
 				own.Unpriced[hide.model(model)] += int(calls[i])
 			}
 		}
 	}
 	var err error
-	if in.Renamed, err = renamed(plan, in.At, hide); err != nil {
+	if in.Renamed, err = findRenamed(plan, in.At, hide); err != nil {
 		return err
 	}
 	in.Rates = map[string]results.Cost{}
@@ -220,9 +220,9 @@ func ratesInto(in *check.Input, plan *scenarios.Plan, sessions []*traces.Session
 	return nil
 }
 
-// renamed returns the models that the scenario bills as another one though they have a price of their own, and the day whose
+// findRenamed returns the models that the scenario bills as another one though they have a price of their own, and the day whose
 // prices it takes.
-func renamed(plan *scenarios.Plan, at time.Time, hide hiding) (map[string]string, error) {
+func findRenamed(plan *scenarios.Plan, at time.Time, hide hiding) (map[string]string, error) {
 	prices := &plan.Design.Scenario.Prices
 	table, err := priceTable(prices.File, nil)
 	if err != nil {
@@ -240,7 +240,7 @@ func renamed(plan *scenarios.Plan, at time.Time, hide hiding) (map[string]string
 	return as, nil
 }
 
-func priced(plan *scenarios.Plan, model string, at time.Time) bool {
+func hasPrice(plan *scenarios.Plan, model string, at time.Time) bool {
 	_, err := plan.Prices.Lookup(model, at)
 	return err == nil
 }

@@ -148,17 +148,17 @@ func fillPrediction(c *results.Cell, bills map[string]*validate.Expect) {
 func (p *foretold) price(fact string, was func(id string) float64) (more map[string]float64, ok bool, err error) {
 	switch fact {
 	case validate.FactLifetime, validate.FactLifetimeAgent:
-		more, err = p.asking(fact == validate.FactLifetimeAgent, was)
+		more, err = p.priceLifetime(fact == validate.FactLifetimeAgent, was)
 	case validate.FactCompactedAt:
-		more, err = p.compacting(was(""))
+		more, err = p.priceCompaction(was(""))
 	default:
 		return nil, false, nil
 	}
 	return more, err == nil, err
 }
 
-// asking returns what each session is predicted to cost more than if a share of its calls asked for an hour.
-func (p *foretold) asking(subAgents bool, was func(id string) float64) (map[string]float64, error) {
+// priceLifetime returns what each session is predicted to cost more than if a share of its calls asked for an hour.
+func (p *foretold) priceLifetime(subAgents bool, was func(id string) float64) (map[string]float64, error) {
 	more := maps.Clone(p.usd)
 	for _, hour := range []bool{false, true} {
 		var asking []*traces.Session
@@ -181,9 +181,9 @@ func (p *foretold) asking(subAgents bool, was func(id string) float64) (map[stri
 	return more, nil
 }
 
-// compacting returns what each session costs more as recorded than if it were summarised at so many
+// priceCompaction returns what each session costs more as recorded than if it were summarised at so many
 // tokens; 0 where neither is. Its agent reads again what it read in the recording, and no more.
-func (p *foretold) compacting(tokens float64) (map[string]float64, error) {
+func (p *foretold) priceCompaction(tokens float64) (map[string]float64, error) {
 	other, err := p.plan.Config("auto-compact/167k", []string{"agent.refetch=never",
 		fmt.Sprintf("full-compact.trigger.fixed=%.0f", tokens), "full-compact.trigger.reserve=null", "full-compact.trigger.reserve_output=false", "full-compact.trigger.output_cap=0"})
 	if err != nil {

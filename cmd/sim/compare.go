@@ -49,7 +49,7 @@ variable ` + anonymizeKeyVariable + `.`,
   sim compare sweep --strategy 'recorded,compact-at*'
   head -c 32 /dev/urandom > ~/sim.key
   sim compare before after --format markdown --anonymize --anonymize-key ~/sim.key`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: f.run,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.options.Cells, "strategy", nil,

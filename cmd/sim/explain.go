@@ -72,7 +72,7 @@ func (f *explainFlags) asked() bool { return f.strategy != "" || len(f.set) > 0 
 
 func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	strategy := cmp.Or(f.strategy, measures.StrategyRecorded)
-	profiles, err := namedProfiles(f.profile)
+	profiles, err := loadProfiles(f.profile)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if f.open {
 		set = append(set, "agent.refetch=never")
 	}
-	_, plan, err := f.configured(scenarios.Plan{Seed: f.seed, Window: f.window, Workers: f.read.Workers, Profiles: profiles}, strategy, set...)
+	_, plan, err := f.configure(scenarios.Plan{Seed: f.seed, Window: f.window, Workers: f.read.Workers, Profiles: profiles}, strategy, set...)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ kind: the numbers of the simulation itself.`,
   sim traces gen --profile chat --sessions 50 --seed 7 -o sessions
   sim traces gen --profile chat --sessions 5 --as otel -o spans
   sim traces ls sessions`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: f.run,
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&f.sessions, "sessions", 20, "`N` sessions to generate")
@@ -221,7 +221,7 @@ Sessions are generated from this profile. The profile of sim calibrate is anothe
 numbers of the simulation itself.`,
 		Example: `  sim traces fit ~/.claude/projects -o fitted.yaml
   sim traces gen --profile fitted.yaml -o fitted`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: f.run,
 	}
 	f.read.bind(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into `FILE` instead of standard output")

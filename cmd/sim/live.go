@@ -80,9 +80,9 @@ func (c *liveCalls) summarizer(stub *summarizer.Stub, dry bool) sim.Summarizer {
 	return live.New(opts)
 }
 
-// done returns what was done, nil for a run without real calls. Later calls,
+// end returns what was done, nil for a run without real calls. Later calls,
 // for instance for charts, come only from cassettes.
-func (c *liveCalls) done() *live.Report {
+func (c *liveCalls) end() *live.Report {
 	if c == nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 	dry.Done, dry.Workers = nil, 0
 	dry.Summarize = func(_ string, stub *summarizer.Stub) sim.Summarizer { return c.summarizer(stub, true) }
 	if _, err := dry.Run(ctx, corpus); err != nil {
-		return live.Report{}, fmt.Errorf("estimate the real calls: %w", c.advised(ctx, err))
+		return live.Report{}, fmt.Errorf("estimate the real calls: %w", c.adviseOn(ctx, err))
 	}
 	r := c.opts.Shared.Report()
 	c.opts.Shared, c.models = &live.Shared{}, r.Models
@@ -159,14 +159,14 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 
 // checkPrices returns, before the first call, an error for a budget without the prices of all models.
 func (c *liveCalls) checkPrices() error {
-	if none := c.unpriced(); c.flags.Budget > 0 && len(none) > 0 {
+	if none := c.findUnpriced(); c.flags.Budget > 0 && len(none) > 0 {
 		return console.Misuse(fmt.Errorf("--budget-usd: %s", priceless(none)))
 	}
 	return nil
 }
 
-// unpriced returns the models to ask that have no price, by name.
-func (c *liveCalls) unpriced() []string {
+// findUnpriced returns the models to ask that have no price, by name.
+func (c *liveCalls) findUnpriced() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.models)), c.priced)
 }
 
@@ -203,8 +203,8 @@ func (p pricesNow) maxOutput(model string) int {
 	return 0
 }
 
-// advised adds advice to an error that every other call would get too.
-func (c *liveCalls) advised(ctx context.Context, err error) error {
+// adviseOn adds advice to an error that every other call would get too.
+func (c *liveCalls) adviseOn(ctx context.Context, err error) error {
 	if c == nil || err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	if n, text := live.Refusals(r.Calls); n > 0 {
 		console.Say(w, "warning: the server refused %s: %s", document.Count(n, "real call"), text)
 	}
-	run.Workload.Remarks = append(run.Workload.Remarks, r.Text(c.unpriced(), err))
+	run.Workload.Remarks = append(run.Workload.Remarks, r.Text(c.findUnpriced(), err))
 	for _, text := range r.Notes() {
 		run.Notes = append(run.Notes, results.Note{Text: text})
 	}
@@ -255,7 +255,7 @@ func (c *liveCalls) estimateText(e *live.Estimate) string {
 		text += fmt.Sprintf("%d recorded, ", e.Stored)
 	}
 	text += fmt.Sprintf("%s tokens in and %s out", live.Thousands(e.Usage.Input()), live.Thousands(e.Usage.Output))
-	none := c.unpriced()
+	none := c.findUnpriced()
 	if len(none) == 0 || e.MostUSD > 0 {
 		text += fmt.Sprintf(": $%.2f, at most $%.2f, if none fails and nothing is read from the cache", e.USD, e.MostUSD)
 	}

@@ -53,7 +53,7 @@ func TestEstimateWithoutAPrice(t *testing.T) {
 	if !strings.Contains(text, "$1.00, at most $2.00, if none fails") || !strings.Contains(text, "from the cache; no price is known for nope (") {
 		t.Errorf("one price of two: %s", text)
 	}
-	if text = (&live.Report{Made: 2, USD: 1}).Text(c.unpriced(), nil); !strings.Contains(text, "2 real calls made for $1.00, besides calls of nope, for which no price is known") {
+	if text = (&live.Report{Made: 2, USD: 1}).Text(c.findUnpriced(), nil); !strings.Contains(text, "2 real calls made for $1.00, besides calls of nope, for which no price is known") {
 		t.Errorf("after the run: %s", text)
 	}
 	delete(c.models, "nope")

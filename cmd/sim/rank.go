@@ -32,7 +32,7 @@ again, longer work, lifetimes of caches, draws.`,
   sim rank ~/.claude/projects --chart front.svg
   sim rank ~/.claude/projects --sensitivity --chart places=places.svg
   sim rank --strategy 'cline/*,mine.yaml' --all ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.rank(cmd, args) },
+		RunE: f.rank,
 	}
 	f.bindCells(cmd)
 	f.output.chartFlags.bind(cmd, charts.RankingKinds()...)

@@ -46,7 +46,7 @@ is not seen, and some clients behave a little differently toward an address that
   sim record --out logs --upstream https://openrouter.ai/api/v1 -- python agent.py
   sim record --listen 127.0.0.1:8787
   sim audit requests`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: f.run,
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // flags behind COMMAND are its own

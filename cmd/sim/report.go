@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -46,7 +45,7 @@ The key is in the file of --anonymize-key or in the variable ` + anonymizeKeyVar
 		Example: `  sim report ~/.claude/projects -o report.html
   sim report thresholds ~/.claude/projects -o thresholds.html
   sim report before -o before.html`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: f.run,
 	}
 	f.bindCells(cmd)
 	flags := cmd.Flags()
@@ -96,7 +95,7 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	s.corpus.Remark(&run.Workload)
-	return f.write(cmd, anonymous(key, run, parts))
+	return f.write(cmd, makePage(key, run, parts))
 }
 
 // writeStored writes the page of a stored run.
@@ -108,7 +107,7 @@ func (f *reportFlags) writeStored(cmd *cobra.Command, dir string, key []byte) er
 	if err != nil {
 		return console.Misuse(err)
 	}
-	return writeOr(cmd, f.file, func(w io.Writer) error { return anonymous(key, run, charts.PageParts{}).Write(w, f.format) })
+	return f.write(cmd, makePage(key, run, charts.PageParts{}))
 }
 
 // pageFor is placeFor for a page, which is HTML whatever the extension of its name.
@@ -137,8 +136,8 @@ func refuseSimulation(cmd *cobra.Command) error {
 	return fmt.Errorf("%s: only with PATH, because a finished run has its sessions and strategies", strings.Join(names, ", "))
 }
 
-// anonymous makes the document of a page, with pseudonyms if key is not nil.
-func anonymous(key []byte, run *results.Run, parts charts.PageParts) *document.Document {
+// makePage makes the document of a page, with pseudonyms if key is not nil.
+func makePage(key []byte, run *results.Run, parts charts.PageParts) *document.Document {
 	if key == nil {
 		return charts.Page(run, parts)
 	}
@@ -198,7 +197,7 @@ func (s *study) parts(ctx context.Context, run *results.Run, advice *advise.Advi
 	if parts.Dearest, err = audit.Dearest(s.corpus.Sessions, s.plan.Prices, time.UTC); err != nil {
 		return parts, err
 	}
-	text, err := resolvedScenario(s.plan)
+	text, err := resolveScenario(s.plan)
 	if err != nil {
 		return parts, err
 	}

@@ -94,7 +94,7 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
   sim run --strategy none,auto-compact/155k --split session.jsonl
   sim run thresholds ~/.claude/projects --out thresholds
   sim run --set server.lifetime_5m=[5m,1h] --dry-run ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: f.run,
 	}
 	f.bindCells(cmd, "table", "markdown", "csv", "json") // sim report writes pages
 	cmd.Flags().Lookup("quiet").Usage = "print the table alone"
@@ -169,12 +169,12 @@ func (f *runFlags) simulate(cmd *cobra.Command, s *study) (*results.Run, *live.R
 		}
 	}
 	run, err := f.read.simulate(cmd, s.plan, s.corpus.Corpus)
-	err = calls.advised(cmd.Context(), err)
+	err = calls.adviseOn(cmd.Context(), err)
 	if run == nil {
 		return nil, nil, err
 	}
 	calls.remark(cmd.ErrOrStderr(), run, err)
-	return run, calls.done(), err // from here on there are no real calls
+	return run, calls.end(), err // from here on there are no real calls
 }
 
 // most returns the largest number of lines of a table, 0 for no limit.
@@ -206,9 +206,9 @@ func (s *study) save(cmd *cobra.Command, run *results.Run, chains []studies.Chai
 	return o.Save(ctx)
 }
 
-// parsed returns the plan and the scenario with the flags applied, or
+// parse returns the plan and the scenario with the flags applied, or
 // everything that is wrong with scenario, flags and prices.
-func (f *runFlags) parsed(
+func (f *runFlags) parse(
 	cmd *cobra.Command, asked *scenarioText, paths []string,
 ) (*scenarios.Plan, *scenarios.File, error) {
 	registry, err := strategies.Builtin()
@@ -235,7 +235,7 @@ func (f *runFlags) parsed(
 	prices := &design.Scenario.Prices
 	table, err := priceTable(prices.File, aliasesOf(prices.As))
 	errs = append(errs, err)
-	profiles, err := namedProfiles(design.Scenario.Profile)
+	profiles, err := loadProfiles(design.Scenario.Profile)
 	errs = append(errs, err)
 	return &scenarios.Plan{
 		Registry: registry, Prices: table, Design: design, Profiles: profiles,
@@ -243,14 +243,8 @@ func (f *runFlags) parsed(
 	}, file, errors.Join(errs...)
 }
 
-// plan returns the plan alone.
-func (f *runFlags) plan(cmd *cobra.Command, asked *scenarioText, paths []string) (*scenarios.Plan, error) {
-	plan, _, err := f.parsed(cmd, asked, paths)
-	return plan, err
-}
-
-// namedProfiles returns the profile of a scenario by its name if it is a file.
-func namedProfiles(name string) (map[string]*profile.Profile, error) {
+// loadProfiles returns the profile of a scenario by its name if it is a file.
+func loadProfiles(name string) (map[string]*profile.Profile, error) {
 	if name == scenarios.ProfileDefault || name == scenarios.ProfileNone {
 		return nil, nil
 	}
@@ -298,21 +292,20 @@ type study struct {
 	set    []string        // settings from --set
 }
 
-// study checks everything that needs no sessions. All problems of flags and scenario are reported at once, also those that a verb
-// finds beforehand.
+// study checks everything that needs no sessions. All problems of flags and scenario are reported at once, together with problems.
 func (f *runFlags) study(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
 	asked, paths, err := splitArgs(args)
 	if err != nil {
 		return nil, console.Misuse(err)
 	}
-	plan, file, err := f.parsed(cmd, asked, paths)
+	plan, file, err := f.parse(cmd, asked, paths)
 	if err := errors.Join(append(problems, err)...); err != nil {
 		return nil, console.Misuse(err)
 	}
 	return &study{plan: plan, file: file, set: f.set}, nil
 }
 
-// open checks flags and scenario, and reads the sessions, which the caller closes. problems are reported with all others.
+// open checks flags and scenario, and reads the sessions, which the caller closes. What is wrong with the flags is reported together with problems.
 func (f *runFlags) open(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
 	s, err := f.study(cmd, args, problems...)
 	if err == nil {
@@ -360,7 +353,7 @@ func (s *study) addRun(run *results.Run, key []byte) error {
 	if key != nil {
 		return nil
 	}
-	scenario, err := resolvedScenario(s.plan)
+	scenario, err := resolveScenario(s.plan)
 	text := scenarios.WithGiven(scenario, s.set)
 	s.folder.Add(outputs.ScenarioFile, func(w io.Writer) error { _, err := w.Write(text); return err })
 	if err != nil {
@@ -373,9 +366,9 @@ func (s *study) addRun(run *results.Run, key []byte) error {
 	return err
 }
 
-// resolvedScenario returns the scenario with absolute paths, so that it can be run again
+// resolveScenario returns the scenario with absolute paths, so that it can be run again
 // from any folder. Standard input, "-", cannot be read again and stays.
-func resolvedScenario(plan *scenarios.Plan) ([]byte, error) {
+func resolveScenario(plan *scenarios.Plan) ([]byte, error) {
 	design := *plan.Design
 	paths := slices.Clone(design.Scenario.Sessions.Paths)
 	for i, path := range paths {

@@ -28,7 +28,7 @@ import (
 
 func newScenarios() *cobra.Command {
 	return group("scenarios", "List and print the built-in scenarios", "",
-		listing("List the built-in scenarios", scenarioSheet), showing("scenario",
+		newLs("List the built-in scenarios", scenarioSheet), newShow("scenario",
 			"Print a built-in scenario, or the manual under the name reference", scenarioNames, scenarioByName))
 }
 
@@ -193,19 +193,11 @@ func hintScenario(err error, args []string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	all, listErr := builtin.All()
-	if listErr != nil {
-		return err
-	}
-	var names []string
-	for _, b := range all {
-		names = append(names, b.Name)
-	}
 	for _, arg := range args {
 		if _, statErr := os.Stat(arg); statErr == nil {
 			continue
 		}
-		if name, ok := nearest.Name(arg, names); ok {
+		if name, ok := nearest.Name(arg, scenarioNames()); ok {
 			return console.Misuse(fmt.Errorf("%w; did you mean the scenario %q?", err, name))
 		}
 	}
@@ -214,7 +206,7 @@ func hintScenario(err error, args []string) error {
 
 func newStrategies() *cobra.Command {
 	return group("strategies", "List, print, compare and check strategies", "",
-		newStrategiesList(), showing("strategy", "Print a strategy as YAML with every parameter written out and explained",
+		newStrategiesList(), newShow("strategy", "Print a strategy as YAML with every parameter written out and explained",
 			presetNames, strategyText),
 		newStrategiesDiff(), newStrategiesCheck())
 }
@@ -222,7 +214,7 @@ func newStrategies() *cobra.Command {
 // newStrategiesList lists strategies, all or the ones that match patterns.
 func newStrategiesList() *cobra.Command {
 	var patterns []string
-	cmd := listing("List the strategies with their layers and the level each acts at", func() (*document.Table, error) { return strategySheet(patterns) })
+	cmd := newLs("List the strategies with their layers and the level each acts at", func() (*document.Table, error) { return strategySheet(patterns) })
 	cmd.Use, cmd.Example = "ls [PATTERN…]", "  sim strategies ls 'codex/*' 'cline/*'"
 	cmd.Args = func(_ *cobra.Command, args []string) error { patterns = args; return nil }
 	return cmd
@@ -266,7 +258,7 @@ func strategySheet(patterns []string) (*document.Table, error) {
 			about += "; not run: " + why
 		}
 		s.Rows = append(s.Rows, []any{name, strategy.InUse(), levelsOf(strategy, &usualReading), kinds[strategy.Group],
-			document.Cell{Value: about, Text: begun(about)}})
+			document.Cell{Value: about, Text: cutToLine(about)}})
 	}
 	if len(s.Rows) == 0 {
 		return nil, console.Misuse(fmt.Errorf("no strategy matches %q: sim strategies ls lists all", patterns))
@@ -297,8 +289,8 @@ func levelsOf(s *strategies.Strategy, r *strategies.Reading) string {
 // aboutWidth is the width of what a listing says of a strategy, in characters.
 const aboutWidth = 44
 
-// begun returns the words of a text that fit a line of a listing.
-func begun(text string) string {
+// cutToLine returns the words of a text that fit a line of a listing.
+func cutToLine(text string) string {
 	if utf8.RuneCountInString(text) <= aboutWidth {
 		return text
 	}

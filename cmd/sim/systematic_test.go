@@ -128,7 +128,7 @@ func billOf(t *testing.T, prices *costmodel.Table, read reader, text []byte) (b 
 		}
 	}
 	uncounted, _, _ := charts.Uncounted(c)
-	_, problems := lost(c, hiding{})
+	_, problems := listLost(c, hiding{})
 	b.told = [4]int64{int64(uncounted), 0, int64(problems), int64(derived)}
 	for _, s := range c.Sessions {
 		b.told[1] += s.Quality.LostTokens

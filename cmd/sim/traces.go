@@ -40,9 +40,9 @@ func (f *traceFlags) bind(cmd *cobra.Command, formats ...string) {
 	f.prices.bind(cmd)
 }
 
-// configured returns the configuration that simulates a strategy outside of a
+// configure returns the configuration that simulates a strategy outside of a
 // scenario, at the prices of the flags, and the plan that made it.
-func (f *traceFlags) configured(
+func (f *traceFlags) configure(
 	plan scenarios.Plan, strategy string, set ...string,
 ) (sim.Config, *scenarios.Plan, error) {
 	var err error
@@ -278,7 +278,7 @@ func newTracesStore() *cobra.Command {
 		`Sessions that were read are kept in the user's cache folder, so that the next run over the same files starts
 at once: numbers, paths, names of tools and models, and digests of what was said, but no text. What audit and advise
 found is kept with them, for a second look. A file that has changed is read again, and all files after an upgrade whose readers differ. The folder holds 1 GiB at most; what was used longest ago goes first.`,
-		listing("Say where parsed sessions are kept and how much they take", storeTable), newStoreClean())
+		newLs("Say where parsed sessions are kept and how much they take", storeTable), newStoreClean())
 }
 
 // storeTable says how much is stored.

@@ -34,7 +34,7 @@ may be chance. --chart front=FILE shows what each setting costs and forgets.`,
   sim tune thresholds --objective cache_hit_ratio --chart front.svg ~/.claude/projects
   sim tune --strategy auto-compact/167k --set 'full-compact.trigger.fixed={from: 60000, to: 165000, step: 500}' \
     --set 'server.lifetime_5m=[1m, 5m, 1h]' --budget 30 ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args) },
+		RunE: f.tune,
 	}
 	f.bindCells(cmd)
 	f.output.chartFlags.bind(cmd, charts.TuningKinds()...)

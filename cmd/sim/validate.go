@@ -44,7 +44,7 @@ the calls at which the recording did.`,
 		Example: `  sim validate ~/.claude/projects
   sim validate --strategy own --format json session.jsonl
   sim validate --chart survival.svg ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: f.run,
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
@@ -64,7 +64,7 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return console.Misuse(err)
 	}
-	config, plan, err := f.configured(scenarios.Plan{Seed: 1}, measures.StrategyRecorded)
+	config, plan, err := f.configure(scenarios.Plan{Seed: 1}, measures.StrategyRecorded)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ scores a profile, with --folds on sessions that it was not fitted on. Generated 
 use another kind of profile, which sim traces fit writes.`,
 		Example: `  sim calibrate ~/.claude/projects -o profile.yaml
   sim validate --profile profile.yaml ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: f.run,
 	}
 	f.read.bind(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into `FILE` instead of standard output")
@@ -170,7 +170,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	if err := outputs.PlaceFor("--output", f.out); err != nil {
 		return console.Misuse(err)
 	}
-	config, _, err := f.configured(scenarios.Plan{Seed: 1}, measures.StrategyRecorded)
+	config, _, err := f.configure(scenarios.Plan{Seed: 1}, measures.StrategyRecorded)
 	if err != nil {
 		return err
 	}

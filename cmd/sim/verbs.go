@@ -52,8 +52,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// listing returns a verb ls that prints a table of what the program has.
-func listing(short string, build func() (*document.Table, error)) *cobra.Command {
+// newLs returns a verb ls that prints a table of what the program has.
+func newLs(short string, build func() (*document.Table, error)) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "ls",
@@ -71,9 +71,9 @@ func listing(short string, build func() (*document.Table, error)) *cobra.Command
 	return cmd
 }
 
-// showing returns a verb show that prints a named thing of the kind that ls
+// newShow returns a verb show that prints a named thing of the kind that ls
 // lists.
-func showing(what, short string, names func() []string, text func(name string) ([]byte, error)) *cobra.Command {
+func newShow(what, short string, names func() []string, text func(name string) ([]byte, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:               "show NAME",
 		Short:             short,

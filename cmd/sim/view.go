@@ -55,7 +55,7 @@ The address holds a random token, without which the server refuses to answer. St
 to other users of the machine, in the list of processes: --no-open avoids that.`,
 		Example: `  sim view ~/.claude/projects
   sim view --discover --no-open`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: f.run,
 	}
 	f.read.bind(cmd)
 	f.prices.bind(cmd)

@@ -238,7 +238,7 @@ type dial struct {
 	Says        string
 }
 
-// dials are the sliders of what a simulation can turn. The page shows those that the strategy has; other parameters are
+// dials are the sliders of what a simulation can turn. The page shows the sliders of the strategy; other parameters are
 // entered as text.
 func dials() []dial {
 	var thresholds []string
