@@ -25,6 +25,7 @@ type attachments struct {
 	MCPDelta   *int32      `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers; null as for tools" unit:"tokens" min:"0" off:"0"`
 	Listing    int32       `yaml:"skill_listing" doc:"tokens of the listing of all skills, where the recording shows none" unit:"tokens" min:"0" needs:"resend_skill_listing"`
 	Relist     bool        `yaml:"resend_skill_listing" doc:"send that listing again"`
+	Late       bool        `yaml:"opening_late" doc:"what the client had put ahead of the first prompt is missing in the first request behind a compaction, and stands ahead of the summary again in the next, which misses it"`
 	Reminders  int32       `yaml:"reminders" doc:"tokens of other reminders that are sent anew" unit:"tokens" min:"0"`
 }
 
@@ -140,6 +141,8 @@ func reminder(text string, tokens int32) prompt.Block {
 type fileBudget struct {
 	Count      int        `yaml:"count" doc:"files that may come back" unit:"files" min:"0" off:"0"`
 	Each       int32      `yaml:"each" doc:"tokens of a file that comes back whole" unit:"tokens" min:"0" needs:"count"`
+	Calls      bool       `yaml:"by_calls" doc:"the files that calls in the messages name come back, also where kept messages show them; a file that an earlier compaction put back was not called for" needs:"count"`
+	Largest    int32      `yaml:"largest" doc:"bytes of a file that comes back whole, for clients that count characters; 0 for what each says" unit:"bytes" min:"0" needs:"count"`
 	OverEach   overEach   `yaml:"over_each" doc:"a file larger than each: cut it, name it alone, or what the version of the client does" needs:"count"`
 	Bytes      bool       `yaml:"by_bytes" doc:"a file has the tokens of its bytes at the rate of the recording's results" needs:"count"`
 	Shown      bool       `yaml:"shown" doc:"files that a command alone has shown (cat FILE) come back too, unless claude -p began another process since" needs:"count"`
@@ -205,6 +208,9 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32, d *disk) []pro
 	var refs []prompt.Ref
 	var held []int32
 	seen := slices.Clone(kept)
+	if b.Calls {
+		seen = nil
+	}
 	left, n, names := b.Total, 0, b.names(t)
 	for _, file := range b.newest(b.accesses(t, from, to, d), d) {
 		if n == b.Count {
@@ -230,7 +236,7 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32, d *disk) []pro
 		tokens, named := size.tokens, false
 		if !names {
 			tokens = min(tokens, b.Each)
-		} else if max(int64(counted), now.least) > int64(b.Each) {
+		} else if max(int64(counted), now.least) > int64(b.Each) || b.Largest > 0 && size.bytes > b.Largest {
 			tokens, named = min(b.Each, nameTokens), true
 		}
 		if tokens == 0 {
@@ -304,7 +310,7 @@ func (b *fileBudget) accesses(t *Turn, from, to int, d *disk) []access {
 				}
 			}
 		case prompt.KindAttachment:
-			if block.Op == op.Read && !(b.Changed && block.Flags&prompt.FlagMeta != 0) {
+			if block.Op == op.Read && !((b.Changed || b.Calls) && block.Flags&prompt.FlagMeta != 0) {
 				a.tool = block.Tool
 				list = append(list, a)
 			}

@@ -81,6 +81,25 @@ func TestLargeFilesByVersion(t *testing.T) {
 	}
 }
 
+// Qwen Code 0.24.4 embeds a file of up to 20,000 characters and names a larger one, whatever its tokens; it looks at the calls in its
+// history: what the newest round shows comes back too, what an earlier compaction put back does not. A talk has four bytes a token.
+func TestFilesByCalls(t *testing.T) {
+	k := newTalk()
+	k.add(prompt.KindAttachment, 700).Object = k.path("/restored")
+	k.Context.BlockAt(k.Context.Len()-1).Op, k.Context.BlockAt(k.Context.Len()-1).Flags = op.Read, prompt.FlagMeta
+	k.round("Read", "/larger", 5001)
+	k.round("Read", "/fits", 5000)
+	k.round("Read", "/kept", 800)
+	budget := fileBudget{Count: 5, Each: 10_000, Largest: 20_000, Total: 50_000, OverEach: overEachName}
+	if got, want := restored(k, budget, k.path("/kept")), []file{{"/fits", 5000}, {"/larger", 60}, {"/restored", 700}}; !slices.Equal(got, want) {
+		t.Errorf("by messages: %v, want %v", got, want)
+	}
+	budget.Calls = true
+	if got, want := restored(k, budget, k.path("/kept")), []file{{"/kept", 800}, {"/fits", 5000}, {"/larger", 60}}; !slices.Equal(got, want) {
+		t.Errorf("by calls: %v, want %v", got, want)
+	}
+}
+
 // Not restored: plan, transcript, CLAUDE.md (004, U97), files in kept messages, what
 // was searched only. A stub that says a file is unchanged stands for the file.
 func TestFilesLeftOut(t *testing.T) {
@@ -251,10 +270,10 @@ func TestSkillListing(t *testing.T) {
 	}
 }
 
-// A result of 200 bytes may say that a file is unchanged, and leaves its size; one of more
+// A result of 500 bytes may say that a file is unchanged, and leaves its size; one of more
 // gives the size anew.
 func TestStubLeavesTheSize(t *testing.T) {
-	for tokens, want := range map[int32]int32{50: 900, 51: 51} {
+	for tokens, want := range map[int32]int32{125: 900, 126: 126} {
 		k := newTalk()
 		k.round("Read", "/a", 900)
 		k.round("Read", "/a", tokens)

@@ -36,8 +36,9 @@ type diskFile struct {
 // printed is a client that a program started with -p, a process for each prompt (traces.Session.Entry).
 const printed = "sdk-cli"
 
-// stubBytes is the largest result that says only that a file is unchanged, bytes.
-const stubBytes = 200
+// stubBytes is the largest result that says only that a file is unchanged, bytes: Claude Code's has up to 200, Qwen Code's
+// (0.24.4) 330 and the path.
+const stubBytes = 500
 
 // look takes note of the accesses that the context shows and an earlier look did not meet.
 func (d *disk) look(t *Turn) {

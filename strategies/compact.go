@@ -361,6 +361,9 @@ func (l *compact) replace(t *Turn, a *prompt.Answer) (files int, remainder int64
 		l.undo.mark(c, s.low, len(refs))
 	}
 	t.InputAt = s.low + len(refs) + (s.end - s.high) + len(attached)
+	if l.params.Attachments.Late {
+		l.late.take(t)
+	}
 	return files, remainder
 }
 

@@ -27,6 +27,7 @@ type compact struct {
 	call     summaryCall
 	beside   besideCalls
 	undo     undo                           // of a summary that stands in one request alone
+	late     lateOpening                    // what the next request has again
 	looked   int32                          // 1 + the round at whose end conditions were looked at
 	due      func(thread, round int32) bool // a schedule that replaces all other starts of compactions; nil for none
 }
@@ -49,7 +50,8 @@ func (l *compact) Clone() Layer {
 	c.carried = l.carried.clone()
 	c.beside = besideCalls{} // belong to the thread that made them
 	c.undo = undo{}          // as do the ids in it
-	c.looked = 0             // a branch counts rounds of its own
+	c.late.entries = slices.Clone(l.late.entries)
+	c.looked = 0 // a branch counts rounds of its own
 	return &c
 }
 
@@ -71,6 +73,7 @@ func (l *compact) BeforeRequest(t *Turn) Outcome {
 		l.undo.pile(t)
 	}
 	l.undo.restore(t)
+	l.late.restore(t)
 	if l.due != nil {
 		return l.onSchedule(t)
 	}

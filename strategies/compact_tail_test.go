@@ -2,6 +2,7 @@ package strategies
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -194,5 +195,39 @@ func TestTooLongOverTheOlderPart(t *testing.T) {
 		if out.Verdict != Failed {
 			t.Errorf("%s: %+v", name, out)
 		}
+	}
+}
+
+// The request behind a compaction of Qwen Code 0.24.4 lacks the reminders that stand ahead of the first prompt, and the next has them
+// again, ahead of the summary: 3 entries of a head with 300 tokens of reminders, then the summary.
+func TestOpeningComesLate(t *testing.T) {
+	l, k := layer(t, strings.Replace(plain, "attachments: {", "attachments: {opening_late: true, ", 1)+"}"), newTalk()
+	for range 10 {
+		k.round("Bash", "", 1000)
+	}
+	kinds := func() (list []prompt.Kind) {
+		for i := range k.Context.Len() {
+			list = append(list, k.Context.At(i).Kind)
+		}
+		return list
+	}
+	head := kinds()[:Body(k.Context)]
+	without := slices.DeleteFunc(slices.Clone(head), func(kind prompt.Kind) bool { return kind == prompt.KindReminder })
+	if len(without) == len(head) {
+		t.Fatal("the talk has no reminder")
+	}
+	k.Context.Sent()
+	begin(t, l, k)
+	answer(l, k, "", 0)
+	if got, want := kinds(), append(slices.Clone(without), prompt.KindSummary); !slices.Equal(got, want) {
+		t.Errorf("behind the compaction stand %v, want %v", got, want)
+	}
+	k.Context.Sent()
+	l.(BeforeRequest).BeforeRequest(&k.Turn)
+	if got, want := kinds(), append(slices.Clone(head), prompt.KindSummary); !slices.Equal(got, want) {
+		t.Errorf("the next request has %v, want %v", got, want)
+	}
+	if got, want := k.Context.Sent(), (prompt.Change{At: int32(len(without)), Cause: prompt.CauseEdit}); got != want {
+		t.Errorf("it changes %v, want %v: the summary is not read again", got, want)
 	}
 }
