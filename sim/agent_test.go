@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // forgetting is a session of three calls of an agent; ahead of the third, a
@@ -51,6 +52,37 @@ func TestForgetUnderEveryStrategy(t *testing.T) {
 		}
 		if len(misses) != 3 || misses[1] != exchange.MissNone || misses[2] != exchange.MissEdit {
 			t.Errorf("%s: misses %v, want an edit at the third call", strategy, misses)
+		}
+	}
+}
+
+// A log shows that the system prompt has grown by 50 tokens ahead of the second call: every strategy has them in its head, and misses what
+// lies behind. Where the program edited its messages at the same time, the prompt is its own way to keep the context small: prefix
+// 18,000, prompt 300, reply 200, prompt 300 remain, and no strategy but the recorded one misses anything.
+func TestSystemPromptGrows(t *testing.T) {
+	for _, tc := range []struct {
+		strategy string
+		own      bool
+		want     int64
+		miss     exchange.MissClass
+	}{
+		{"recorded", false, 18850, exchange.MissHead}, {"none", false, 18850, exchange.MissHead}, {"auto-compact/167k", false, 18850, exchange.MissHead},
+		{"recorded", true, 18850, exchange.MissHead}, {"none", true, 18800, exchange.MissNone}, {"auto-compact/167k", true, 18800, exchange.MissNone},
+	} {
+		b := newSession("grows")
+		b.unseen = true
+		b.round(traces.TriggerPrompt, second, 300)
+		b.round(traces.TriggerPrompt, minute, 300)
+		s := b.session()
+		r := &s.Threads[0].Rounds[1]
+		s.Blocks[r.Input.To-1].Kind = prompt.KindSystem
+		r.Verdict, r.Parted = signs.VerdictSystem, 12_001 // behind all of its 4,000 tokens, of three bytes
+		if tc.own {
+			s.Threads[0].Events = []traces.Event{{Kind: traces.EventMicrocompact, Round: 1}}
+		}
+		tokens, misses := contexts(t, testConfig(t, tc.strategy), s)
+		if len(tokens) != 2 || tokens[1] != tc.want || misses[1] != tc.miss {
+			t.Errorf("%s, own %v: contexts %v, misses %v, want %d and %v", tc.strategy, tc.own, tokens, misses, tc.want, tc.miss)
 		}
 	}
 }

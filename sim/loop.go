@@ -227,6 +227,7 @@ func (t *thread) hear() {
 	if t.Event < len(t.Trace.Events) {
 		t.forget()
 	}
+	t.head.Part()
 	t.inbox = append(t.inbox, t.head.Change(t.replay.now(t.replay.loop.clock.now))...)
 	t.fetch.TakeInput()
 	if len(t.inbox)+len(t.mailbox) > 0 {

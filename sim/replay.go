@@ -136,10 +136,11 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.hidden.Draws = s.draws
 	s.heads.Bind(&s.arena, &s.book.Row, s)
-	s.heads.Begin(session, s.draws)
+	repeats := replays(s.strategy)
+	s.heads.Begin(session, s.draws, repeats)
 	s.told, s.listing = s.announces(), listingOf(session)
 	s.fetch = fetch.Session{
-		Agent: l.config.Agent, Profile: l.config.Profile, Row: &s.book.Row, Repeats: replays(s.strategy), PerByte: perByte(session), Draws: s.draws,
+		Agent: l.config.Agent, Profile: l.config.Profile, Row: &s.book.Row, Repeats: repeats, PerByte: perByte(session), Draws: s.draws,
 	}
 	if w, ok := l.config.Summarizer.(worded); ok {
 		s.fetch.Words = w.Words

@@ -330,20 +330,22 @@ func (o *ownSummary) of(in *prompt.Intent, s *replay) {
 }
 
 // readsSummaries reports whether two calls or more of a recording, each the first behind a compaction, read about what ends
-// with the newest summary, which stayed: the program marks it, or the server keeps all prefixes.
+// with the newest summary, which stayed, and not with what stands ahead of it: the program marks it, or the server keeps all prefixes.
 func readsSummaries(session *traces.Session) bool {
 	n := 0
 	for i := range session.Threads {
-		t, end := &session.Threads[i], int64(0)
+		t := &session.Threads[i]
+		head, end := session.Tokens(t.Prefix), int64(0)
 		for k := range t.Events {
 			e := &t.Events[k]
 			if e.Kind != traces.EventCompact || int(e.Round) >= len(t.Rounds) {
 				continue
 			}
 			if e.Summary.Len() > 0 {
-				end = session.Tokens(t.Prefix) + session.Tokens(e.Summary)
+				end = head + session.Tokens(e.Summary)
 			}
-			if off := t.Rounds[e.Round].Usage.Read - end; end > 0 && 20*max(off, -off) <= end {
+			read := t.Rounds[e.Round].Usage.Read
+			if off := max(read-end, end-read); end > 0 && 20*off <= end && off < max(read-head, head-read) {
 				n++
 			}
 		}

@@ -133,6 +133,11 @@ func (s *Session) replay(i int, totals [][]int64) error {
 				total -= int64(ev.Saved)
 			}
 		}
+		for b := rd.Input.From; b < rd.Input.To; b++ {
+			if s.Blocks[b].Kind.Level() != prompt.LevelMessages { // the head has grown
+				static += int64(s.Blocks[b].Tokens)
+			}
+		}
 		total += s.Tokens(own)
 		if want := rd.Usage.Input() - int64(rd.Tail); want != 0 && total != want {
 			return fmt.Errorf("round %d (call %s): blocks and events give %d input tokens, recorded are %d",

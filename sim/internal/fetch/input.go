@@ -19,7 +19,7 @@ func (t *Thread) TakeInput() {
 	in := t.Current().Input
 	from, to := t.broughtBack()
 	if from == to && len(t.left) == 0 {
-		t.Context.AppendRange(prompt.Ref(in.From), prompt.Ref(in.To))
+		t.append(in)
 		t.tally.AddEstimate(t.Score().Estimate)
 		return
 	}
@@ -36,7 +36,7 @@ func (t *Thread) TakeInput() {
 	for k := in.From; k < in.To; k++ {
 		b := &s.session.Blocks[k]
 		switch {
-		case k >= from && k < to && isBroughtBack(b),
+		case k >= from && k < to && isBroughtBack(b), b.Kind.Level() != prompt.LevelMessages,
 			b.Kind == prompt.KindToolResult && slices.Contains(t.left, b.Call),
 			t.passed && (isBroughtBack(b) || b.Kind == prompt.KindUnseen):
 			continue
@@ -48,6 +48,19 @@ func (t *Thread) TakeInput() {
 		t.tally.Add(b)
 	}
 	t.left, t.passed = t.left[:0], false
+}
+
+// append appends an input to the context, less what has come to the head (head.Head.Part).
+func (t *Thread) append(in traces.Span) {
+	if t.Current().Parted > 0 {
+		for k := in.From; k < in.To; k++ {
+			if t.of.session.Blocks[k].Kind.Level() != prompt.LevelMessages {
+				t.Context.AppendRange(prompt.Ref(in.From), prompt.Ref(k))
+				in.From = k + 1
+			}
+		}
+	}
+	t.Context.AppendRange(prompt.Ref(in.From), prompt.Ref(in.To))
 }
 
 // LeaveOut finds the calls of the coming answer that are left out: those that bring what the recorded context had lost,

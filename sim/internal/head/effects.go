@@ -95,7 +95,7 @@ func (h *Head) GlobalStrategy() string {
 	switch system := &h.of.Assembly.System; {
 	case !system.Divided():
 		return ""
-	case h.ownPrompt() || h.staticScope() != exchange.ScopeGlobal:
+	case h.ownPrompt() || staticScope(h) != exchange.ScopeGlobal:
 		return "none"
 	}
 	return "system_prompt"

@@ -280,6 +280,12 @@ func (h *Head) rewrite(s client.Section, grow int32, content prompt.Digest) bool
 	if i < 0 {
 		return false
 	}
+	swap(h, i, grow, content)
+	return true
+}
+
+// swap gives an entry of a head another content, and the sections that it holds go along.
+func swap(h *Head, i int, grow int32, content prompt.Digest) {
 	was := 1 + h.context.At(i).ID
 	now := 1 + Swap(h.context, i, grow, content, prompt.CauseHead)
 	for k := range h.sections {
@@ -287,7 +293,6 @@ func (h *Head) rewrite(s client.Section, grow int32, content prompt.Digest) bool
 			h.sections[k] = now
 		}
 	}
-	return true
 }
 
 // Touch changes what differs from request to request: the billing header

@@ -26,12 +26,13 @@ type Head struct {
 	trace   *traces.Thread
 	index   int32 // of the thread in the session
 	agent   bool
+	own     bool // the recorded strategy changes the system prompt; see edits
 }
 
 // Begin makes h the recording's head of a thread of a session, given with its index.
 func (h *Head) Begin(trace *traces.Thread, index int32) {
 	h.state, h.trace, h.index = state{}, trace, index
-	h.agent = trace.Kind == traces.ThreadAgent || trace.Kind == traces.ThreadOrphan
+	h.agent, h.own = trace.Kind == traces.ThreadAgent || trace.Kind == traces.ThreadOrphan, edits(trace)
 }
 
 // Bind says in which session h is, and whose conversation it begins.
@@ -252,16 +253,16 @@ func (h *Head) mark() {
 		return
 	}
 	add(find(h.context, h.sections[client.SectionIdentity]), exchange.ScopeOrg)
-	add(find(h.context, h.sections[client.SectionStatic]), h.staticScope())
+	add(find(h.context, h.sections[client.SectionStatic]), staticScope(h))
 	if system.DynamicScope == client.ScopeOrg {
 		add(end, exchange.ScopeOrg)
 	}
 }
 
-// staticScope returns who shares the static section: everyone, unless another
+// staticScope returns who shares the static section of a head: everyone, unless another
 // provider serves the request or the tools of some server stand before the section
 // (000:79).
-func (h *Head) staticScope() exchange.Scope {
+func staticScope(h *Head) exchange.Scope {
 	if h.of.Assembly.Provider == client.ProviderFirstParty && h.tools.mcp == 0 {
 		return exchange.ScopeGlobal
 	}
@@ -381,15 +382,16 @@ type Session struct {
 	host     Host
 	row      *results.Row
 	latch    client.Latch
+	repeats  bool
 	overage  bool // the user has passed the plan's quota
 	effects  effects
 	contents uint64 // contents that occur once in the session
 }
 
-// Begin makes s what the heads of a recorded session share when it begins.
-func (s *Session) Begin(session *traces.Session, d draws.Source) {
+// Begin makes s what the heads of a recorded session share when it begins. repeats says that the strategy does what the recording did.
+func (s *Session) Begin(session *traces.Session, d draws.Source, repeats bool) {
 	*s = Session{
-		Assembly: s.Assembly, Owner: s.Owner, User: s.User, session: session, draws: d, arena: s.arena, host: s.host, row: s.row, overage: s.Assembly.TTL.Overage,
+		Assembly: s.Assembly, Owner: s.Owner, User: s.User, session: session, draws: d, repeats: repeats, arena: s.arena, host: s.host, row: s.row, overage: s.Assembly.TTL.Overage,
 	}
 }
 

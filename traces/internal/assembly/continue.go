@@ -95,16 +95,17 @@ func (s *Session) contextAt(t *Thread, round int) []Block {
 	} else {
 		list = slices.Clone(t.Ahead)
 	}
-	next := 0
+	next, static := 0, static(t)
 	for r := 0; r <= round; r++ {
 		saved, absorbed := int32(0), int32(0)
 		for ; next < len(t.Happened) && int(t.Happened[next].Round) <= r; next++ {
 			if ev := &t.Happened[next]; ev.Kind == traces.EventCompact {
-				list, saved, absorbed = compacted(list, ev, static(t)), 0, ev.Absorbed
+				list, saved, absorbed = compacted(list, ev, static), 0, ev.Absorbed
 			} else {
 				saved += ev.Saved
 			}
 		}
+		static += headTokens(t.Calls[r].Before)
 		list = append(list, t.Calls[r].Before[absorbed:]...)
 		clearOldest(list, saved)
 		list = append(list, t.Calls[r].Reply...)

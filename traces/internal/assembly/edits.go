@@ -147,12 +147,16 @@ func later(places []int, from int) int {
 func (h *history) edited(r *Request) bool {
 	last := len(h.calls) - 1
 	from := &h.calls[last]
-	if from.Head != r.Head || r.Start < from.End {
+	if r.Start < from.End {
 		return false
 	}
-	if e := editOf(from.Messages, r.Messages, from.Reply); e != nil {
+	e := editOf(from.Messages, r.Messages, from.Reply)
+	switch same := from.Head == r.Head; {
+	case e != nil && (same || e.answers(from.Reply)):
 		h.edit(last, e, r, nil)
 		return true
+	case !same:
+		return false
 	}
 	if up := from.parent; up >= 0 && up < int32(last) {
 		e := editOf(h.calls[up].Messages, r.Messages, nil)
@@ -164,6 +168,12 @@ func (h *history) edited(r *Request) bool {
 		}
 	}
 	return false
+}
+
+// answers reports whether a reply follows messages that stayed. It shows under another head that a request goes on from the call before: a
+// program that writes its summaries into the system prompt has another one behind each.
+func (e *edit) answers(reply []Block) bool {
+	return len(reply) > 0 && len(e.stayed) > 0 && len(e.answer) > 0 && e.answer[0].Digest == NewMessage(true, reply).Digest
 }
 
 // edit adds a request behind a call whose messages it edited.
@@ -189,7 +199,7 @@ func (h *history) edit(i int, e *edit, r *Request, made *Request) {
 		}
 	}
 	if r.Whole {
-		p.verdict, p.parted = p.compare(c), p.parts(c)
+		p.part(c)
 	}
 	h.calls = append(h.calls, p)
 }

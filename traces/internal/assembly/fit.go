@@ -79,6 +79,7 @@ type fitter struct {
 	s       *Session
 	t       *Thread
 	total   int64    // input tokens of the last call
+	grown   int64    // tokens by which the head has grown
 	last    *Round   // the last call, nil for one of the parent's thread or after a compaction
 	reply   []Block  // its reply
 	fixed   bool     // the reply was fitted in the parent's thread
@@ -170,6 +171,7 @@ func (f *fitter) rounds(first int) {
 // endAt makes a round the last call.
 func (f *fitter) endAt(rd *Round) {
 	f.last, f.total, f.reply, f.fixed, f.final = rd, rd.total, rd.Reply, false, rd.Final
+	f.grown += headTokens(rd.Before)
 	if !f.s.Exact {
 		return
 	}
@@ -372,7 +374,7 @@ func (f *fitter) cutReply(rd *Round, growth int64) int64 {
 // compaction, which was absorbed.
 func (f *fitter) closeCompact(rd *Round, ev *Event) (lost Event) {
 	f.thought = nil
-	static, own := static(f.t), rd.Before[ev.Absorbed:]
+	static, own := static(f.t)+f.grown, rd.Before[ev.Absorbed:]
 	if !f.bound(rd, static+int64(ev.Kept)+Tokens(own)) {
 		return lost
 	}

@@ -117,10 +117,14 @@ func static(t *Thread) int64 {
 	for t.Kind == traces.ThreadBranch && t.Up != nil {
 		t = t.Up
 	}
-	var n int64
-	for i := range t.Ahead {
-		if t.Ahead[i].Kind.Level() != prompt.LevelMessages {
-			n += int64(t.Ahead[i].Tokens)
+	return headTokens(t.Ahead)
+}
+
+// headTokens returns the tokens of tools and system prompt among some blocks.
+func headTokens(list []Block) (n int64) {
+	for i := range list {
+		if list[i].Kind.Level() != prompt.LevelMessages {
+			n += int64(list[i].Tokens)
 		}
 	}
 	return n

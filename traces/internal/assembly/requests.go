@@ -88,7 +88,8 @@ type placed struct {
 	added   []*Message // what it has in their place
 	verdict signs.Verdict
 	parted  int32
-	answers bool // no messages are shown, and the reply before it calls tools
+	grown   []Block // what tools and system prompt have more than the parent's
+	answers bool    // no messages are shown, and the reply before it calls tools
 }
 
 // history is the calls of one conversation, in their order.
@@ -217,10 +218,20 @@ func (h *history) follow(i int, r *Request) {
 	}
 	p := placed{Request: r, parent: int32(i), fresh: rest[answer:], compact: r.Compacted}
 	if r.Whole {
-		p.verdict = p.compare(h.calls[i].Request)
-		p.parted = p.parts(h.calls[i].Request)
+		p.part(h.calls[i].Request)
 	}
 	h.calls = append(h.calls, p)
+}
+
+// part says how a request differs from the one before it.
+func (p *placed) part(before *Request) {
+	p.verdict = p.compare(before)
+	p.parted = p.parts(before)
+	if n := headBytes(p.Request) - headBytes(before); n >= bytesPerToken && (p.verdict == signs.VerdictSystem || p.verdict == signs.VerdictTools) {
+		b := Derived(prompt.KindSystem, p.Head, int64(n/bytesPerToken))
+		b.Bytes = int32(n)
+		p.grown = []Block{{Block: b}}
+	}
 }
 
 // compare says what a request changed of the one before it.
@@ -415,6 +426,9 @@ func (p *placed) steps() []Step {
 	}
 	if len(p.cleared) > 0 && !p.compact {
 		add(Step{Kind: StepClear, At: p.Start, Dropped: digests(p.cleared), Gone: len(p.added) == 0})
+	}
+	if len(p.grown) > 0 {
+		add(Step{Kind: StepInput, At: p.Start, Blocks: p.grown})
 	}
 	input, result := Step{Kind: StepInput, At: p.Start}, Step{Kind: StepResult, At: p.Start, Blocks: slices.Clone(p.Results)}
 	for _, m := range p.fresh {

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // chat is a program that talks to OpenAI's interface and logs its calls. Every message has 100 tokens.
@@ -108,6 +110,38 @@ func TestDroppedMessages(t *testing.T) {
 			if len(ev.Cleared) == 0 || ev.Saved == 0 {
 				t.Errorf("%s: event %+v cleared nothing", name, ev)
 			}
+		}
+	}
+}
+
+// A program that writes what it drops into its system prompt has one conversation, too: the prompt of 906 tokens by bytes grows by
+// 225 tokens, 900 bytes, where it drops four messages, and by as much where it drops none.
+func TestSystemPromptGrows(t *testing.T) {
+	var c chat
+	for n := range 6 {
+		all, notes := talk(n), 0
+		if n >= 3 {
+			all, notes = all[4:], 1
+		}
+		if n >= 5 {
+			notes = 2
+		}
+		c.call(strings.Repeat(strings.Repeat("noted ", 150), notes)+"main", all, turn("assistant", n)["content"])
+	}
+	s := c.read(t)
+	if got := events(s); len(s.Threads) != 1 || got != "microcompact@3" {
+		t.Fatalf("%d threads, events %s", len(s.Threads), got)
+	}
+	for i, r := range s.Threads[0].Rounds {
+		var head []int32
+		for _, b := range s.Blocks[r.Input.From:r.Input.To] {
+			if b.Kind == prompt.KindSystem {
+				head = append(head, b.Bytes)
+			}
+		}
+		grown := i == 3 || i == 5
+		if got := len(head) == 1 && head[0] == 900; got != grown || (r.Verdict == signs.VerdictSystem) != grown {
+			t.Errorf("call %d: the system prompt grows by %v bytes, %v", i, head, r.Verdict)
 		}
 	}
 }

@@ -1,0 +1,63 @@
+package head
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
+)
+
+// ends is how many bytes at the end of a piece of the system prompt may be brackets, which are others where a piece follows.
+const ends = 4
+
+// Part gives the head what the requests of a log show at the round under way: other tools, or a system prompt that is another one from
+// some byte on, and behind it what it has grown by. That happens under every strategy, unless it is what the recorded one makes of its
+// context.
+func (h *Head) Part() {
+	r := h.course.Current()
+	if r.Parted == 0 || h.own && !h.of.repeats {
+		return
+	}
+	end := h.context.Messages()
+	if at := parting(h.context, r, end); at < end {
+		swap(h, at, 0, prompt.DigestString("parted").ExtendInt(uint64(h.index)<<32|uint64(h.course.Round)))
+		h.changed()
+	}
+	for b := r.Input.From; b < r.Input.To; b++ {
+		if h.of.session.Blocks[b].Kind.Level() != prompt.LevelMessages {
+			with := [1]prompt.Ref{prompt.Ref(b)}
+			h.context.Replace(end, end, with[:], prompt.CauseHead)
+			end++
+			h.course.InputAt++
+		}
+	}
+}
+
+// parting returns the position, up to the end of the head, from which on the log shows another head at a round.
+func parting(c *prompt.Context, r *traces.Round, end int) int {
+	switch r.Verdict {
+	case signs.VerdictSystem:
+	case signs.VerdictTools:
+		return 0
+	default:
+		return end
+	}
+	at, _ := Stretch(c, prompt.LevelSystem)
+	for same := r.Parted - 1; same > 0 && at < end && c.BlockAt(at).Bytes <= same+ends; at++ {
+		same -= c.BlockAt(at).Bytes
+	}
+	return at
+}
+
+// edits reports whether a program changed its system prompt where it edited its messages: the prompt is then a part of what it makes of
+// its context, as a summary is, and no other strategy has it.
+func edits(t *traces.Thread) bool {
+	return slices.ContainsFunc(t.Events, func(e traces.Event) bool {
+		if e.Kind != traces.EventCompact && e.Kind != traces.EventMicrocompact || int(e.Round) >= len(t.Rounds) {
+			return false
+		}
+		r := &t.Rounds[e.Round]
+		return r.Parted > 0 && r.Verdict == signs.VerdictSystem
+	})
+}
