@@ -208,7 +208,7 @@ func TestNotInstalled(t *testing.T) {
 }
 
 // Each package of a library is held against its pin: one of another version is installed anew, and where nothing is to be
-// installed the page says which version ran.
+// installed the page and the terminal say which version ran.
 func TestOtherVersions(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // no npm
 	l := &library{name: "x", node: true, packages: []string{"@x/memory@1.2.0", "@x/core@3.4.0", "y@5.6.0"}, presets: []string{"none"}}
@@ -228,6 +228,10 @@ func TestOtherVersions(t *testing.T) {
 	}
 	n := &line{library: l, real: &outcome{Package: l.lead(), Version: versions[0], Others: l.others(versions), Date: "2026-01-02"}}
 	if s := n.origin(); !strings.HasSuffix(s, "run on 2026-01-02. It ran with other packages than the preset is of: @x/core 3.4.1.") {
+		t.Error(s)
+	}
+	n.real.Version, n.real.Others, n.real.Did, n.sim = "1.1.0", nil, &figures{}, &figures{}
+	if s := plain([]*line{n}); !strings.HasPrefix(s, " 1.1.0,  (@x/memory 2026-01-02): agrees. The preset is of 1.2.0.\n") {
 		t.Error(s)
 	}
 }

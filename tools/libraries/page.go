@@ -24,7 +24,8 @@ It needs Python 3.12 and npm, names the lines that do not agree, and exits with 
 - CACHED and FRESH are the tokens that an ideal prefix cache has and has not. USD is their cost, with the
   output, at the prices of Claude Sonnet 4.5, whichever model makes the calls.
 - LOG is what ` + "`sim run --strategy recorded`" + ` bills for a log of the requests that the library sent, as a share of the bill in the log. The log has
-  the usage that Anthropic's cache would give it, with a marker on the system prompt and on the last message. It is empty where no log was billed.
+  the usage that Anthropic's cache would give it, with a marker on the system prompt and on the last message: that reads up to a marker of an earlier request, where an ideal cache reads up to the
+  edit, so that a library that edits each request costs more than USD (langchain/clear-tools on small: 1.7 times). LOG is empty where no log was billed.
 - In every column of figures the library's stands first and the preset's behind it, where they differ.
 - A preset agrees when its requests and its edits differ by at most 2 or 5 %, its largest prompt within 2 %, its cost within 5 % and the log within 3 %.
 
@@ -66,8 +67,13 @@ func (l *line) origin() string {
 	if o.Version == "" {
 		return "`" + o.Package + "`, not run: " + o.Fault + "."
 	}
-	text := fmt.Sprintf("`%s` %s, run on %s.", o.Package, o.Version, o.Date)
-	if pin := l.library.pin(0); o.Version != pin {
+	return fmt.Sprintf("`%s` %s, run on %s.", o.Package, o.Version, o.Date) + l.otherVersions()
+}
+
+// otherVersions says which versions a preset is of that did not run.
+func (l *line) otherVersions() (text string) {
+	o := l.real
+	if pin := l.library.pin(0); o.Version != "" && o.Version != pin {
 		text += " The preset is of " + pin + "."
 	}
 	if len(o.Others) > 0 {
@@ -121,7 +127,7 @@ func plain(lines []*line) string {
 	var out strings.Builder
 	for _, l := range lines {
 		c := l.cells()
-		fmt.Fprintf(&out, "%s %s, %s (%s %s): %s\n", l.preset, l.real.Version, l.talk, l.real.Package, l.real.Date, c[len(c)-1])
+		fmt.Fprintf(&out, "%s %s, %s (%s %s): %s%s\n", l.preset, l.real.Version, l.talk, l.real.Package, l.real.Date, c[len(c)-1], strings.Replace(l.otherVersions(), " ", ". ", 1))
 		if l.real.Did == nil {
 			continue
 		}
