@@ -69,7 +69,7 @@ type file struct {
 	shared   int
 	saidThen int64
 
-	entries map[string]int32 // of messages, by id
+	entries assembly.IDs // of messages, by id
 	last    string           // id of the last message, or of the last one that this file replaces
 	sources int              // messages that this file replaces
 }
@@ -131,7 +131,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 }
 
 func newFile(f *assembly.File) *file {
-	return &file{Part: assembly.NewPart(f), entries: map[string]int32{}}
+	return &file{Part: assembly.NewPart(f), entries: assembly.IDs{}}
 }
 
 // document reads a session.
@@ -180,7 +180,8 @@ func (f *file) document(text []byte) error {
 // message adds a message to the history.
 func (f *file) message(line int, m *message) {
 	if m.ID != "" {
-		f.entries[m.ID], f.last = f.Len(), m.ID
+		f.entries.Set(m.ID, f.Len())
+		f.last = m.ID
 	}
 	at := f.At(f.Millis(line, m.Time))
 	blocks := m.blocks(f.Maker)
@@ -336,7 +337,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 		if f == nil || f == c || !strings.HasSuffix(c.Name, replacing) {
 			return false
 		}
-		at, ok := f.entries[c.last]
+		at, ok := f.entries.Get(c.last)
 		if !ok {
 			at = int32(c.sources) - 1
 		}
