@@ -66,7 +66,8 @@ func (t *Tree) Steps(i int32) []Step { return t.entries[i].steps }
 func (t *Tree) Parent(i int32) int32 { return t.entries[i].parent }
 
 // Threads divides the tree into the path to the last entry and the branches that
-// were left, parents before children. session names it in the ids of calls that have none.
+// were left, parents before children. session names it in the ids of calls that have none. The entries give up their steps, so
+// that a file of millions of lines is not there twice.
 func (t *Tree) Threads(session string) []*Thread {
 	latest := make([]int32, len(t.entries)) // the last entry at or below each
 	next := make([]int32, len(t.entries))   // the child that leads there, -1 for none
@@ -110,6 +111,7 @@ func (t *Tree) Threads(session string) []*Thread {
 			}
 			r.Add(st)
 		}
+		e.steps = nil
 		calls[i] = int32(len(r.Calls))
 	}
 	return t.finish(session, list)
