@@ -170,21 +170,21 @@ func (m *Models) rate(i int32, at int64) *costmodel.Rate {
 }
 
 // take makes p the present price.
-func (o *Model) take(p *costmodel.Price) {
-	o.rate, o.known, o.from, o.until = p.Standard(), true, math.MinInt64, math.MaxInt64
-	o.storage, o.search = p.StoragePerMTokHour, p.Search
+func (m *Model) take(p *costmodel.Price) {
+	m.rate, m.known, m.from, m.until = p.Standard(), true, math.MinInt64, math.MaxInt64
+	m.storage, m.search = p.StoragePerMTokHour, p.Search
 	if !p.From.IsZero() {
-		o.from = p.From.UnixNano()
+		m.from = p.From.UnixNano()
 	}
 	if !p.Until.IsZero() {
-		o.until = p.Until.UnixNano()
+		m.until = p.Until.UnixNano()
 	}
 }
 
 // holds reports whether the present price is the price at a time, unix ns; it is when the call has
 // no time.
-func (o *Model) holds(at int64) bool {
-	return at <= 0 || o.from <= at && at < o.until
+func (m *Model) holds(at int64) bool {
+	return at <= 0 || m.from <= at && at < m.until
 }
 
 // Claude Code through 2.1.62 asks a small model about Bash commands, in calls that no log shows: what a command may do, once for

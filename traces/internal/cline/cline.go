@@ -70,8 +70,8 @@ type file struct {
 	saidThen int64
 
 	entries assembly.IDs // of messages, by id
-	last    string           // id of the last message, or of the last one that this file replaces
-	sources int              // messages that this file replaces
+	last    string       // id of the last message, or of the last one that this file replaces
+	sources int          // messages that this file replaces
 }
 
 // call is a call that waits for counts.
