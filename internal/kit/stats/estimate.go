@@ -19,7 +19,7 @@ type Estimator struct {
 	// Student asks for Student's intervals instead of resamples, as for a mark in each line of a
 	// table of thousands.
 	Student bool
-	// Verdicts asks for no more than verdicts: Detectable is NaN, and a difference that chance explains has no interval.
+	// Verdicts asks for no more than verdicts: Detectable is NaN, and only a difference that is hard to judge has an interval.
 	Verdicts bool
 	// Among is the size of the family that the pairs were picked from by what they show: Holm's correction counts the rest of the
 	// family as differences that show less. 0 where the pairs are the whole family.
@@ -68,11 +68,19 @@ type Estimate struct {
 	step      float64 // factor by which P is corrected
 }
 
-// late is what Student's interval is made of when P does not rule a difference out: most of thousands are ruled out, and
+// late is what Student's interval is made of where nothing else gives the verdict: of thousands of differences P rules most out, and
 // quantiles are slow.
 type late struct {
 	waits              bool
 	deviation, freedom float64
+	blur               float64 // that an error beside the sampling error adds to either side, see widen
+}
+
+// excludes reports that 0 is outside the interval of a difference even with the quantile of the next lower whole number of degrees of
+// freedom, which is larger, and kept.
+func (l *late) excludes(difference, level float64) bool {
+	whole := math.Floor(l.freedom)
+	return whole >= 1 && math.Abs(difference) > math.Hypot(studentPoint(whole, (1+level)/2)*l.deviation, l.blur)*(1+1e-9)
 }
 
 // Verdict says what a difference shows of other sessions.
@@ -139,18 +147,23 @@ func outside(level float64) float64 { return (1 - level) * (1 + 1e-9) }
 func (e *Estimate) judge() {
 	e.P = min(1, e.step*e.p)
 	outside := outside(e.level)
+	far := false
 	if e.late.waits && e.least <= outside && e.P <= outside {
-		e.Interval = student(e.Difference, e.late.deviation, e.late.freedom, e.level)
-		e.late.waits = false
+		if far = e.late.excludes(e.Difference, e.level); !far {
+			e.Interval, e.late.waits = student(e.Difference, e.late.deviation, e.late.freedom, e.level), false
+			if e.late.blur > 0 {
+				e.Interval = e.Interval.widen(e.Difference, e.late.blur)
+			}
+		}
 	}
 	switch {
 	case e.Pairs == 0:
 		e.Verdict = Same
-	case e.late.waits && e.least <= outside:
+	case e.late.waits && e.least <= outside && !far:
 		e.Verdict = Chance // whatever the interval is
-	case e.least > outside || !e.Interval.Known():
+	case !far && (e.least > outside || !e.Interval.Known()):
 		e.Verdict = TooFew
-	case e.Interval.Contains(0) || e.P > outside:
+	case !far && e.Interval.Contains(0) || e.P > outside:
 		e.Verdict = Chance
 	case e.Difference < 0:
 		e.Verdict = Lower
@@ -183,7 +196,9 @@ func (e Estimate) Again() Estimate {
 // widen adds an independent error with a standard deviation, of which the interval has a
 // multiple to either side.
 func (e Estimate) widen(multiple, deviation float64) Estimate {
-	e.Interval = e.Interval.widen(e.Difference, multiple*deviation)
+	if e.Interval = e.Interval.widen(e.Difference, multiple*deviation); e.late.waits {
+		e.late.blur = math.Hypot(e.late.blur, multiple*deviation)
+	}
 	e.RelativeInterval = e.RelativeInterval.widen(e.Relative, multiple*deviation/math.Abs(e.Base))
 	e.deviation, e.spread = math.Hypot(e.deviation, deviation), math.Hypot(e.spread, deviation)
 	if was := e.null; was > 0 && deviation > 0 {

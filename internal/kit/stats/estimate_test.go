@@ -301,3 +301,23 @@ func TestVerdictsAlone(t *testing.T) {
 		t.Errorf("verdicts %v: want some of each", seen)
 	}
 }
+
+// Where the difference is far from 0 a verdict needs no interval: the quantile at fewer degrees of freedom gives it. Of 20 sessions that
+// rise by 1 with a spread of a tenth, the difference, 20, is 40 standard errors. An error of 0.5 beside these leaves the verdict; an error of 12
+// takes it away, since two such errors are more than the difference.
+func TestFarVerdictsMakeNoInterval(t *testing.T) {
+	draw := rand.New(rand.NewPCG(3, 4))
+	p := Pair{}
+	for range 20 {
+		base := 10 + draw.NormFloat64()
+		p.Base.Part = append(p.Base.Part, base)
+		p.Other.Part = append(p.Other.Part, base+1+0.1*draw.NormFloat64())
+	}
+	e := Estimator{Student: true, Verdicts: true}.One(p)
+	if near := e.Blurred(0.5); e.Verdict != Higher || near.Verdict != Higher || e.Interval.Known() || near.Interval.Known() {
+		t.Errorf("verdicts %v and %v, intervals %v and %v: want Higher and none", e.Verdict, near.Verdict, e.Interval, near.Interval)
+	}
+	if far := e.Blurred(12); far.Verdict != Chance {
+		t.Errorf("with an error of 12 the verdict is %v", far.Verdict)
+	}
+}
