@@ -74,9 +74,12 @@ type builder struct {
 	edited   map[uint64]int32 // by line: the last of edits that has it
 	edits    []edit           // lines of calls that change files
 	brought  []int32          // attachments since the last compaction
-	branches [][]int32        // by thread: branches that start from it, in the order of their rounds
-	kept     []standing       // by thread: of a branch whose parent has been passed
-	blocks   int              // with text
+	// watched has the blocks that showed the things which the thread could repeat, with the round from which their rounds are to be
+	// counted; nil if the thread is none whose habit counts.
+	watched  map[int32]int32
+	branches [][]int32  // by thread: branches that start from it, in the order of their rounds
+	kept     []standing // by thread: of a branch whose parent has been passed
+	blocks   int        // with text
 	at       uses
 	round    int32
 	rounds   int32 // so far, of all threads
@@ -94,21 +97,21 @@ func (b *builder) thread(i int32) {
 	b.post(i, -1, t.Prefix)
 	b.enter(t.Prefix)
 	b.part(i, -1)
-	event, watched := 0, compacts(t)
+	event := 0
 	for r := range t.Rounds {
 		b.round, b.rounds = int32(r), b.rounds+1
 		b.at.starts = append(b.at.starts, int32(len(b.at.list)))
 		round := &t.Rounds[r]
 		own := round.Input
+		if event < len(t.Events) && t.Events[event].Round <= b.round {
+			b.settle()
+		}
 		for ; event < len(t.Events) && t.Events[event].Round <= b.round; event++ {
 			b.summary(i, &t.Events[event])
 			own.From = b.happen(t, &t.Events[event])
 		}
 		b.post(i, b.round, round.Input)
 		b.enter(own)
-		if watched && event > 0 {
-			b.watch(round.Reply)
-		}
 		for k := round.Reply.From; k < round.Reply.To; k++ {
 			b.threadOf[k], b.roundOf[k] = i, b.round
 			b.uses(k)
@@ -119,6 +122,8 @@ func (b *builder) thread(i int32) {
 		b.enter(round.Reply)
 		b.part(i, b.round)
 	}
+	b.round = int32(len(t.Rounds))
+	b.settle()
 	b.part(i, math.MaxInt32)
 	b.at.starts = append(b.at.starts, int32(len(b.at.list)))
 	b.x.threads[i] = b.at
@@ -130,6 +135,9 @@ func (b *builder) touch(k int32) {
 	switch {
 	case bl.Kind == prompt.KindAttachment:
 		b.brought = append(b.brought, k)
+		if b.wasShown(bl.Object) {
+			b.count(b.shown[bl.Object]-1, b.round)
+		}
 	case bl.Kind == prompt.KindToolUse && (bl.Op == op.Edit || bl.Op == op.Write):
 		b.edit(k)
 	}
@@ -140,9 +148,11 @@ func (b *builder) touch(k int32) {
 	case bl.Kind == prompt.KindToolUse && (bl.Op == op.Edit || bl.Op == op.Write) && !b.failed[bl.Call]:
 		b.changed[bl.Object] = k + 1
 		if bl.Op == op.Write {
+			b.watch(b.shown[bl.Object]-1, k, b.round+1)
 			b.shown[bl.Object] = k + 1
 		}
 	case bl.Kind == prompt.KindToolResult && bl.Op == op.Read && bl.Flags&prompt.FlagError == 0:
+		b.watch(b.shown[bl.Object]-1, k, b.round)
 		b.shown[bl.Object] = k + 1
 	}
 }

@@ -4,42 +4,39 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// An agent reads files again that it still has, too. How often it does so says which part of its reads of what a compaction had removed it
-// would have made in any case, and so would make where nothing is removed.
+// An agent reads files again, and runs commands again, that it still has the results of, too. How often it does so says which part of its
+// repeats of what a compaction had removed it would have made in any case, and so would make where nothing is removed.
 
-// habit counts what a session's agent read again in its main conversations, once they had been compacted, by the age of what it read: a file is read
-// again the sooner the later it was shown, and what was removed is older than what stayed.
-type habit [ages]struct {
-	read, could [2]int // files, and files that a round could have read again: still in the context, and removed from it
+// habit counts what a session's agent repeated in its main conversations, once they had been compacted, by the age of what it repeated: a file is
+// read again the sooner the later it was shown, and what was removed is older than what stayed. A thing is a file, or what any other call
+// brought, as Repeat has it: agents read files by commands, too.
+type habit [kinds * ages]struct {
+	read, could [2]int // repeats, and rounds of things that could have been repeated: still in the context, and removed from it
 }
 
-// ages is the number of classes of age: the rounds since a file was shown, each class twice as wide as the one before.
+// ages is the number of classes of age: the rounds since a thing was shown, each class twice as wide as the one before.
 const ages = 12
 
-// Where a file is that is read again.
+// kinds of things are files, which an agent reads again, and what other calls brought, most of which it does not ask for again.
+const kinds = 2
+
+// Where a thing is that is repeated.
 const (
 	stillHeld = iota
 	removed
 )
 
-// Due returns the share, 0…1, of the reads of what compactions removed that the session's agent made for that reason, given the share
-// of other sessions, which counts as much as weight reads.
-func (x *Index) Due(share, weight float64) float64 {
-	n, anyway := 0.0, 0.0
+// Habit calls do for each age at which the session's agent could repeat what its context still had, and what a compaction had removed:
+// with how much of the removed it repeated, how much of all, and the odds that a repeat is of the removed if a loss changes nothing.
+func (x *Index) Habit(do func(lost, all, odds float64)) {
 	for _, age := range x.habit {
-		if age.could[stillHeld] > 0 && age.could[removed] > 0 {
-			n += float64(age.read[removed])
-			anyway += float64(age.read[stillHeld]) / float64(age.could[stillHeld]) * float64(age.could[removed])
+		if n := age.read[stillHeld] + age.read[removed]; n > 0 && age.could[stillHeld] > 0 && age.could[removed] > 0 {
+			do(float64(age.read[removed]), float64(n), float64(age.could[removed])/float64(age.could[stillHeld]))
 		}
 	}
-	if n == 0 {
-		return share
-	}
-	return (weight*share + max(0, n-anyway)) / (weight + n)
 }
 
 // compacts reports whether a conversation is a main one that was compacted.
@@ -47,26 +44,58 @@ func compacts(t *traces.Thread) bool {
 	return t.Kind == traces.ThreadMain && slices.ContainsFunc(t.Events, func(e traces.Event) bool { return e.Kind == traces.EventCompact })
 }
 
-// watch counts the files that the answer of the round under way could read again, and reads again.
-func (b *builder) watch(reply traces.Span) {
-	count := func(object int32, of func(age, where int)) {
-		source := b.shown[object] - 1
-		holds := func(k int32) bool { return b.s.Blocks[k].Object == object && b.held[k] }
-		where := removed
-		if b.held[source] || slices.ContainsFunc(b.brought, holds) {
-			where = stillHeld
-		}
-		of(min(bits.Len32(uint32(b.round-b.roundOf[source])), ages-1), where)
+// classOf returns the class of a thing, by its kind and its age in rounds.
+func (b *builder) classOf(block, rounds int32) int {
+	age := min(bits.Len32(uint32(rounds)), ages-1)
+	if b.s.Blocks[block].Object < 0 {
+		age += ages
 	}
-	h := &b.x.habit
-	for object, shown := range b.shown {
-		if shown > 0 {
-			count(int32(object), func(age, where int) { h[age].could[where]++ })
-		}
+	return age
+}
+
+// watch begins to count the rounds of a thing with a round, in place of the rounds of what showed it before, -1 for nothing.
+func (b *builder) watch(was, block, round int32) {
+	if b.watched != nil {
+		b.count(was, round)
+		delete(b.watched, was)
+		b.watched[block] = round
 	}
-	for k := reply.From; k < reply.To; k++ {
-		if bl := &b.s.Blocks[k]; bl.Op == op.Read && b.wasShown(bl.Object) && b.results[bl.Call] > 0 {
-			count(bl.Object, func(age, where int) { h[age].read[where]++ })
-		}
+}
+
+// count counts the rounds of a thing before a round that are not counted yet, in which nothing changed of where it is.
+func (b *builder) count(block, to int32) {
+	from, ok := b.watched[block]
+	if !ok || from >= to {
+		return
 	}
+	b.watched[block] = to
+	object := b.s.Blocks[block].Object
+	where := removed
+	if b.held[block] || object >= 0 && slices.ContainsFunc(b.brought, func(k int32) bool { return b.s.Blocks[k].Object == object && b.held[k] }) {
+		where = stillHeld
+	}
+	for age := from - b.roundOf[block]; from < to; {
+		n := min(to-from, 1<<bits.Len32(uint32(age))-age) // of one age
+		b.x.habit[b.classOf(block, age)].could[where] += int(n)
+		from, age = from+n, age+n
+	}
+}
+
+// settle counts the rounds of all things before the one under way.
+func (b *builder) settle() {
+	for block := range b.watched {
+		b.count(block, b.round)
+	}
+}
+
+// note counts a repeat.
+func (b *builder) note(p *Repeat) {
+	if b.watched == nil {
+		return
+	}
+	where := stillHeld
+	if p.Lost {
+		where = removed
+	}
+	b.x.habit[b.classOf(p.Source, p.Round-b.roundOf[p.Source])].read[where]++
 }

@@ -79,6 +79,9 @@ func (b *builder) begin(i int32) {
 		b.held[k] = true
 	}
 	b.same = map[uint64]int32{}
+	if b.watched = nil; compacts(&b.s.Threads[i]) {
+		b.watched = map[int32]int32{}
+	}
 	*had = standing{}
 }
 

@@ -42,12 +42,16 @@ func (b *builder) repeats(k int32) {
 		return
 	}
 	source := b.same[h.key] - 1
-	if bl.Op == op.Read && bl.Object >= 0 && b.shown[bl.Object] > 0 {
+	switch {
+	case bl.Op != op.Read || bl.Object < 0:
+		b.watch(source, result, b.round+1)
+	case b.shown[bl.Object] > 0:
 		source = b.shown[bl.Object] - 1
 	}
 	if source >= 0 && b.covers(source, result) {
 		lost := !b.held[source] && !slices.ContainsFunc(b.brought, func(k int32) bool { return b.held[k] && b.covers(k, result) })
 		b.at.repeats = append(b.at.repeats, Repeat{b.round, bl.Call, result, source, lost})
+		b.note(&b.at.repeats[len(b.at.repeats)-1])
 		b.x.sources[result] = source
 	}
 	b.same[h.key] = result + 1

@@ -21,6 +21,7 @@ import (
 func FitRefetch(ctx context.Context, corpus *traces.Corpus, p *profile.Profile) error {
 	var behind fates
 	var lost, known needs.Fates
+	var again repeats
 	for _, s := range corpus.Sessions {
 		x, err := needs.Build(ctx, corpus, s)
 		if err != nil {
@@ -28,6 +29,7 @@ func FitRefetch(ctx context.Context, corpus *traces.Corpus, p *profile.Profile) 
 		}
 		was := x.Behind()
 		lost.Add(&was)
+		x.Habit(func(lost, all, odds float64) { again = append(again, repeat{lost, all, odds}) })
 		for i := range s.Threads {
 			t := newTrail(s, x, int32(i))
 			if t == nil {
@@ -39,16 +41,14 @@ func FitRefetch(ctx context.Context, corpus *traces.Corpus, p *profile.Profile) 
 			t.free(&known)
 		}
 	}
-	p.Refetch, p.Reread = rereads(&lost, &known)
+	p.Refetch, p.Reread = rereads(&lost, &known), again.due()
 	p.Kept = shares(&behind, func(k *fate) profile.Estimate { return profile.Share(k.summary, k.summary+k.lost) })
 	return nil
 }
 
-// rereads returns how often agents read what was lost before they used it, by kind, by whether a command had printed it, and for
-// all; and what part of all they read again is due to the loss, that which they did not visibly use included.
-func rereads(lost, known *needs.Fates) (map[string]profile.Estimate, *profile.Estimate) {
+// rereads returns how often agents read what was lost before they used it, by kind, by whether a command had printed it, and for all.
+func rereads(lost, known *needs.Fates) map[string]profile.Estimate {
 	var all, anyway needs.Fate
-	due := profile.Estimate{}
 	list := map[string]profile.Estimate{}
 	put := func(name string, lost, known needs.Fate) bool {
 		e := excess(shareOf(lost), shareOf(known).Value)
@@ -67,35 +67,58 @@ func rereads(lost, known *needs.Fates) (map[string]profile.Estimate, *profile.Es
 		put(k.String()+profile.OutputSuffix, lost.Outputs[k], known.Outputs[k])
 		all.Add(both)
 		anyway.Add(bothKnown)
-		for _, of := range []struct{ lost, known needs.Fate }{{lost.Others[k], known.Others[k]}, {lost.Outputs[k], known.Outputs[k]}} {
-			read, chance := readOf(of.lost), readOf(of.known).Value
-			for at, v := range [...]*float64{&due.Low, &due.Value, &due.High} {
-				raw := [...]float64{read.Low, read.Value, read.High}[at]
-				*v += float64(of.lost.Read+of.lost.Idle) * max(0, raw-chance) / max(raw, 1e-9)
-			}
-		}
 	}
 	if all == (needs.Fate{}) {
-		return nil, nil
+		return nil
 	}
 	if all.Read+all.Used > 0 {
 		list["all"] = excess(shareOf(all), shareOf(anyway).Value)
 	}
-	read := all.Read + all.Idle
-	if read == 0 {
-		return list, nil
+	return list
+}
+
+// repeat counts what an agent repeated of things of one age: of what was removed, and of all; odds are those that one is of the removed if a
+// loss changes nothing.
+type repeat struct{ lost, all, odds float64 }
+
+type repeats []repeat
+
+// due returns the share of the repeats of what was removed that were made because of that: one less the rate of repeats of what the agent
+// still had, of the same age, for one of what it had lost; most likely, and in the interval that the likelihood has at 95 %.
+func (l repeats) due() *profile.Estimate {
+	const step, drop = 0.01, 1.92 // of the logarithm; half the quantile of chi squared
+	likelihood := func(more float64) (sum float64) {
+		for _, r := range l {
+			share := r.odds * math.Exp(more) / (1 + r.odds*math.Exp(more))
+			sum += r.lost*math.Log(share) + (r.all-r.lost)*math.Log(1-share)
+		}
+		return sum
 	}
-	part := func(v float64) float64 { return math.Round(1e4*v/float64(read)) / 1e4 }
-	return list, &profile.Estimate{Value: part(due.Value), Low: part(due.Low), High: part(due.High), N: int(read)}
+	n, best, most := 0., 0., math.Inf(-1)
+	for _, r := range l {
+		n += r.all
+	}
+	if n == 0 {
+		return nil
+	}
+	for more := 0.; more < 5; more += step { // what is repeated less when it is lost is not repeated for that
+		if v := likelihood(more); v > most {
+			best, most = more, v
+		}
+	}
+	e := &profile.Estimate{Low: 1, N: int(n)}
+	share := func(more float64) float64 { return math.Round(1e4*(1-math.Exp(-more))) / 1e4 }
+	for more := 0.; more < 5; more += step {
+		if likelihood(more) >= most-drop {
+			e.Low, e.High = min(e.Low, share(more)), share(more)
+		}
+	}
+	e.Value = share(best)
+	return e
 }
 
 // shareOf returns the share of the things used that were read again first.
 func shareOf(f needs.Fate) profile.Estimate { return profile.Share(int(f.Read), int(f.Read+f.Used)) }
-
-// readOf returns the share of all things that were read again.
-func readOf(f needs.Fate) profile.Estimate {
-	return profile.Share(int(f.Read+f.Idle), int(f.Read+f.Used+f.Idle))
-}
 
 // fate counts strings that are used after a point: those that only the summary has, and those that nothing has.
 type fate struct{ summary, lost int }

@@ -34,9 +34,6 @@ func TestRefetch(t *testing.T) {
 	if got := p.Refetch["all"]; len(p.Refetch) != 1 || got.Value != 0.5 || got.N != 2 {
 		t.Errorf("fetched: %+v, want a half of 2", p.Refetch)
 	}
-	if p.Reread == nil || p.Reread.Value != 1 || p.Reread.N != 1 {
-		t.Errorf("read again: %+v, want all of 1 because of the loss", p.Reread)
-	}
 	if kept, got := p.Kept, p.Kept["all"]; len(kept) != 1 || math.Abs(got.Value-1.0/3) > 1e-4 || got.N != 3 {
 		t.Errorf("kept: %+v, want a third of 3", kept)
 	}
@@ -57,6 +54,21 @@ func TestRefetchEndsAtAClearing(t *testing.T) {
 	var p profile.Profile
 	if err := FitRefetch(t.Context(), corpus, &p); err != nil || p.Kept != nil || p.Reread != nil {
 		t.Errorf("%+v, %+v, %v, want nothing", p.Kept, p.Reread, err)
+	}
+}
+
+// As often as what was lost as what was not: none is due to the loss. Three times as often: two thirds of them are, as 30 of 60 at odds of 1 to 3
+// say; the logarithm of 3 is 1.10.
+func TestRepeatsDue(t *testing.T) {
+	if got := (repeats{{10, 40, 1. / 3}}).due(); got.Value != 0 || got.Low != 0 || got.N != 40 {
+		t.Errorf("as often: %+v", got)
+	}
+	got := repeats{{30, 60, 1. / 3}}.due()
+	if math.Abs(got.Value-2./3) > 0.005 || got.Low < 0.4 || got.Low > 0.55 || got.High < 0.75 || got.High > 0.85 {
+		t.Errorf("three times as often: %+v", got)
+	}
+	if got := (repeats{}).due(); got != nil {
+		t.Errorf("no repeats: %+v", got)
 	}
 }
 

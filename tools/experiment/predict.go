@@ -57,6 +57,7 @@ func newPredictor() (*predictor, error) {
 	for kind := range rule.Kept {
 		rule.Kept[kind] = never
 	}
+	rule.Reread = nil // it reads nothing again that it has
 	return &predictor{registry: registry, prices: prices, rule: &rule}, nil
 }
 

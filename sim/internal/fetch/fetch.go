@@ -350,16 +350,25 @@ func (r Refetch) share(p *profile.Profile, kind string, output bool, learns, lea
 	return leanBy(leaveOutKnown([...]float64{Low: e.Low, Fitted: e.Value, High: e.High}[r], kind, learns), lean)
 }
 
-// habitWeight is how many reads of the session's own agent count as much as what other sessions show of the reason for such reads. Assumed.
-const habitWeight = 5
+// habitSpread is the standard deviation over sessions of the logarithm of how much oftener agents repeat what they have lost than what they
+// have. The likelihood of 42 recordings with compactions is greatest for none, and 1.3 below that at 0.8: a value as wide as they allow lets the
+// session's own repeats count most.
+const habitSpread = 0.8
 
-// rereadShare returns the probability that an agent which read something again did so because its context had lost it.
-func (r Refetch) rereadShare(p *profile.Profile, x *needs.Index, lean float64) float64 {
+// rereadShare returns the probability that the agent of a session which read something again did so because its context had lost it.
+func (r Refetch) rereadShare(p *profile.Profile, x *needs.Index) float64 {
 	if r == Always || p == nil {
 		return 1
 	}
 	e := p.RereadShare() // the more is left out, the less is fetched
-	return leanBy(x.Due([...]float64{Low: e.High, Fitted: e.Value, High: e.Low}[r], habitWeight), lean)
+	anyway := 1 - [...]float64{Low: e.High, Fitted: e.Value, High: e.Low}[r]
+	if anyway <= 0 {
+		return 1 // a rule that a profile was told
+	}
+	var buffer [24]sample
+	list := buffer[:0]
+	x.Habit(func(lost, all, odds float64) { list = append(list, sample{odds / (odds + anyway), lost, all}) })
+	return max(0, 1-anyway*math.Exp(-leanTo(list, habitSpread)))
 }
 
 // leanSpread is the standard deviation of how far agents of different sessions lean to reading again, in units of
@@ -386,26 +395,34 @@ func leaveOutKnown(share float64, kind string, learns float64) float64 {
 
 // leanOf returns how much more than the profile's share the agent of a session reads again what it has lost, in log
 // odds: the most likely value, given what it did behind the recorded compactions.
-func leanOf(p *profile.Profile, did *needs.Fates, learns float64) (lean float64) {
+func leanOf(p *profile.Profile, did *needs.Fates, learns float64) float64 {
 	if p == nil {
 		return 0
 	}
-	var buffer [2 * recall.NumNeedKinds]struct{ share, read, all float64 }
+	var buffer [2 * recall.NumNeedKinds]sample
 	list := buffer[:0]
 	did.Each(func(kind recall.NeedKind, output bool, n needs.Fate) {
 		if n.Read+n.Used > 0 {
 			share := leaveOutKnown(p.RefetchOf(kind.String(), output).Value, kind.String(), learns)
-			list = append(list, struct{ share, read, all float64 }{share, float64(n.Read), float64(n.Read + n.Used)})
+			list = append(list, sample{share, float64(n.Read), float64(n.Read + n.Used)})
 		}
 	})
+	return leanTo(list, leanSpread)
+}
+
+// sample counts what an agent did of a kind that agents do in a share of cases.
+type sample struct{ share, did, all float64 }
+
+// leanTo returns the most likely lean of an agent, in log odds, whose standard deviation over agents is spread.
+func leanTo(list []sample, spread float64) (lean float64) {
 	for range 20 { // Newton's method: the logarithm of the likelihood is concave
-		slope, bend := -lean/(leanSpread*leanSpread), -1/(leanSpread*leanSpread)
+		slope, bend := -lean/(spread*spread), -1/(spread*spread)
 		for _, x := range list {
 			share := leanBy(x.share, lean)
 			if share <= 0 || share >= 1 {
 				continue
 			}
-			slope += x.read - x.all*share
+			slope += x.did - x.all*share
 			bend -= x.all * share * (1 - share)
 		}
 		was := lean

@@ -52,6 +52,28 @@ func TestLean(t *testing.T) {
 	}
 }
 
+// An agent that repeats what it lost no oftener than what it has, given how much there is of either, leaves out less than the profile's
+// share; one that repeats only what it lost leaves out more; and one of whose repeats nothing is known, the share. A share of 1 is a rule.
+func TestLeanOfRepeats(t *testing.T) {
+	const anyway = 0.5 // of a share of 0.5: what was lost is repeated twice as often
+	for _, tc := range []struct {
+		list      []sample
+		low, high float64
+	}{
+		{nil, 0.5, 0.5},
+		{[]sample{{share: 1 / (1 + anyway), did: 10, all: 20}}, 0.1, 0.3}, // odds of 1: 10 of 20 say that a loss changes nothing
+		{[]sample{{share: 1 / (1 + anyway), did: 20, all: 20}}, 0.7, 0.9},
+	} {
+		if got := 1 - anyway*math.Exp(-leanTo(tc.list, habitSpread)); got < tc.low-1e-9 || got > tc.high+1e-9 {
+			t.Errorf("%v: %.3f are due, want %g to %g", tc.list, got, tc.low, tc.high)
+		}
+	}
+	rule := &profile.Profile{Reread: &profile.Estimate{Value: 1, Low: 1, High: 1}}
+	if got := Fitted.rereadShare(rule, &needs.Index{}); got != 1 {
+		t.Errorf("by a rule that is told: %g", got)
+	}
+}
+
 // What is fetched is a file as it was, else the first result that showed it; what nobody can
 // bring again, what summaries keep, and what has been fetched is not.
 func TestWhatIsFetched(t *testing.T) {
