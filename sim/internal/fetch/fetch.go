@@ -39,7 +39,7 @@ type Session struct {
 	keeps   needs.Survival
 	learns  float64 // share of the names of files that the agent used because a file had shown them
 	lean    float64 // how far the agent leans to reading again what it has lost, log odds
-	extras  int32   // rounds that no recording has
+	extras  int32   // calls in rounds that no recording has
 }
 
 // Begin makes s a session at its beginning, given what its actions need, nil for unknown, and where new blocks go.
@@ -230,23 +230,24 @@ func (s *Session) weight(block int32) int64 {
 // Bring appends to the context the call of a round that no recording has, and what it brought.
 func (t *Thread) Bring(x Extra) {
 	s := t.of
-	s.extras++
+	call := s.extras + 1
+	s.extras += int32(len(t.fetched)) + 1 // each call has its own id
 	from := t.Context.Len()
-	for _, block := range t.fetched { // calls come before results
-		t.Context.Append(s.addCall(t, block))
+	for i, block := range t.fetched { // calls come before results
+		t.Context.Append(s.addCall(t, block, call+int32(i)))
 	}
 	from += len(t.fetched)
-	for _, block := range t.fetched {
-		t.Context.Append(s.addResult(t, block))
+	for i, block := range t.fetched {
+		t.Context.Append(s.addResult(t, block, call+int32(i)))
 		x.Output -= s.callTokens(block)
 		x.Result -= s.session.Blocks[block].Tokens
 	}
 	if x.Output > 0 { // a round of an agent that takes longer
-		t.Context.Add(s.inventBlock(t, prompt.KindToolUse, x.Output))
+		t.Context.Add(s.inventBlock(t, prompt.KindToolUse, x.Output, s.extras))
 		from++
-		t.Context.Add(s.inventBlock(t, prompt.KindToolResult, max(0, x.Result)))
+		t.Context.Add(s.inventBlock(t, prompt.KindToolResult, max(0, x.Result), s.extras))
 	} else if x.Result > 0 {
-		t.Context.Add(s.inventBlock(t, prompt.KindUnseen, x.Result))
+		t.Context.Add(s.inventBlock(t, prompt.KindUnseen, x.Result, s.extras))
 	}
 	for i := from; i < t.Context.Len(); i++ {
 		t.tally.Add(t.Context.BlockAt(i))
@@ -278,35 +279,31 @@ func (s *Session) callTokens(block int32) int32 {
 }
 
 // addCall adds the call that brings a block again: the recorded call, or a read of the file that a call wrote.
-func (s *Session) addCall(t *Thread, block int32) prompt.Ref {
+func (s *Session) addCall(t *Thread, block, id int32) prompt.Ref {
 	if k := s.callOf(block); k >= 0 {
 		return prompt.Ref(k)
 	}
-	call := s.inventBlock(t, prompt.KindToolUse, fetchOutput)
+	call := s.inventBlock(t, prompt.KindToolUse, fetchOutput, id)
 	call.Op, call.Object = op.Read, s.session.Blocks[block].Object
-	call.Call -= block
-	call.Digest = call.Digest.ExtendInt(uint64(block))
 	return s.arena.Add(call)
 }
 
 // addResult adds the result of the call that brings a block again.
-func (s *Session) addResult(t *Thread, block int32) prompt.Ref {
+func (s *Session) addResult(t *Thread, block, id int32) prompt.Ref {
 	if s.callOf(block) >= 0 {
 		return prompt.Ref(block)
 	}
 	b := &s.session.Blocks[block]
-	result := s.inventBlock(t, prompt.KindToolResult, b.Tokens)
+	result := s.inventBlock(t, prompt.KindToolResult, b.Tokens, id)
 	result.Op, result.Object, result.Bytes = op.Read, b.Object, b.Bytes
-	result.Call -= block
-	result.Digest = result.Digest.ExtendInt(uint64(block))
 	return s.arena.Add(result)
 }
 
-// inventBlock returns a block of a round that no recording has.
-func (s *Session) inventBlock(t *Thread, k prompt.Kind, tokens int32) prompt.Block {
+// inventBlock returns a block of a round that no recording has, of a call with an id. Recorded ids are positive.
+func (s *Session) inventBlock(t *Thread, k prompt.Kind, tokens, id int32) prompt.Block {
 	b := prompt.Block{
-		Kind: k, Op: op.None, Object: -1, Call: -(1<<24 + s.extras), Tokens: tokens,
-		Digest: prompt.DigestString("extra").ExtendInt(uint64(t.Index)<<32 | uint64(s.extras)).ExtendInt(uint64(k)<<32 | uint64(tokens)),
+		Kind: k, Op: op.None, Object: -1, Call: -(1<<24 + id), Tokens: tokens,
+		Digest: prompt.DigestString("extra").ExtendInt(uint64(t.Index)<<32 | uint64(id)).ExtendInt(uint64(k)<<32 | uint64(tokens)),
 	}
 	if k == prompt.KindUnseen {
 		b.Call = 0

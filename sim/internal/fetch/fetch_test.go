@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
@@ -103,5 +104,30 @@ func TestWhatIsFetched(t *testing.T) {
 		if got := th.fetch(); got != tc.want || len(th.missing) > 0 {
 			t.Errorf("%s: %+v, %d still missing; want %+v", tc.what, got, len(th.missing), tc.want)
 		}
+	}
+}
+
+// Two files that calls had written are read in two rounds: each call has an id of its own, which its result shares. The later file was written
+// in the earlier block.
+func TestInventedCallsHaveIDsOfTheirOwn(t *testing.T) {
+	s := &traces.Session{Blocks: make([]prompt.Block, 4)}
+	arena := &prompt.Arena{}
+	of := &Session{Agent: Agent{Refetch: Always}, Row: &results.Row{}}
+	of.Begin(s, &needs.Index{}, arena)
+	tally := &client.Tally{}
+	tally.Bind(&client.Counter{})
+	th := &Thread{}
+	th.Begin(of, &course.Course{Session: s, Trace: &traces.Thread{}}, tally)
+	th.Context.Reset(s.Blocks, arena)
+	for _, block := range []int32{3, 2} {
+		th.missing = []missing{{Need: needs.Need{Fetch: block, Found: -1}}}
+		th.Bring(th.fetch())
+	}
+	ids := map[int32]int{}
+	for i := range th.Context.Len() {
+		ids[th.Context.BlockAt(i).Call]++
+	}
+	if len(ids) != 2 || th.Context.Len() != 4 {
+		t.Errorf("%d entries with ids %v, want two calls and their results", th.Context.Len(), ids)
 	}
 }

@@ -41,7 +41,7 @@ func (t *Thread) TakeInput() {
 			t.passed && (isBroughtBack(b) || b.Kind == prompt.KindUnseen):
 			continue
 		case b.Kind == prompt.KindUnseen && left > 0: // their part of what no line shows
-			t.Context.Add(s.inventBlock(t, prompt.KindUnseen, int32(int64(b.Tokens)*(results-left)/results)))
+			t.Context.Add(s.inventBlock(t, prompt.KindUnseen, int32(int64(b.Tokens)*(results-left)/results), s.extras))
 			continue
 		}
 		t.Context.Append(prompt.Ref(k))
