@@ -29,7 +29,7 @@ func compile(s *traces.Session, heard []any) *Index {
 		s: s, texts: heard, table: newTable(heard), failed: map[int32]bool{},
 		threadOf: make([]int32, len(s.Blocks)), roundOf: make([]int32, len(s.Blocks)),
 		changed: make([]int32, len(s.Objects)), shown: make([]int32, len(s.Objects)),
-		held: make([]bool, len(s.Blocks)), results: map[int32]int32{}, edited: map[uint64]int32{},
+		held: make([]bool, len(s.Blocks)), results: map[int32]int32{}, lineEdits: lineEdits{edited: map[uint64]int32{}},
 		branches: branchesOf(s), kept: make([]standing, len(s.Threads)),
 		x: &Index{threads: make([]uses, len(s.Threads)), sources: map[int32]int32{}},
 	}
@@ -71,9 +71,8 @@ type builder struct {
 	holds    []int32          // blocks among which are all that it has
 	results  map[int32]int32  // blocks by call
 	same     map[uint64]int32 // by what a call of the thread asks for: 1 + its last result
-	edited   map[uint64]int32 // by line: the last of edits that has it
-	edits    []edit           // lines of calls that change files
-	brought  []int32          // attachments since the last compaction
+	lineEdits
+	brought []int32 // attachments since the last compaction
 	// watched has the blocks that showed the things which the thread could repeat, with the round from which their rounds are to be
 	// counted; nil if the thread is none whose habit counts.
 	watched  map[int32]int32

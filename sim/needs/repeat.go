@@ -122,3 +122,9 @@ func (h *utterance) eachLine(do func(key uint64)) {
 		}
 	}
 }
+
+// lineEdits are the lines that calls of a thread changed.
+type lineEdits struct {
+	edited map[uint64]int32 // by line: the last of edits that has it
+	edits  []edit           // lines of calls that change files
+}
