@@ -45,20 +45,21 @@ type sizeCheck struct {
 // the client counted, or the next request where that is smaller. What was left by going back counts too, and a second conversation in one file, which is
 // such a branch from the beginning.
 func eachCheck(s *traces.Session, f func(sizeCheck) bool) {
+	if !slices.ContainsFunc(s.Threads, func(t traces.Thread) bool { return t.Kind == traces.ThreadBranch }) {
+		for i := range s.Threads { // in order already: nothing is collected
+			if t := &s.Threads[i]; t.Kind == traces.ThreadMain && !checksOf(s, t, f) {
+				return
+			}
+		}
+		return
+	}
 	var list []sizeCheck
-	branched := false
 	for i := range s.Threads {
-		switch t := &s.Threads[i]; t.Kind {
-		case traces.ThreadBranch:
-			branched = true
-			list = appendChecks(list, s, t)
-		case traces.ThreadMain:
-			list = appendChecks(list, s, t)
+		if t := &s.Threads[i]; t.Kind == traces.ThreadMain || t.Kind == traces.ThreadBranch {
+			checksOf(s, t, func(c sizeCheck) bool { list = append(list, c); return true })
 		}
 	}
-	if branched {
-		slices.SortStableFunc(list, func(a, b sizeCheck) int { return cmp.Compare(a.at, b.at) })
-	}
+	slices.SortStableFunc(list, func(a, b sizeCheck) int { return cmp.Compare(a.at, b.at) })
 	for _, c := range list {
 		if !f(c) {
 			return
@@ -66,8 +67,8 @@ func eachCheck(s *traces.Session, f func(sizeCheck) bool) {
 	}
 }
 
-// appendChecks appends the checks of a thread.
-func appendChecks(list []sizeCheck, s *traces.Session, t *traces.Thread) []sizeCheck {
+// checksOf calls f with the checks of a thread and reports whether f always returned true.
+func checksOf(s *traces.Session, t *traces.Thread, f func(sizeCheck) bool) bool {
 	size, claude, next := agents.Of(s.Agent).Size, agents.ClaudeCode(s), 0
 	for r := range t.Rounds {
 		rd := &t.Rounds[r]
@@ -94,11 +95,11 @@ func appendChecks(list []sizeCheck, s *traces.Session, t *traces.Thread) []sizeC
 		if fired == 0 && r > 0 {
 			c.tokens, c.fired = min(t.Rounds[r-1].Usage.Input(), rd.Usage.Input()), false
 		}
-		if c.tokens > 0 {
-			list = append(list, c)
+		if c.tokens > 0 && !f(c) {
+			return false
 		}
 	}
-	return list
+	return true
 }
 
 // add narrows x by a check.

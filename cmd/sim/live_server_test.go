@@ -61,15 +61,15 @@ func TestCellsShareCalls(t *testing.T) {
 	server := liveServer(t)
 	args := []string{"--strategy", "auto-compact/167k", "--set", "full-compact.breaker=[3,4]", "--out"}
 	list, out, _ := liveOut(t, server, append(args, "made")...)
-	if len(list) != 3 || !strings.Contains(out, "3 real calls made for $") || strings.Contains(out, "replayed") {
+	if len(list) != 4 || !strings.Contains(out, "4 real calls made for $") || strings.Contains(out, "replayed") {
 		t.Errorf("%d requests\n%s", len(list), out)
 	}
 	code, out, errs := simRun(t, append(append([]string{"run", "--summarizer", "replay"}, args...), "replayed")...)
-	if code != exitOK || !strings.Contains(out, "3 calls replayed that cost $") {
+	if code != exitOK || !strings.Contains(out, "4 calls replayed that cost $") {
 		t.Errorf("exit %d\n%s\n%s", code, out, errs)
 	}
-	if n := strings.Count(storedFiles(t, "replayed")["live.json"], `"replayed": true`); n != 3 {
-		t.Errorf("live.json names %d calls replayed, want 3", n)
+	if n := strings.Count(storedFiles(t, "replayed")["live.json"], `"replayed": true`); n != 4 {
+		t.Errorf("live.json names %d calls replayed, want 4", n)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestBrokenCassettesStopTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs := simRun(t, args...)
-	if n := len(server.Requests()) - before; code != exitOK || n != 1 || !strings.Contains(out, "1 real call made for $") || !strings.Contains(out, "2 calls replayed") {
+	if n := len(server.Requests()) - before; code != exitOK || n != 1 || !strings.Contains(out, "1 real call made for $") || !strings.Contains(out, "3 calls replayed") {
 		t.Errorf("exit %d, %d requests\n%s\n%s", code, n, out, errs)
 	}
 }
