@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
@@ -139,16 +140,21 @@ func TestServerOfAgent(t *testing.T) {
 }
 
 // An agent that goes from one provider's model to another's goes to another kind of cache: its calls to Claude are marked and
-// write, those to GPT write nothing and read in blocks of 128 tokens, and neither reads what the other kind holds.
+// write, those to GPT write nothing and read in blocks of 128 tokens, and neither reads what the other kind holds:
+// that is a miss by the model.
 func TestTwoCachesInOneConversation(t *testing.T) {
-	type call struct{ reads, writes bool }
+	type call struct {
+		reads, writes bool
+		miss          exchange.MissClass
+	}
+	const none, model = exchange.MissNone, exchange.MissModel
 	for _, tc := range []struct {
 		models []uint16
 		want   []call
 	}{
-		{[]uint16{0, 1, 1}, []call{{false, true}, {false, false}, {true, false}}},
-		{[]uint16{1, 0, 0}, []call{{false, false}, {false, true}, {true, true}}},
-		{[]uint16{0, 1, 0}, []call{{false, true}, {false, false}, {true, true}}},
+		{[]uint16{0, 1, 1}, []call{{false, true, none}, {false, false, model}, {true, false, none}}},
+		{[]uint16{1, 0, 0}, []call{{false, false, none}, {false, true, model}, {true, true, none}}},
+		{[]uint16{0, 1, 0}, []call{{false, true, none}, {false, false, model}, {true, true, model}}},
 	} {
 		s := forgetting("pi")
 		s.Threads[0].Events = nil
@@ -168,7 +174,7 @@ func TestTwoCachesInOneConversation(t *testing.T) {
 		}
 		var got []call
 		c.Record = func(r *results.CallRecord) {
-			got = append(got, call{r.Usage.Read > 0, r.Usage.Writes() > 0})
+			got = append(got, call{r.Usage.Read > 0, r.Usage.Writes() > 0, r.Miss})
 			if tc.models[len(got)-1] == 1 && r.Usage.Read%128 != 0 {
 				t.Errorf("models %v: call %d reads %d tokens, no blocks of 128", tc.models, len(got), r.Usage.Read)
 			}
@@ -179,5 +185,42 @@ func TestTwoCachesInOneConversation(t *testing.T) {
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("models %v: calls %v, want %v", tc.models, got, tc.want)
 		}
+	}
+}
+
+// The server that a conversation turns to is told its models: Google's reads come in blocks of 8,192 tokens whether or not an earlier
+// session of the loop went there.
+func TestServersKnowTheModelsThatAConversationTurnsTo(t *testing.T) {
+	session := func(id string, models ...uint16) *traces.Session {
+		s := forgetting("pi")
+		s.ID, s.Models, s.Threads[0].Events = id, []string{"claude-sonnet-4-5", "gemini-2.5-pro"}, nil
+		for i, model := range models {
+			r := &s.Threads[0].Rounds[i]
+			if r.Model = model; model == 1 {
+				r.Usage = r.Usage.Plain()
+			}
+		}
+		return s
+	}
+	var usage [2]prompt.Usage
+	for i, before := range [][]*traces.Session{nil, {session("google", 1, 1, 1)}} {
+		c := testConfig(t, "none")
+		c.Server = func(kind facts.Cache) Server {
+			if kind == facts.CacheAutomatic {
+				return promptcache.NewOpenAI(promptcache.OpenAIConfig{Serving: servers.Recorded})
+			}
+			return promptcache.New(promptcache.Config{})
+		}
+		l := NewLoop(c)
+		for _, s := range append(before, session("both", 0, 1, 1)) {
+			row, err := l.Run(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			usage[i] = row.Usage()
+		}
+	}
+	if usage[0] != usage[1] {
+		t.Errorf("alone %+v, behind a session of Google's %+v", usage[0], usage[1])
 	}
 }

@@ -164,8 +164,14 @@ func (l *Loop) fly(t *thread, c *call) {
 	} else {
 		f.Own = c.beside.OwnPrefix()
 	}
-	if f.First {
+	switch {
+	case f.First:
 		t.hidden.Resume(out)
+	case c.beside == nil && t.lastKind != s.cache && out.Miss == exchange.MissNone && q.Change == prompt.NoChange:
+		missOther(out, &t.Usage)
+	}
+	if c.beside == nil {
+		t.lastKind = s.cache
 	}
 	if l.config.Breaks {
 		l.breaks.sent(t, c, f, i)
@@ -174,6 +180,18 @@ func (l *Loop) fly(t *thread, c *call) {
 	t.tellServed(l.clock.now, int(f.layer), q, &f.Outcome)
 	s.meter(q, &f.Outcome)
 	l.depart(t, i, first, total)
+}
+
+// missOther makes the first call to another kind of cache miss what the conversation's last call left in its own: the cache that
+// serves it has never seen the conversation, or not all of it.
+func missOther(out *exchange.Outcome, last *prompt.Usage) {
+	held := last.Read + last.Writes()
+	if last.Writes() == 0 {
+		held = last.Input()
+	}
+	if held = min(held, out.Effective); out.Usage.Read < held {
+		out.Expected, out.Miss = held, exchange.MissModel
+	}
 }
 
 // meter tells the meter, if there is one, of the request that was served.

@@ -78,6 +78,7 @@ func (s *replay) serve(model int32) {
 		return
 	}
 	s.cache, s.server = cache, s.loop.caches.Of(s.session.Agent, s.heads.Assembly.Provider, cache)
+	s.nameModels()
 	s.hidden.Serve(cache == facts.CacheAutomatic)
 	if c.Client == nil && s.person.Client == nil {
 		s.client = clientOf(s.session, cache)
@@ -264,7 +265,7 @@ func listingOf(s *traces.Session) int32 {
 func answered(s *traces.Session, model int) (most int64) {
 	for i := range s.Threads {
 		for r := range s.Threads[i].Rounds {
-			if rd := &s.Threads[i].Rounds[r]; int(rd.Model) == model && s.Threads[i].Kind == traces.ThreadMain {
+			if rd := &s.Threads[i].Rounds[r]; int(rd.Model) == model && rd.Counted() && s.Threads[i].Kind == traces.ThreadMain {
 				most = max(most, rd.Usage.Input())
 			}
 		}

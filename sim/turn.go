@@ -17,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // desk has the turn that layers see, and who serves them.
@@ -214,9 +215,10 @@ type thread struct {
 	carried  strategies.Carried // beside the messages
 	fetch    fetch.Thread
 	wait     wait
-	called   string // source of the layer's call that the thread waits for
-	overflow bool   // a request was answered beyond the window
-	ended    bool   // after its last response
+	lastKind facts.Cache // the kind of cache that its last call went to
+	called   string      // source of the layer's call that the thread waits for
+	overflow bool        // a request was answered beyond the window
+	ended    bool        // after its last response
 }
 
 // family is what a thread knows of the threads that it starts.

@@ -137,7 +137,11 @@ func (k *KeepSet) without(c *prompt.Context, body, to int, gone float64) int {
 // step returns where the newest messages begin that have at most so many tokens, after as few steps from position at on as that takes. A step
 // that leaves nothing is not made.
 func (k *KeepSet) step(c *prompt.Context, body, at, to int, budget int64) int {
-	for gone := 1 - k.Share; k.size(c, at, to) > budget; {
+	gone := 0.0
+	if k.ByCount {
+		gone = 1 - k.Share
+	}
+	for k.size(c, at, to) > budget {
 		next := at
 		if gone += k.Step; k.Step < 1 {
 			next = k.without(c, body, to, gone)
@@ -145,10 +149,12 @@ func (k *KeepSet) step(c *prompt.Context, body, at, to int, budget int64) int {
 		for k.Step >= 1 && next < to && k.size(c, at, next) < int64(k.Step) {
 			next = skipMessages(c, next, to, 1)
 		}
-		if next = legalCut(c, k.AtPrompt.of(c, body, next, to), body); next <= at || next == to {
-			break
+		switch next = legalCut(c, k.AtPrompt.of(c, body, next, to), body); {
+		case next > at && next < to:
+			at = next
+		case k.Step >= 1 || gone >= 1:
+			return at
 		}
-		at = next
 	}
 	return at
 }

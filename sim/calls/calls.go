@@ -96,7 +96,11 @@ func (c *Call) First() bool { return c.Round == 0 }
 
 // Automatic reports whether the provider caches by itself, in steps, and bills no writes.
 func (c *Call) Automatic() bool {
-	return agents.CacheOf(c.Session, c.Session.Models[c.Recorded.Model]) == facts.CacheAutomatic
+	model := ""
+	if i := int(c.Recorded.Model); i < len(c.Session.Models) {
+		model = c.Session.Models[i]
+	}
+	return agents.CacheOf(c.Session, model) == facts.CacheAutomatic
 }
 
 // File returns the file of the call's line, "" if unknown.

@@ -126,6 +126,7 @@ func (a *Arena) take(entries int) []Entry {
 // part makes c's entries its own, with room for more.
 func (c *Context) part(grow int) {
 	n := len(c.entries)
+	grow = max(grow, 0)
 	entries := c.spare[:0]
 	if cap(entries) <= n+grow {
 		entries = c.arena.take(n + grow + 1)

@@ -144,9 +144,22 @@ func (s *Session) recordedFirst(c *course.Course, entries []prompt.Entry) (int32
 	if !s.takesFirst(c) {
 		return 0, false
 	}
-	i := 0
-	for i < len(entries) && entries[i].Form == prompt.FormVerbatim && entries[i].ID == entries[0].ID+int32(i) {
-		i++
+	i, recorded := 0, c.Trace.Prefix
+	for ; i < len(entries); i++ { // the head's entries are the client's own
+		e := &entries[i]
+		if e.Kind.Level() != prompt.LevelMessages {
+			continue
+		}
+		for recorded.From < recorded.To && c.Session.Blocks[recorded.From].Kind.Level() != prompt.LevelMessages {
+			recorded.From++
+		}
+		if recorded.From == recorded.To {
+			recorded = c.Current().Input
+		}
+		if e.Form != prompt.FormVerbatim || e.Block != prompt.Ref(recorded.From) {
+			break
+		}
+		recorded.From++
 	}
 	same := course.OpeningOf(entries)
 	if i > 0 {

@@ -109,13 +109,16 @@ func TestSoon(t *testing.T) {
 // went before and one of 300 that is the round's input, with a marker on each of the first two.
 func onThread(kind traces.ThreadKind, r traces.Round) (*exchange.Request, *Thread) {
 	c := new(prompt.Context)
-	c.Reset([]prompt.Block{
-		{Kind: prompt.KindSystem, Tokens: 8000}, {Kind: prompt.KindPrompt, Tokens: 500}, {Kind: prompt.KindPrompt, Tokens: 300},
-	}, new(prompt.Arena))
+	blocks := []prompt.Block{{Kind: prompt.KindSystem, Tokens: 8000}, {Kind: prompt.KindPrompt, Tokens: 500}, {Kind: prompt.KindPrompt, Tokens: 300}}
+	c.Reset(blocks, new(prompt.Arena))
 	for i := range int32(3) {
 		c.Append(prompt.Ref(i))
 	}
-	s := &traces.Session{Start: 1000 * second, Models: []string{"m"}, Threads: []traces.Thread{{Kind: kind, Rounds: []traces.Round{r}}}}
+	r.Input = traces.Span{From: 1, To: 3}
+	s := &traces.Session{
+		Start: 1000 * second, Models: []string{"m"}, Blocks: blocks,
+		Threads: []traces.Thread{{Kind: kind, Prefix: traces.Span{From: 0, To: 1}, Rounds: []traces.Round{r}}},
+	}
 	t := &Thread{Course: &course.Course{Session: s, Trace: &s.Threads[0], Context: *c, InputAt: 2, Scores: make([]course.Score, 1)}, of: &Session{session: s}}
 	q := &exchange.Request{Markers: []exchange.Marker{{Position: 0}, {Position: 1}}}
 	q.Entries = t.Context.Seal()
@@ -310,7 +313,11 @@ func TestFirstCallOfAShortenedRequestFindsWhatIsAhead(t *testing.T) {
 		edit func(c *prompt.Context)
 		want int32
 	}{
-		"whole":     {func(*prompt.Context) {}, 8600},
+		"whole": {func(*prompt.Context) {}, 8600},
+		"divided": {func(c *prompt.Context) { // the client's own head, in two parts: all that was found is found
+			tools, system := prompt.Block{Kind: prompt.KindTools, Tokens: 5000}, prompt.Block{Kind: prompt.KindSystem, Tokens: 3000}
+			c.Replace(0, 1, []prompt.Ref{c.Arena().Add(tools), c.Arena().Add(system)}, prompt.CauseHead)
+		}, 8600},
 		"shortened": {func(c *prompt.Context) { c.SetForm(1, prompt.FormCleared, 400, prompt.CauseEdit) }, 8000},
 		"taken out": {func(c *prompt.Context) { c.Replace(1, 2, nil, prompt.CauseEdit) }, 8000},
 	} {

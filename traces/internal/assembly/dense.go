@@ -69,6 +69,9 @@ func (f *fitter) densifyOpening() {
 		return
 	}
 	more := min(int64(float64(Tokens(rd.Before))*(all.tokens/all.estimate-1)), int64(reminder.Tokens))
+	if more == 0 {
+		return
+	}
 	f.s.unseen(rd, more)
 	if reminder.Tokens -= int32(more); reminder.Tokens == 0 {
 		f.t.Ahead = f.t.Ahead[:last]
