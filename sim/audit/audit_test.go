@@ -232,6 +232,20 @@ func TestEditAheadOfWhatIsMissed(t *testing.T) {
 	}
 }
 
+// Where bodies show that the system prompt changed, an automatic cache misses for that, not because it promises no lifetime.
+func TestAutomaticCacheMissesByAChangedHead(t *testing.T) {
+	for verdict, want := range map[signs.Verdict]calls.Cause{signs.VerdictSystem: calls.CauseSystem, signs.VerdictTools: calls.CauseTools, 0: calls.CauseNoLifetime} {
+		k := newScene("head")
+		k.s.Agent, k.s.Models = facts.Codex, []string{"gpt-5.5"}
+		k.call(0, prompt.Usage{Uncached: 50_000})
+		last := k.call(minute, prompt.Usage{Read: 1024, Uncached: 50_000})
+		last.Verdict, last.Trigger = verdict, traces.TriggerToolResult
+		if r := k.audit(t); len(r.Misses) != 1 || r.Misses[0].Cause != want {
+			t.Errorf("verdict %d: %+v, want one miss by %s", verdict, r.Misses, want)
+		}
+	}
+}
+
 // The server compares two requests and says what the client changed; it knows
 // nothing of lifetimes, so that what has expired is the pause's doing whatever it
 // names. A client of 2.1.30 that a line tells to go without thinking switches it; one

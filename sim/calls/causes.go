@@ -316,6 +316,8 @@ func (c *Call) Cause() Cause {
 		return CauseCompaction
 	case c.Round > 0 && c.Switched(), c.Resumed && !c.Thread.Left.Model:
 		return CauseModel
+	case c.Automatic() && c.Acted == 0 && named != "":
+		return named // the bodies show what was sent otherwise
 	case c.Automatic() && (c.Acted == 0 || c.shortAhead()):
 		return c.likely(CauseNoLifetime)
 	case !c.Automatic() && paused && c.Gap > breaks.Long:
