@@ -362,7 +362,7 @@ func (l *compact) replace(t *Turn, a *prompt.Answer) (files int, remainder int64
 	}
 	t.InputAt = s.low + len(refs) + (s.end - s.high) + len(attached)
 	if l.params.Attachments.Late {
-		l.late.take(t)
+		l.late.takeOpening(t)
 	}
 	return files, remainder
 }

@@ -27,7 +27,7 @@ type compact struct {
 	call     summaryCall
 	beside   besideCalls
 	undo     undo                           // of a summary that stands in one request alone
-	late     lateOpening                    // what the next request has again
+	late     undo                           // of what the next request has again
 	looked   int32                          // 1 + the round at whose end conditions were looked at
 	due      func(thread, round int32) bool // a schedule that replaces all other starts of compactions; nil for none
 }
@@ -48,16 +48,15 @@ func (l *compact) Name() string { return standard.Compact }
 func (l *compact) Clone() Layer {
 	c := *l
 	c.carried = l.carried.clone()
-	c.beside = besideCalls{} // belong to the thread that made them
-	c.undo = undo{}          // as do the ids in it
-	c.late.entries = slices.Clone(l.late.entries)
-	c.looked = 0 // a branch counts rounds of its own
+	c.beside = besideCalls{}        // belong to the thread that made them
+	c.undo, c.late = undo{}, undo{} // as do the ids in them
+	c.looked = 0                    // a branch counts rounds of its own
 	return &c
 }
 
 func (l *compact) Copy() Layer {
 	c := l.Clone().(*compact)
-	c.beside, c.looked, c.undo = l.beside, l.looked, l.undo.clone()
+	c.beside, c.looked, c.undo, c.late = l.beside, l.looked, l.undo.clone(), l.late.clone()
 	c.beside.ready = slices.Clone(l.beside.ready)
 	return c
 }
