@@ -182,8 +182,8 @@ func (l *Loop) fly(t *thread, c *call) {
 	l.depart(t, i, first, total)
 }
 
-// missOther makes the first call to another kind of cache miss what the conversation's last call left in its own: the cache that
-// serves it has never seen the conversation, or not all of it.
+// missOther makes a call miss what the conversation's last call left in a cache of another kind: the cache that serves the call has
+// seen the conversation before that, or never.
 func missOther(out *exchange.Outcome, last *prompt.Usage) {
 	held := last.Read + last.Writes()
 	if last.Writes() == 0 {

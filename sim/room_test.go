@@ -9,7 +9,7 @@ import (
 )
 
 // A server that answered 215,128 tokens of a main conversation refuses none of that size in a window of 200,000; what another
-// model or a sub-agent was sent says nothing of it.
+// model or a sub-agent was sent says nothing of the window.
 func TestAnsweredRoom(t *testing.T) {
 	rounds := func(model uint16, input int64) []traces.Round {
 		return []traces.Round{{Model: model, Usage: prompt.Usage{Read: input}}}

@@ -92,7 +92,7 @@ func TestBranchCostsWhatItAdds(t *testing.T) {
 	}
 }
 
-// A conversation that goes on beside 50 branches of it, one after the other, copies its 20,000 entries each time, but into storage that an
+// A conversation that goes on beside 50 branches, one after the other, copies its 20,000 entries each time, but into storage that an
 // earlier copy had: 50 copies of 0.8 MB would be 40 MB, two storages with room for more are less than 4.
 func TestBranchesUseStorageAgain(t *testing.T) {
 	b := blocks(40)

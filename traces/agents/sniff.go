@@ -227,8 +227,8 @@ func (u *unclaimed) await(in traces.Input) {
 	}
 }
 
-// recording reports whether a document that was found in a folder looks like a recording: by counts of tokens, by its form,
-// which is that of a recording in the same folder, or as objects on lines beside one.
+// recording reports whether a document that was found in a folder looks like a recording: by counts of tokens, by a form
+// that a recording in the same folder has, or as objects on lines beside one.
 func (u *unclaimed) recording(in traces.Input, files []traces.Input) bool {
 	head, err := in.Head(looked)
 	if err != nil || counts.Match(head) && speech.Match(head) {
