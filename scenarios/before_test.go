@@ -3,8 +3,8 @@ package scenarios
 import (
 	"testing"
 
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 )
 
 // The sample sessions have windows of 200,000 tokens: at that window a run takes their rows from the run before, but for those in which

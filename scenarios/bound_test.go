@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 )
 
 const boundText = `

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 )
 
 // Compactions do not depend on the workers, and equal the compactions in the rows.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 )
 
 // Charts take their calls from the recorded cell and from the cheapest other cells, as many calls

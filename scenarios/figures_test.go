@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 )
 
 // FuzzExpand: whatever the text and what is set in it, a scenario is expanded or

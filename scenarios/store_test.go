@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/studies"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 	"github.com/compactsim/compactsim/traces/store"
 )
 

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/scenarios/builtin"
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/users"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 	"github.com/compactsim/compactsim/traces"
 )
 

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/needs/needstest"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
+	"github.com/compactsim/compactsim/tools/tests/needstest"
 )
 
 // readsAgain is a conversation whose client compacts after a file was read and a command had shown a name. Behind the

@@ -8,11 +8,11 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/needs"
-	"github.com/compactsim/compactsim/sim/needs/needstest"
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
+	"github.com/compactsim/compactsim/tools/tests/needstest"
 	"github.com/compactsim/compactsim/traces"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 )
 
 // An audit of sessions that a store has is kept there: asked again, with a context in which nothing can be simulated, it is the

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces/facts"
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces/facts"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
-	"github.com/compactsim/compactsim/internal/kit/files/filestest"
+	"github.com/compactsim/compactsim/tools/tests/filestest"
 )
 
 // variants are what the runs of a sequence of operations simulate.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 )
 
 // What docs/stability.md promises is held by tests that there are, and its table of losses has every format, with all that cannot be told.

@@ -20,9 +20,9 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
 )

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
-	"github.com/compactsim/compactsim/internal/kit/files/filestest"
+	"github.com/compactsim/compactsim/tools/tests/filestest"
 )
 
 // oneCall is a session of one call, the smallest there is.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results/studies"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 )
 
 // plan returns a plan without cells.

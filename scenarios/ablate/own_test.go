@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 )
 
 // The mechanisms of own are the mechanisms of the generations that sessions run under: a session

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 	"github.com/compactsim/compactsim/traces"
 )
 

@@ -9,10 +9,10 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/scenarios/choose"
-	"github.com/compactsim/compactsim/scenarios/scenariostest"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
+	"github.com/compactsim/compactsim/tools/tests/scenariostest"
 	"github.com/compactsim/compactsim/traces"
 )
 

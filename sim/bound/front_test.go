@@ -8,11 +8,11 @@ import (
 
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/needs"
-	"github.com/compactsim/compactsim/sim/needs/needstest"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/tools/tests/needstest"
 )
 
 // talk is a session of nine calls: what its second call shows is used by name in the fifth, and what the seventh

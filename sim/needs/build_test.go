@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/needs/needstest"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/recall"
+	"github.com/compactsim/compactsim/tools/tests/needstest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/needs/needstest"
+	"github.com/compactsim/compactsim/tools/tests/needstest"
 )
 
 // Of two names in two files, an agent writes both into a third. If it has read one file when it does, half of the names

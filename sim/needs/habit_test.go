@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/needs/needstest"
+	"github.com/compactsim/compactsim/tools/tests/needstest"
 )
 
 // Two files are shown and a compaction removes them; one is read again twice, at first because it is gone. Commands that show a

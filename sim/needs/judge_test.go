@@ -3,10 +3,10 @@ package needs
 import (
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/needs/needstest"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/recall"
+	"github.com/compactsim/compactsim/tools/tests/needstest"
 	"github.com/compactsim/compactsim/traces"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/needs/needstest"
 	"github.com/compactsim/compactsim/sim/results/recall"
+	"github.com/compactsim/compactsim/tools/tests/needstest"
 )
 
 // file returns thirty lines of a file as a tool shows them; a first line stands before them.

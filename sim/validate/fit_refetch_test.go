@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/needs/needstest"
 	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/tools/tests/needstest"
 )
 
 // A compaction whose summary keeps one name of three, and which removes two outputs of tools that are used behind it: the

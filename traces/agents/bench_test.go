@@ -3,7 +3,7 @@ package agents
 import (
 	"testing"
 
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 )
 
 // BenchmarkIngest reads a session of 200 calls, whose tools give 8 kB each, in the form of each agent.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
 	"github.com/compactsim/compactsim/traces/facts"
 )
 

@@ -9,9 +9,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
 	"github.com/compactsim/compactsim/traces/facts"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing/fstest"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
 	"github.com/compactsim/compactsim/traces/facts"
 )
 

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
 )

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // referee is a script beside the recordings that adds up the token counts of files without this program: a line for each, with

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // A second program that writes the same log may leave two records on one line. In every format of lines both are read, as counts and

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
-	"github.com/compactsim/compactsim/internal/kit/files/filestest"
+	"github.com/compactsim/compactsim/tools/tests/filestest"
 )
 
 func text(s string) func(io.Writer) error {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 const head = `{"sessionId":"g1","projectHash":"f00d","startTime":"2026-06-01T10:00:00.000Z","kind":"main"}`

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // spanOf is a span to be written in any form.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // script writes a session, one second a line.

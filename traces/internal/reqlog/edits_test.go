@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents/agenttest"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
