@@ -14,7 +14,7 @@ import (
 // comes after it.
 func (s *Session) Check() error {
 	ids := map[string]bool{}
-	totals := make([][]int64, len(s.Threads))
+	done := make([][]reached, len(s.Threads))
 	made := map[int32]bool{}
 	for i := range s.Blocks {
 		if s.Blocks[i].Tokens < 0 {
@@ -38,8 +38,8 @@ func (s *Session) Check() error {
 		if err := s.checkMessages(i, made); err != nil {
 			return fmt.Errorf("session %s: thread %s: %w", s.ID, t.ID, err)
 		}
-		totals[i] = make([]int64, len(t.Rounds))
-		if err := s.replay(i, totals); err != nil {
+		done[i] = make([]reached, len(t.Rounds))
+		if err := s.replay(i, done); err != nil {
 			return fmt.Errorf("session %s: thread %s: %w", s.ID, t.ID, err)
 		}
 	}
@@ -117,56 +117,57 @@ func (s *Session) checkMessages(thread int, made map[int32]bool) error {
 	return nil
 }
 
+// reached is the input of a round, in tokens, and what of its context is tools and system prompt.
+type reached struct{ input, head int64 }
+
 // replay computes the input tokens of every round of a thread.
-func (s *Session) replay(i int, totals [][]int64) error {
+func (s *Session) replay(i int, done [][]reached) error {
 	t := &s.Threads[i]
-	total, static := s.begin(i, totals)
+	at := s.begin(t, done)
 	next := 0
 	for r := range t.Rounds {
 		rd := &t.Rounds[r]
 		own := rd.Input
 		for ; next < len(t.Events) && int(t.Events[next].Round) <= r; next++ {
 			if ev := &t.Events[next]; ev.Kind == EventCompact {
-				total = static + int64(ev.Kept)
+				at.input = at.head + int64(ev.Kept)
 				own.From = rd.Input.From + ev.Absorbed
 			} else {
-				total -= int64(ev.Saved)
+				at.input -= int64(ev.Saved)
 			}
 		}
-		for b := rd.Input.From; b < rd.Input.To; b++ {
-			if s.Blocks[b].Kind.Level() != prompt.LevelMessages { // the head has grown
-				static += int64(s.Blocks[b].Tokens)
-			}
-		}
-		total += s.Tokens(own)
-		if want := rd.Usage.Input() - int64(rd.Tail); want != 0 && total != want {
+		at.head += s.head(rd.Input)
+		at.input += s.Tokens(own)
+		if want := rd.Usage.Input() - int64(rd.Tail); want != 0 && at.input != want {
 			return fmt.Errorf("round %d (call %s): blocks and events give %d input tokens, recorded are %d",
-				r, rd.ID, total, want)
+				r, rd.ID, at.input, want)
 		}
-		totals[i][r] = total
-		total += s.Tokens(rd.Reply)
+		done[i][r] = at
+		at.input += s.Tokens(rd.Reply)
 	}
 	return nil
 }
 
-// begin returns the tokens a thread starts from, and its static prefix.
-func (s *Session) begin(i int, totals [][]int64) (total, static int64) {
-	t := &s.Threads[i]
-	root := t
-	for root.Kind == ThreadBranch && root.Parent >= 0 {
-		root = &s.Threads[root.Parent]
-	}
-	for b := root.Prefix.From; b < root.Prefix.To; b++ {
-		if s.Blocks[b].Kind.Level() != prompt.LevelMessages {
-			static += int64(s.Blocks[b].Tokens)
-		}
-	}
+// begin returns what a thread starts from: a branch goes on from its parent.
+func (s *Session) begin(t *Thread, done [][]reached) reached {
 	for ; t.Kind == ThreadBranch && t.Parent >= 0; t = &s.Threads[t.Parent] {
 		if r := t.ParentRound; r >= 0 {
-			return totals[t.Parent][r] + s.Tokens(s.Threads[t.Parent].Rounds[r].Reply), static
+			at := done[t.Parent][r]
+			at.input += s.Tokens(s.Threads[t.Parent].Rounds[r].Reply)
+			return at
 		}
 	}
-	return s.Tokens(root.Prefix), static
+	return reached{s.Tokens(t.Prefix), s.head(t.Prefix)}
+}
+
+// head returns the tokens of tools and system prompt among the blocks of a span.
+func (s *Session) head(p Span) (n int64) {
+	for i := p.From; i < p.To; i++ {
+		if s.Blocks[i].Kind.Level() != prompt.LevelMessages {
+			n += int64(s.Blocks[i].Tokens)
+		}
+	}
+	return n
 }
 
 // Tokens returns the tokens of the blocks of a span.

@@ -94,3 +94,18 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+// A branch goes on with the head as it has grown in its parent: 100 tokens of system prompt and 20 that came with the parent's
+// second call, so 120 + 7 kept + 10 of input behind a compaction.
+func TestBranchKeepsAGrownHead(t *testing.T) {
+	s := small()
+	s.Blocks[3].Kind = prompt.KindSystem
+	s.Threads = append(s.Threads, Thread{
+		ID: "again", Kind: ThreadBranch, Parent: 0, ParentRound: 1,
+		Events: []Event{{Kind: EventCompact, Kept: 7}},
+		Rounds: []Round{{ID: "c", Input: Span{1, 2}, Usage: prompt.Usage{Read: 137}}},
+	})
+	if err := s.Check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -223,6 +223,7 @@ type Thread struct {
 
 	index     int32 // in the session
 	continued bool  // continues calls that an earlier session owns
+	headGrows bool  // calls bring tools or parts of the system prompt
 }
 
 // Main returns the main thread of a session, without rounds.

@@ -59,3 +59,16 @@ func TestColdOpening(t *testing.T) {
 		t.Errorf("%d tokens in the first call, want 1,257", got)
 	}
 }
+
+// A branch begins with its parent's head of 100 tokens and with the 20 that came to it by the round where it leaves, not
+// with the 3 that a later round brings.
+func TestBranchKeepsAGrownHead(t *testing.T) {
+	head := func(tokens int32) []Block { return []Block{{Block: prompt.Block{Kind: prompt.KindSystem, Tokens: tokens}}} }
+	p := Main()
+	p.Ahead, p.headGrows = head(100), true
+	p.Calls = []Round{{}, {Before: head(20)}, {Before: head(3)}}
+	b := &Thread{Thread: traces.Thread{Kind: traces.ThreadBranch, ParentRound: 1}, Up: p}
+	if got := static(b); got != 120 {
+		t.Errorf("the branch begins with a head of %d tokens, want 120", got)
+	}
+}

@@ -171,7 +171,9 @@ func (f *fitter) rounds(first int) {
 // endAt makes a round the last call.
 func (f *fitter) endAt(rd *Round) {
 	f.last, f.total, f.reply, f.fixed, f.final = rd, rd.total, rd.Reply, false, rd.Final
-	f.grown += headTokens(rd.Before)
+	if n := headTokens(rd.Before); n > 0 {
+		f.grown, f.t.headGrows = f.grown+n, true
+	}
 	if !f.s.Exact {
 		return
 	}

@@ -111,13 +111,15 @@ func (t *Thread) readBehind(most int64) (least int64) {
 	return least
 }
 
-// static returns the tokens of tools and system in the prefix of a thread; for
-// a branch, of the thread it leaves.
-func static(t *Thread) int64 {
-	for t.Kind == traces.ThreadBranch && t.Up != nil {
-		t = t.Up
+// static returns the tokens of tools and system prompt that a thread begins with: a branch
+// begins with its parent's, and what has come to them by the round it leaves at.
+func static(t *Thread) (n int64) {
+	for ; t.Kind == traces.ThreadBranch && t.Up != nil; t = t.Up {
+		for r := int32(0); t.Up.headGrows && r <= t.ParentRound; r++ {
+			n += headTokens(t.Up.Calls[r].Before)
+		}
 	}
-	return headTokens(t.Ahead)
+	return n + headTokens(t.Ahead)
 }
 
 // headTokens returns the tokens of tools and system prompt among some blocks.
