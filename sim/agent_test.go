@@ -88,6 +88,33 @@ func TestSystemPromptGrows(t *testing.T) {
 	}
 }
 
+// A system prompt of 12,000 bytes of which all but the closing quote and brackets is as it was has grown within its block. The provider
+// of a request with a breakpoint behind it reads whole blocks, so nothing; an automatic cache reads the 12,000 tokens of tools and the
+// 4,000 of the prompt.
+func TestSystemBlockGrows(t *testing.T) {
+	for _, tc := range []struct {
+		marked bool
+		want   int64
+	}{{true, 0}, {false, 16_000}} {
+		b := newSession("grows")
+		b.round(traces.TriggerPrompt, second, 300)
+		b.round(traces.TriggerPrompt, minute, 300)
+		s := b.session()
+		rounds := s.Threads[0].Rounds
+		s.Blocks[rounds[1].Input.To-1].Kind = prompt.KindSystem
+		rounds[1].Verdict, rounds[1].Parted = signs.VerdictSystem, 11_998
+		if tc.marked {
+			s.Placements = []traces.Breakpoints{{}}
+			s.Placements[0].Add(traces.Breakpoint{Level: prompt.LevelSystem, Share: 1})
+			rounds[0].Placement, rounds[1].Placement = 1, 1
+		}
+		_, calls := run(t, testConfig(t, "recorded"), s)
+		if got := calls[1].Usage.Read; got != tc.want {
+			t.Errorf("breakpoints %v: the second call reads %d tokens, want %d", tc.marked, got, tc.want)
+		}
+	}
+}
+
 // When the recording lost more than the thinking, the rest is what no line shows.
 func TestForgetMoreThanThinking(t *testing.T) {
 	s := forgetting("claude-code")

@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
-// ends is how many bytes at the end of a piece of the system prompt may be brackets, which are others where a piece follows.
+// ends is how many bytes at the end of a piece of the system prompt may be brackets, which are others where the text goes on.
 const ends = 4
 
 // Part gives the head what the requests of a log show at the round under way: other tools, or a system prompt that is another one from
@@ -44,7 +44,11 @@ func parting(c *prompt.Context, r *traces.Round, end int) int {
 		return end
 	}
 	at, _ := Stretch(c, prompt.LevelSystem)
-	for same := r.Parted - 1; same > 0 && at < end && c.BlockAt(at).Bytes <= same+ends; at++ {
+	slack := int32(ends)
+	if r.Placement > 0 { // a cache with breakpoints reads whole blocks, and one whose text goes on is another block
+		slack = 0
+	}
+	for same := r.Parted - 1; same > 0 && at < end && c.BlockAt(at).Bytes <= same+slack; at++ {
 		same -= c.BlockAt(at).Bytes
 	}
 	return at

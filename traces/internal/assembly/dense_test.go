@@ -63,7 +63,9 @@ func TestColdOpening(t *testing.T) {
 // A branch begins with its parent's head of 100 tokens and with the 20 that came to it by the round where it leaves, not
 // with the 3 that a later round brings.
 func TestBranchKeepsAGrownHead(t *testing.T) {
-	head := func(tokens int32) []Block { return []Block{{Block: prompt.Block{Kind: prompt.KindSystem, Tokens: tokens}}} }
+	head := func(tokens int32) []Block {
+		return []Block{{Block: prompt.Block{Kind: prompt.KindSystem, Tokens: tokens}}}
+	}
 	p := Main()
 	p.Ahead, p.headGrows = head(100), true
 	p.Calls = []Round{{}, {Before: head(20)}, {Before: head(3)}}
