@@ -39,6 +39,7 @@ type Session struct {
 	keeps   needs.Survival
 	learns  float64 // share of the names of files that the agent used because a file had shown them
 	lean    float64 // how far the agent leans to reading again what it has lost, log odds
+	reread  float64 // probability that it read something again because its context had lost it
 	extras  int32   // calls in rounds that no recording has
 }
 
@@ -50,6 +51,7 @@ func (s *Session) Begin(session *traces.Session, index *needs.Index, arena *prom
 		did := index.Behind()
 		s.learns = 1 - index.Chance()
 		s.lean = leanOf(s.Profile, &did, s.learns)
+		s.reread = s.Agent.Refetch.rereadShare(s.Profile, index)
 	}
 }
 

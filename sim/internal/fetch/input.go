@@ -70,9 +70,8 @@ func (t *Thread) LeaveOut() bool {
 	if t.left = t.left[:0]; s.Row.Loop != measures.LoopClosed || int(t.Round)+1 >= len(t.Trace.Rounds) {
 		return false
 	}
-	share := s.Agent.Refetch.rereadShare(s.Profile, s.index)
 	for _, p := range s.index.Repeats(t.Index, t.Round) {
-		if p.Lost && t.judge.Holds(p.Source) && t.drawOf(p.Result, "leave out") < share {
+		if p.Lost && t.judge.Holds(p.Source) && t.drawOf(p.Result, "leave out") < s.reread {
 			t.left = append(t.left, p.Call)
 		}
 	}
