@@ -29,7 +29,7 @@ var flagGroups = []flagGroup{
 		"agent", "discover", "model", "project", "since", "until", "tz", "strict", "yes",
 	}},
 	{"Strategies and settings", "", []string{
-		"strategy", "set", "open-loop", "seed", "window", "profile", "server", "folds", "replications", "preset", "change", "from", "to",
+		"strategy", "set", "open-loop", "seed", "window", "profile", "server", "replications", "preset", "change", "from", "to",
 	}},
 	{"Prices", "prices", []string{"prices", "prices-at", "price-as"}},
 	{"Output", "", []string{

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,6 @@ type validateFlags struct {
 	strategy     string
 	charts       chartFlags
 	profile      string
-	folds        string
 	alone        bool
 	replications int
 	worst        int
@@ -52,8 +52,6 @@ the calls at which the recording did.`,
 		"also check when `PRESET` compacts; own is the generation of each session's client")
 	f.charts.bind(cmd, "survival")
 	flags.StringVar(&f.profile, "profile", "default", "fitted profile: default, none or a `FILE` written by sim calibrate")
-	bindChoice(cmd, &f.folds, "folds", "score each session with a profile fitted on others, by `KIND`: "+
-		strings.Join(validate.Folds(), ", "), validate.Folds())
 	flags.BoolVar(&f.alone, "alone", false, "predict each session from the profile alone, not from the other sessions")
 	flags.IntVar(&f.replications, "replications", 0, "draw the bands of a session's cost from `N` replications")
 	flags.IntVar(&f.worst, "worst", validate.DefaultWorst, "`N` worst calls to list")
@@ -61,7 +59,7 @@ the calls at which the recording did.`,
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
-	if err := f.check(); err != nil {
+	if err := f.charts.check(); err != nil {
 		return console.Misuse(err)
 	}
 	config, plan, err := f.configure(scenarios.Plan{Seed: 1}, measures.StrategyRecorded)
@@ -76,7 +74,7 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	f.read.Bare = true
-	f.read.Lazy = f.folds == "" // a profile is fitted on whole sessions
+	f.read.Lazy = true
 	corpus, err := f.read.open(cmd, args)
 	if err != nil {
 		return err
@@ -109,7 +107,7 @@ func (f *validateFlags) validate(
 	if err != nil {
 		return nil, console.Misuse(err)
 	}
-	if p != nil && !f.alone && f.folds == "" && f.profile == scenarios.ProfileDefault {
+	if p != nil && !f.alone && f.profile == scenarios.ProfileDefault {
 		if p, _, err = learning.Learn(cmd.Context(), config, p, sessions, nil); err != nil {
 			return nil, err
 		}
@@ -120,20 +118,7 @@ func (f *validateFlags) validate(
 		o.Model += " with " + strings.Join(p.Switches.Names(), ", ")
 		o.Automatic = "OpenAI's cache with " + strings.Join(p.Codex.Switches.Names(), ", ")
 	}
-	if f.folds != "" {
-		o.Config = config
-		return validate.CrossValidate(cmd.Context(), o, p, sessions, f.folds)
-	}
 	return validate.Run(cmd.Context(), o, sessions)
-}
-
-// check returns what is wrong with the flags.
-func (f *validateFlags) check() error {
-	err := f.charts.check()
-	if f.folds != "" && f.profile == "none" {
-		err = errors.Join(err, errors.New("--folds needs a profile: it says what is switched on"))
-	}
-	return err
 }
 
 // calibrateFlags are the flags of sim calibrate.
@@ -147,12 +132,12 @@ func newCalibrate() *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
 		Use:   "calibrate PATH… [-o FILE]",
-		Short: "Fit a profile of undocumented behaviour on recordings, with sample sizes and intervals",
-		Long: `Fits a profile on the sessions under PATH: static prefixes by client version, unlogged
-calls, first calls, losses of cached messages, and what compactions keep and agents fetch
-again. Shares and sizes have their sample size and a 95 % interval. sim validate --profile
-scores a profile, with --folds on sessions that it was not fitted on. Generated sessions
-use another kind of profile, which sim traces fit writes.`,
+		Short: "Write the profile of undocumented behaviour with what recordings add to it",
+		Long: `Writes the built-in profile with what the sessions under PATH add to it: what their first
+calls found in the cache, how much of cached messages caches lost, and, for versions of a
+client that the profile has no recordings of, unlogged calls and the rules that hold.
+Every verb does so for the sessions that it is given; the file keeps it for others.
+Generated sessions use another kind of profile, which sim traces fit writes.`,
 		Example: `  sim calibrate ~/.claude/projects -o profile.yaml
   sim validate --profile profile.yaml ~/.claude/projects`,
 		RunE: f.run,
@@ -180,18 +165,17 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.read.Bare = true
+	f.read.Lazy = true
 	corpus, err := f.read.open(cmd, args)
 	if err != nil {
 		return err
 	}
 	defer corpus.Close()
-	fitted, err := validate.Calibrate(cmd.Context(), config, base, corpus.Sessions)
+	learned, _, err := learning.Learn(cmd.Context(), config, base, corpus.Sessions, nil)
 	if err != nil {
 		return err
 	}
-	fitted.Name = f.name
-	if err = validate.FitRefetch(cmd.Context(), corpus.Corpus, fitted); err != nil {
-		return err
-	}
-	return writeOr(cmd, f.out, fitted.Write)
+	learned.Name = f.name
+	learned.Source = fmt.Sprintf("%s; with %d sessions more", base.Source, len(corpus.Sessions))
+	return writeOr(cmd, f.out, learned.Write)
 }

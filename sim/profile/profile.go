@@ -44,6 +44,22 @@ func Share(k, n int) Estimate {
 	return e
 }
 
+// Median returns the type-7 median with the 95 % interval of order statistics:
+// ranks n/2 ∓ 1.96·√n/2, to three decimals.
+func Median(x []float64) Estimate {
+	if len(x) == 0 {
+		return Estimate{}
+	}
+	round := func(x float64) float64 { return math.Round(x*1e3)/1e3 + 0 } // never −0
+	x = slices.Sorted(slices.Values(x))
+	n := float64(len(x))
+	d := 0.98 * math.Sqrt(n)
+	low, high := int(math.Floor(n/2-d)), int(math.Ceil(n/2+d))
+	return Estimate{
+		Value: round(stats.Quantile(x, 0.5)), Low: round(x[max(0, low)]), High: round(x[min(len(x)-1, high)]), N: len(x),
+	}
+}
+
 // Proportion is Share of counts that need not be whole, without their number; n must be positive.
 func Proportion(k, n float64) Estimate {
 	round := func(x float64) float64 { return math.Round(x*1e4) / 1e4 }

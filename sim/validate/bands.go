@@ -39,8 +39,8 @@ type Bands struct {
 // bandLevel is the share of replications outside a band, both sides together.
 const bandLevel = 0.1
 
-// replicate draws what is random and fills in the bands.
-func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Session) error {
+// Replicate draws what is random and fills in the bands.
+func (r *Report) Replicate(ctx context.Context, o Options, sessions []*traces.Session) error {
 	samples := make([][]float64, len(sessions))
 	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) error {
 		s, err := sessions[i].Load()
@@ -225,4 +225,16 @@ func laterInput(config sim.Config, s *traces.Session) (usd float64, err error) {
 		return 0, fmt.Errorf("validate: %w", err)
 	}
 	return usd, nil
+}
+
+// residualFor returns the residual of a session at a share 0…1 of its distribution: its client's,
+// with or without evidence for its epoch.
+func residualFor(p *profile.Profile, s *traces.Session, share float64) float64 {
+	switch {
+	case s.Agent == facts.Codex:
+		return profile.At(p.Codex.Residual, share)
+	case len(p.NewResidual) > 0 && !slices.Contains(p.Fitted, EpochOf(p, s)):
+		return profile.At(p.NewResidual, share)
+	}
+	return profile.At(p.Residual, share)
 }

@@ -67,7 +67,7 @@ type Call struct {
 	costs
 	Rules profile.Set // that applied
 
-	recorded recorded
+	recorded
 }
 
 // costs are what the input of a call costs, USD; 0 and Priced false for a model without a price.
@@ -90,7 +90,7 @@ type inFile struct {
 // recorded is what the recording says of a call beside its usage.
 type recorded struct {
 	verdict  signs.Verdict
-	prompted bool // by a person
+	Prompted bool // by a person
 }
 
 // close reports whether a read is within 1 % of the context of the recorded one.
@@ -106,20 +106,23 @@ func (c *Call) Error() int64 { return c.Predicted.Read - c.Actual.Read }
 // as collapsed.
 const collapseShare = 0.9
 
+// Kept reports whether the recording read at least nine tenths of what the thread had left.
+func (c *Call) Kept() bool { return float64(c.Actual.Read) >= collapseShare*float64(c.Left) }
+
 // Collapsed reports whether the recording read less than nine tenths of what
 // the thread had left for no visible reason: within the lifetime, with the same
 // model, no event, and no change of the request in the model either.
 func (c *Call) Collapsed() bool {
 	switch c.Class {
 	case ClassToolResult, ClassPrompt, ClassSubAgent, ClassOther:
-		return !c.Spread && !c.changed() && float64(c.Actual.Read) < collapseShare*float64(c.Left)
+		return !c.Spread && !c.Changed() && !c.Kept()
 	}
 	return false
 }
 
-// changed reports whether the client sends something different in the model
+// Changed reports whether the client sends something different in the model
 // too: another head, or other messages from a hooked tool call on.
-func (c *Call) changed() bool {
+func (c *Call) Changed() bool {
 	return c.Miss == exchange.MissHead || c.Miss == exchange.MissEdit && (c.Rules.Has(profile.RuleHook) || c.Rules.Has(profile.RuleTeam))
 }
 
@@ -214,7 +217,7 @@ func (r *Report) clock(c *Call) {
 	if k < 0 {
 		k, r.Clocks = len(r.Clocks), append(r.Clocks, at)
 	}
-	of, read := &r.Clocks[k], float64(c.Actual.Read) >= collapseShare*float64(c.Left)
+	of, read := &r.Clocks[k], c.Kept()
 	of.Calls++
 	of.FromEnd += index(read == (seconds(c.Gap) > at.Life))
 	of.FromStart += index(read == (seconds(c.Since) > at.Life))

@@ -110,7 +110,7 @@ func (r *Report) CheckCompactions(config sim.Config, preset *strategies.Strategy
 		seen := map[place]reading{}
 		of := preset.For(s.Agent, s.Version(), s.Variant)
 		config.Profile = middling(r.profileFor(s))
-		_, behind, err := drive(config, of, s, true)
+		behind, err := Behind(config, of, s)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func middling(p *profile.Profile) *profile.Profile {
 }
 
 // thread goes over one thread, stretch by stretch between compactions.
-func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]reading, behind map[place]int64, predicted map[turn]int64) {
+func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]reading, behind func(thread, round int32) int64, predicted map[turn]int64) {
 	t := &s.Threads[i]
 	next, fired := 0, -1
 	for r := range t.Rounds {
@@ -177,7 +177,7 @@ func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]read
 			x := c.add(s, t, r, verdict, at)
 			x.Calls, x.Logged, x.automatic = calls, int64(event.PreTokens), !event.Manual
 			x.After, x.Read = t.Rounds[r].Usage.Input(), t.Rounds[r].Usage.Read
-			x.Behind, x.Predicted = behind[place{i, int32(r)}], predicted[turn{s.ID, t.ID, r}]
+			x.Behind, x.Predicted = behind(i, int32(r)), predicted[turn{s.ID, t.ID, r}]
 			fired = -1
 			continue
 		}
@@ -302,6 +302,13 @@ func drive(
 	return fired, context, nil
 }
 
+// Behind returns the context of every call, tokens, if full-compact of a preset compacts where a recorded session did;
+// nothing for a preset without that layer.
+func Behind(config sim.Config, preset *strategies.Strategy, s *traces.Session) (func(thread, round int32) int64, error) {
+	_, context, err := drive(config, preset, s, true)
+	return func(thread, round int32) int64 { return context[place{thread, round}] }, err
+}
+
 // sizes compares the sizes over all sessions.
 func (c *CompactionCheck) sizes() {
 	var own, constant []float64
@@ -319,7 +326,7 @@ func (c *CompactionCheck) sizes() {
 		if len(others) == 0 {
 			continue
 		}
-		x.Constant = int64(median(others).Value)
+		x.Constant = int64(profile.Median(others).Value)
 		own = append(own, math.Abs(float64(x.Behind-x.After))/float64(x.After))
 		constant = append(constant, math.Abs(float64(x.Constant-x.After))/float64(x.After))
 	}
@@ -333,7 +340,7 @@ func middle(x []float64) (med, mean *float64) {
 	if len(x) == 0 {
 		return nil, nil
 	}
-	m, sum := median(x).Value, 0.0
+	m, sum := profile.Median(x).Value, 0.0
 	for _, v := range x {
 		sum += v
 	}

@@ -91,7 +91,7 @@ func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, e
 		}
 	}
 	if o.Replications > 0 && o.DrawnFor != nil {
-		if err := r.replicate(ctx, o, sessions); err != nil {
+		if err := r.Replicate(ctx, o, sessions); err != nil {
 			return nil, err
 		}
 	}

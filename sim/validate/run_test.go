@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -175,35 +174,6 @@ func TestRecordingsArePredicted(t *testing.T) {
 	}
 	if *r.Within1 <= *r.Naive.Within1 || *r.TokenErr >= *r.Naive.TokenErr {
 		t.Error("the naive rule is no worse")
-	}
-}
-
-// Each fifth of the sessions is predicted by a profile fitted on the remaining sessions.
-func TestUnseenSessionsArePredicted(t *testing.T) {
-	r, err := CrossValidate(context.Background(), Options{Config: unverified(t)}, fitted(t), recordings(t, "traces", "traces-3"), "session")
-	if err != nil {
-		t.Fatal(err)
-	}
-	atLeast(t, "within 1 %", r.Within1, 0.988)
-	atMost(t, "session median", r.Median, 0.003)
-	atMost(t, "corpus", r.Corpus, 0.015)
-}
-
-// The default profile is what sim calibrate gives on the recordings.
-func TestDefaultProfileIsReproduced(t *testing.T) {
-	want := fitted(t)
-	got, err := Fit(context.Background(), unverified(t), want, recordings(t, "traces", "traces-2", "traces-3", "traces-5"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range want.Static {
-		if i >= len(got.Static) || got.Static[i] != want.Static[i] {
-			t.Fatalf("static prefixes differ from row %d of the profile", i)
-		}
-	}
-	if got.Shared != want.Shared || !reflect.DeepEqual(got.Losses, want.Losses) {
-		t.Errorf("fitted %+v %+v, the profile says %+v %+v",
-			got.Shared, got.Losses, want.Shared, want.Losses)
 	}
 }
 

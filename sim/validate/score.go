@@ -142,8 +142,8 @@ func oldModel(model string) bool {
 	return len(numbers) > 0 && slices.Compare(numbers, []int{4, 6}) < 0
 }
 
-// epochOfSession returns the epoch of a session's first call.
-func epochOfSession(p *profile.Profile, s *traces.Session) string {
+// EpochOf returns the epoch of a session's first call.
+func EpochOf(p *profile.Profile, s *traces.Session) string {
 	model := ""
 	if len(s.Threads) > 0 && len(s.Threads[0].Rounds) > 0 {
 		model = s.Models[s.Threads[0].Rounds[0].Model]
@@ -168,27 +168,6 @@ func share(k float64, n int) *float64 {
 }
 
 func ratio(a, b float64) *float64 { r := a / b; return &r }
-
-// median returns the type-7 median with the 95 % interval of order statistics:
-// ranks n/2 ∓ 1.96·√n/2.
-func median(x []float64) profile.Estimate {
-	if len(x) == 0 {
-		return profile.Estimate{}
-	}
-	x = slices.Clone(x)
-	slices.Sort(x)
-	n := float64(len(x))
-	d := 0.98 * math.Sqrt(n)
-	low, high := int(math.Floor(n/2-d)), int(math.Ceil(n/2+d))
-	return profile.Estimate{
-		Value: round(stats.Quantile(x, 0.5), 3), Low: round(x[max(0, low)], 3), High: round(x[min(len(x)-1, high)], 3), N: len(x),
-	}
-}
-
-func round(x float64, decimals int) float64 {
-	f := math.Pow10(decimals)
-	return math.Round(x*f)/f + 0 // never −0
-}
 
 // AgentScore is the score of the sessions of one agent at one provider, over calls that are not
 // first ones.
@@ -356,7 +335,7 @@ type ageBin struct {
 func (c *Call) aged() bool {
 	switch c.Class {
 	case ClassToolResult, ClassPrompt, ClassSubAgent, ClassOther, ClassExpiry:
-		return !c.Spread && !c.changed() && c.Left > 0 && c.Gap > 0
+		return !c.Spread && !c.Changed() && c.Left > 0 && c.Gap > 0
 	}
 	return false
 }
@@ -381,7 +360,7 @@ func (r *Report) age(c *Call) {
 	}
 	at, _ := slices.BinarySearch(ages[:], age)
 	b := &r.ages[k][at]
-	if b.n++; float64(c.Actual.Read) >= collapseShare*float64(c.Left) {
+	if b.n++; c.Kept() {
 		b.read++
 	}
 	b.logs += math.Log(age)

@@ -93,3 +93,24 @@ func TestEachProviderShowsItsOwnLosses(t *testing.T) {
 		}
 	}
 }
+
+// Of a session of another agent the calls after tools say what they were due and missed: of an
+// automatic cache the tokens of the request before, from half a loss of two steps on. A call
+// after a pause or by another model says nothing. 30,000 and 31,000 were due, and of 31,000
+// only 19,968 read.
+func TestOtherAgentsShowLosses(t *testing.T) {
+	s := rollout("gpt-5.4", "1", [][3]int64{{30_000, 0, 0}, {31_000, 29_952, 1}, {32_000, 19_968, 1}, {33_000, 0, 700}}...)
+	s.Agent = facts.OpenCode
+	o := profile.ShownBy(s)[0]
+	if o.Agent != facts.OpenCode || o.Provider != "openai" || o.Marked {
+		t.Errorf("%+v", o)
+	}
+	if o.Early != 2 || o.EarlyTokens != 61_000 || o.Missing != 11_032 || o.Later != 0 {
+		t.Errorf("%+v, want two early calls, 61,000 tokens due and 11,032 of them missing", o)
+	}
+	var openings profile.Openings
+	openings.Add(s)
+	if len(openings.Shown) != 1 || len(openings.Codex) != 0 {
+		t.Errorf("openings %+v", openings)
+	}
+}

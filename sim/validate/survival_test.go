@@ -6,7 +6,6 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // By hand: of six calls 20 s after the last response five read what was left, of five after 20 minutes none. A call behind a
@@ -53,20 +52,5 @@ func TestSurvivalFromTheStart(t *testing.T) {
 		if at := got[i].Points[1].Seconds; at < want*0.999 || at > want*1.001 {
 			t.Errorf("%q: the older calls are %.0f s old, want %.0f", got[i].Model, at, want)
 		}
-	}
-}
-
-// Of calls 20 s after the last response those are lost whose response took 300 s: the lifetime of three minutes counts from its start, and
-// no other explains more.
-func TestRetentionFromTheStart(t *testing.T) {
-	th := traces.Thread{Rounds: []traces.Round{{}}}
-	for i := range 8 {
-		before := &th.Rounds[i]
-		before.Stream = int64(10+290*(i%2)) * int64(time.Second)
-		th.Rounds = append(th.Rounds, traces.Round{Wait: int64(20+i%2) * int64(time.Second), Usage: prompt.Usage{Read: 9000 * int64(1-i%2)}})
-	}
-	s := &traces.Session{Models: []string{"gpt-5.6-luna"}, Threads: []traces.Thread{th}}
-	if e := fitRetention([]*traces.Session{s}, 180, func(string, string, string) bool { return true }); e.Value != 180 || e.N != 8 {
-		t.Errorf("%+v, want 180 s of 8 calls", e)
 	}
 }

@@ -1,8 +1,9 @@
-package validate
+package main
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/learning"
 	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/facts"
@@ -26,10 +28,10 @@ const (
 	minEpoch = 3
 )
 
-// Calibrate returns a profile fitted on the sessions of Claude Code and Codex,
+// calibrate returns a profile fitted on the sessions of Claude Code and Codex,
 // including the residual of their cost. Of other agents' sessions it has how they are served and what they
 // show of losses.
-func Calibrate(
+func calibrate(
 	ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session,
 ) (*profile.Profile, error) {
 	var others []*traces.Session
@@ -94,7 +96,7 @@ func (f *folder) residuals() error {
 	p.Fitted = nil
 	counts := map[string]int{}
 	for _, s := range f.sessions {
-		if epoch := epochOfSession(p, s); agents.ClaudeCode(s) {
+		if epoch := validate.EpochOf(p, s); agents.ClaudeCode(s) {
 			if counts[epoch]++; counts[epoch] == minEpoch {
 				p.Fitted = append(p.Fitted, epoch)
 			}
@@ -116,7 +118,7 @@ func (f *folder) residuals() error {
 // unseen predicts sessions by profiles that have not seen their fold, of at
 // most evenFolds. By repository the profile's own rules hold: an epoch
 // with nearly all sessions from one repository would have none.
-func (f *folder) unseen(by string) (*Report, error) {
+func (f *folder) unseen(by string) (*validate.Report, error) {
 	d, err := divide(f.p, f.sessions, by)
 	if err != nil {
 		return nil, err
@@ -126,7 +128,7 @@ func (f *folder) unseen(by string) (*Report, error) {
 		k, _ := slices.BinarySearch(names, fold)
 		d.folds[i] = fmt.Sprint(k % evenFolds)
 	}
-	return d.validate(f.ctx, Options{Config: f.config}, f.sessions, func(_ string, rest []*traces.Session) (*profile.Profile, error) {
+	return d.validate(f.ctx, validate.Options{Config: f.config}, f.sessions, func(_ string, rest []*traces.Session) (*profile.Profile, error) {
 		evidence := f.p.Evidence
 		if by != byRepository {
 			evidence = f.trials.In(rest)
@@ -149,26 +151,14 @@ func wider(a, b []float64) []float64 {
 
 // setResiduals sets the residuals of both clients' sessions from their calls,
 // as predicted by profiles that have not seen them.
-func setResiduals(p *profile.Profile, calls []Call) {
+func setResiduals(p *profile.Profile, calls []validate.Call) {
 	if list := residuals(claudeCode(calls)); list != nil {
 		p.Residual = list
 	}
-	codex := slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Agent != facts.Codex })
+	codex := slices.DeleteFunc(slices.Clone(calls), func(c validate.Call) bool { return c.Agent != facts.Codex })
 	if list := residuals(codex); list != nil {
 		p.Codex.Residual = list
 	}
-}
-
-// residualFor returns the residual of a session at a share 0…1 of its distribution: its client's,
-// with or without evidence for its epoch.
-func residualFor(p *profile.Profile, s *traces.Session, share float64) float64 {
-	switch {
-	case s.Agent == facts.Codex:
-		return profile.At(p.Codex.Residual, share)
-	case len(p.NewResidual) > 0 && !slices.Contains(p.Fitted, epochOfSession(p, s)):
-		return profile.At(p.NewResidual, share)
-	}
-	return profile.At(p.Residual, share)
 }
 
 // residuals returns quantiles of ln(recorded/predicted input cost) over
@@ -176,11 +166,11 @@ func residualFor(p *profile.Profile, s *traces.Session, share float64) float64 {
 // their messages: a band by rates alone leaves out nearly every session with an
 // unlikely loss. Codex's are of the expected cost: what a session has lost so far counts
 // there, so that its sessions differ less from what is expected than from what is predicted without losses.
-func residuals(calls []Call) []float64 {
+func residuals(calls []validate.Call) []float64 {
 	cost := map[string]*[2]float64{}
 	for i := range calls {
 		c := &calls[i]
-		if later(c) && c.Priced {
+		if c.Class != validate.ClassFirst && c.Priced {
 			if cost[c.Session] == nil {
 				cost[c.Session] = new([2]float64)
 			}
@@ -191,7 +181,7 @@ func residuals(calls []Call) []float64 {
 		}
 	}
 	var logs, quantiles []float64
-	for _, id := range sortedKeys(cost) {
+	for _, id := range slices.Sorted(maps.Keys(cost)) {
 		if c := cost[id]; c[0] > 0 && c[1] > 0 {
 			logs = append(logs, math.Log(c[1]/c[0]))
 		}
@@ -205,7 +195,7 @@ func residuals(calls []Call) []float64 {
 		// so that a band holds its share of unseen sessions.
 		n := float64(len(logs))
 		p := (float64(i)/residualSteps*(n+1) - 1) / (n - 1)
-		quantiles = append(quantiles, round(stats.Quantile(logs, max(0, min(p, 1))), 5))
+		quantiles = append(quantiles, math.Round(1e5*stats.Quantile(logs, max(0, min(p, 1))))/1e5+0)
 	}
 	return quantiles
 }
@@ -217,9 +207,6 @@ const (
 	byEpoch      = "epoch" // client versions × models with the same cache behaviour
 )
 
-// Folds returns the names of the ways to divide sessions for a cross-validation.
-func Folds() []string { return []string{byRepository, bySession, byEpoch} }
-
 // evenFolds is the number of folds by session.
 const evenFolds = 5
 
@@ -229,25 +216,26 @@ type division struct {
 	folds []string // by session
 }
 
-// CrossValidate fits a profile on all folds but one and scores that one, for
+// crossValidate fits a profile on all folds but one and scores that one, for
 // every fold: each call is predicted by a profile that has not seen its
 // repository, session or epoch. The residuals of the bands come from predictions of the other
 // folds.
-func CrossValidate(ctx context.Context, o Options, base *profile.Profile, sessions []*traces.Session, by string) (*Report, error) {
+func crossValidate(ctx context.Context, o validate.Options, base *profile.Profile, sessions []*traces.Session, by string) (*validate.Report, error) {
 	d, err := divide(base, sessions, by)
 	if err != nil {
 		return nil, err
 	}
 	return d.validate(ctx, o, sessions, func(_ string, rest []*traces.Session) (*profile.Profile, error) {
-		return Fit(ctx, o.Config, base, rest)
+		p, _, err := fit(ctx, o.Config, base, rest, nil)
+		return p, err
 	})
 }
 
 // validate scores every fold with the profile that fit makes of all other folds.
 func (d *division) validate(
-	ctx context.Context, o Options, sessions []*traces.Session,
+	ctx context.Context, o validate.Options, sessions []*traces.Session,
 	fit func(fold string, rest []*traces.Session) (*profile.Profile, error),
-) (*Report, error) {
+) (*validate.Report, error) {
 	profiles, err := d.fit(sessions, fit)
 	if err != nil {
 		return nil, err
@@ -262,20 +250,20 @@ func (d *division) validate(
 	}
 	of := func(s *traces.Session) *profile.Profile { return profiles[fold[s.ID]] }
 	o.ConfigFor = func(s *traces.Session) sim.Config { return o.Config.WithProfile(of(s)) }
-	o.DrawnFor = func(s *traces.Session, seed uint64) sim.Config { return Drawn(o.Config, of(s), seed) }
+	o.DrawnFor = func(s *traces.Session, seed uint64) sim.Config { return validate.Drawn(o.Config, of(s), seed) }
 	o.Profile = fmt.Sprintf("fitted on the other folds of %d by %s", len(profiles), d.by)
 	replications := o.Replications
 	o.Replications, o.Calls = 0, true
-	r, err := Run(ctx, o, scored)
+	r, err := validate.Run(ctx, o, scored)
 	if err != nil || replications == 0 {
 		return r, err
 	}
 	for name, p := range profiles {
-		setResiduals(p, slices.DeleteFunc(r.Calls(), func(c Call) bool { return fold[c.Session] == name }))
+		setResiduals(p, slices.DeleteFunc(r.Calls(), func(c validate.Call) bool { return fold[c.Session] == name }))
 		p.NewResidual = p.Residual
 	}
 	o.Replications = replications
-	return r, r.replicate(ctx, o, scored)
+	return r, r.Replicate(ctx, o, scored)
 }
 
 // fit returns the profile that predicts each fold, none for a fold without
@@ -314,7 +302,7 @@ func divide(p *profile.Profile, sessions []*traces.Session, by string) (*divisio
 		return d, nil
 	case byEpoch:
 		for i, s := range sessions {
-			d.folds[i] = epochOfSession(p, s)
+			d.folds[i] = validate.EpochOf(p, s)
 		}
 	case byRepository:
 		root := commonRoot(sessions)
@@ -322,7 +310,7 @@ func divide(p *profile.Profile, sessions []*traces.Session, by string) (*divisio
 			d.folds[i] = repositoryOf(s, root)
 		}
 	default:
-		return nil, fmt.Errorf("unknown folds %q; known: %s", by, strings.Join(Folds(), ", "))
+		return nil, fmt.Errorf("unknown folds %q; known: %s", by, strings.Join([]string{byRepository, bySession, byEpoch}, ", "))
 	}
 	if len(sessions) > 0 && !slices.ContainsFunc(d.folds, func(f string) bool { return f != d.folds[0] }) {
 		return nil, fmt.Errorf("folds by %s: the sessions are of one: %s", by, d.folds[0])

@@ -1,4 +1,4 @@
-package validate
+package main
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func TestRefetch(t *testing.T) {
 	talk.Call("Bash", `{"command":"fix lostNameThree"}`, "ok")
 	corpus, _ := talk.Read(t)
 	var p profile.Profile
-	if err := FitRefetch(t.Context(), corpus, &p); err != nil {
+	if err := fitRefetch(t.Context(), corpus, &p); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.Refetch["all"]; len(p.Refetch) != 1 || got.Value != 0.5 || got.N != 2 {
@@ -52,7 +52,7 @@ func TestRefetchEndsAtAClearing(t *testing.T) {
 	talk.Call("Bash", `{"command":"fix clearedName forgottenBefore"}`, "ok")
 	corpus, _ := talk.Read(t)
 	var p profile.Profile
-	if err := FitRefetch(t.Context(), corpus, &p); err != nil || p.Kept != nil || p.Reread != nil {
+	if err := fitRefetch(t.Context(), corpus, &p); err != nil || p.Kept != nil || p.Reread != nil {
 		t.Errorf("%+v, %+v, %v, want nothing", p.Kept, p.Reread, err)
 	}
 }

@@ -1,4 +1,4 @@
-package validate
+package main
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/learning"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
@@ -86,10 +87,7 @@ func TestFitFindsWhereARuleHolds(t *testing.T) {
 		{From: "2.1.100", Calls: 10, Gained: 10, Saved: 0.069}, {From: "2.1.200", Calls: 5, Lost: 1, Saved: -0.0345},
 	}}
 	for _, sessions := range [][]*traces.Session{{falls, too, stays}, {stays, too, falls}} {
-		p, err := Fit(context.Background(), cell(t), base, sessions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := fitOn(t, cell(t), base, sessions)
 		if !reflect.DeepEqual(p.Evidence, want) {
 			t.Errorf("evidence %+v, want %+v", p.Evidence, want)
 		}
@@ -108,10 +106,7 @@ func TestFitFindsWhereARuleHolds(t *testing.T) {
 func TestOneSessionIsNoEvidence(t *testing.T) {
 	base := &profile.Profile{Epochs: []string{"2.1.100"}}
 	sessions := []*traces.Session{hookedSession("falls", "2.1.120", 6, true), hookedSession("stays", "2.1.120", 1, false)}
-	p, err := Fit(context.Background(), cell(t), base, sessions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := fitOn(t, cell(t), base, sessions)
 	want := profile.Evidence{"tool_hook": {{From: "2.1.100", Calls: 5, Gained: 1, Saved: 0.0345}}}
 	if !reflect.DeepEqual(p.Evidence, want) || p.RulesFor("2.1.120") != 0 {
 		t.Errorf("evidence %+v, want %+v", p.Evidence, want)
@@ -140,11 +135,8 @@ func TestFittedRulesPredict(t *testing.T) {
 		hookedSession("stays", "2.1.240", 6, false),
 	}
 	base := &profile.Profile{Epochs: []string{"2.1.100", "2.1.200"}}
-	p, err := Fit(context.Background(), cell(t), base, sessions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(context.Background(), Options{Config: cell(t).WithProfile(p)}, sessions)
+	p := fitOn(t, cell(t), base, sessions)
+	r, err := validate.Run(context.Background(), validate.Options{Config: cell(t).WithProfile(p)}, sessions)
 	if err != nil {
 		t.Fatal(err)
 	}

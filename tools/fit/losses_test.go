@@ -1,19 +1,19 @@
-package validate
+package main
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/sim/validate"
 )
 
 // lossCalls returns n calls of a session and a class at a gap, of which the first
 // lost have lost their messages.
-func lossCalls(session string, class Class, seconds float64, n, lost int) []Call {
-	calls := make([]Call, n)
+func lossCalls(session string, class validate.Class, seconds float64, n, lost int) []validate.Call {
+	calls := make([]validate.Call, n)
 	for i := range calls {
-		calls[i] = Call{Session: session, Class: class, Gap: int64(seconds * 1e9), Left: 50_000, Context: 60_000}
+		calls[i] = validate.Call{Session: session, Class: class, Gap: int64(seconds * 1e9), Left: 50_000, Context: 60_000}
 		if i >= lost {
 			calls[i].Actual.Read = 50_000
 		}
@@ -27,12 +27,12 @@ func lossCalls(session string, class Class, seconds float64, n, lost int) []Call
 // 30·0.0015/(600 + 30) ≈ 0.0001 in all. A row of such results has 30·0.0001/630 ≈ 0, one without
 // calls what all have.
 func TestLossesAreSharesByGap(t *testing.T) {
-	var calls []Call
+	var calls []validate.Call
 	for i := range 6 {
 		id := fmt.Sprint(i)
-		calls = append(calls, lossCalls(id, ClassPrompt, 30, 50, 2)...)
-		calls = append(calls, lossCalls(id, ClassPrompt, 100, 50, 2)...)
-		calls = append(calls, lossCalls(id, ClassToolResult, 1, 100, 0)...)
+		calls = append(calls, lossCalls(id, validate.ClassPrompt, 30, 50, 2)...)
+		calls = append(calls, lossCalls(id, validate.ClassPrompt, 100, 50, 2)...)
+		calls = append(calls, lossCalls(id, validate.ClassToolResult, 1, 100, 0)...)
 	}
 	l := fitLosses(calls, &markedLosses)
 	for i, want := range []float64{0.04, 0.04, 0.04} {
@@ -57,7 +57,7 @@ func TestLossesAreSharesByGap(t *testing.T) {
 // else: (1 + 30·0.04)/(50 + 30) = 0.0275 of the class. Its row has
 // (1 + 30·0.0275)/80 = 0.0228.
 func TestLossesDoNotComeFromOneSession(t *testing.T) {
-	l := fitLosses(lossCalls("only", ClassPrompt, 30, 50, 40), &markedLosses)
+	l := fitLosses(lossCalls("only", validate.ClassPrompt, 30, 50, 40), &markedLosses)
 	if got := l.Prompt[1].Value; got != 0.0228 {
 		t.Errorf("%g of prompts are lost, want 0.0228", got)
 	}
@@ -69,16 +69,16 @@ func TestLossesDoNotComeFromOneSession(t *testing.T) {
 // Sub-agents lean on tool results: without calls they lose as many, (3 + 30·0.0015)/3,030 = 0.001, and with 970 of their
 // own that lose nothing (0 + 30·0.001)/1,000 = 0. Without calls they have no rows, and the rows of tool results apply.
 func TestSubAgentsLeanOnToolResults(t *testing.T) {
-	var calls []Call
+	var calls []validate.Call
 	for i := range 3 {
-		calls = append(calls, lossCalls(fmt.Sprint(i), ClassToolResult, 30, 1000, 1)...)
+		calls = append(calls, lossCalls(fmt.Sprint(i), validate.ClassToolResult, 30, 1000, 1)...)
 	}
 	in := func(p profile.Places) float64 {
 		l := profile.Losses{Marked: p}
 		share, _ := l.Rate(&profile.Case{Agent: true, Gap: 30e9})
 		return share
 	}
-	none, quiet := fitLosses(calls, &markedLosses), fitLosses(append(calls, lossCalls("4", ClassSubAgent, 30, 970, 0)...), &markedLosses)
+	none, quiet := fitLosses(calls, &markedLosses), fitLosses(append(calls, lossCalls("4", validate.ClassSubAgent, 30, 970, 0)...), &markedLosses)
 	if in(none) != 0.001 || in(quiet) != 0 {
 		t.Errorf("sub-agents lose %g without calls and %g with those that lose nothing, want 0.001 and 0", in(none), in(quiet))
 	}
@@ -91,10 +91,10 @@ func TestSubAgentsLeanOnToolResults(t *testing.T) {
 // prompts early, and none of 270 late. By hand (3 + 30·0.04)/330 = 0.0127 of the class and
 // (0 + 30·0.0127)/300 = 0.0013; the row of those early (3 + 30·0.0127)/330 = 0.0102.
 func TestLateCallsLoseLess(t *testing.T) {
-	var calls []Call
+	var calls []validate.Call
 	for i := range 3 {
-		calls = append(calls, lossCalls(fmt.Sprint(i), ClassPrompt, 30, 100, 1)...)
-		late := lossCalls(fmt.Sprint(i), ClassPrompt, 30, 90, 0)
+		calls = append(calls, lossCalls(fmt.Sprint(i), validate.ClassPrompt, 30, 100, 1)...)
+		late := lossCalls(fmt.Sprint(i), validate.ClassPrompt, 30, 90, 0)
 		for k := range late {
 			late[k].Round = markedLosses.late + k
 		}
@@ -105,26 +105,5 @@ func TestLateCallsLoseLess(t *testing.T) {
 		if got, _ := l.Rate(&profile.Case{Prompt: true, Gap: 30e9, Ordinal: ordinal}); got != want {
 			t.Errorf("call %d: %g, want %g", ordinal, got, want)
 		}
-	}
-}
-
-// Of a session of another agent the calls after tools say what they were due and missed: of an
-// automatic cache the tokens of the request before, from half a loss of two steps on. A call
-// after a pause or by another model says nothing. 30,000 and 31,000 were due, and of 31,000
-// only 19,968 read.
-func TestOtherAgentsShowLosses(t *testing.T) {
-	s := rollout("gpt-5.4", "1", [][3]int64{{30_000, 0, 0}, {31_000, 29_952, 1}, {32_000, 19_968, 1}, {33_000, 0, 700}}...)
-	s.Agent = facts.OpenCode
-	o := profile.ShownBy(s)[0]
-	if o.Agent != facts.OpenCode || o.Provider != "openai" || o.Marked {
-		t.Errorf("%+v", o)
-	}
-	if o.Early != 2 || o.EarlyTokens != 61_000 || o.Missing != 11_032 || o.Later != 0 {
-		t.Errorf("%+v, want two early calls, 61,000 tokens due and 11,032 of them missing", o)
-	}
-	var openings profile.Openings
-	openings.Add(s)
-	if len(openings.Shown) != 1 || len(openings.Codex) != 0 {
-		t.Errorf("openings %+v", openings)
 	}
 }

@@ -1,4 +1,4 @@
-package validate
+package main
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 // a compaction and are used after it, how many its summary has; and of the things that were lost and used, how many the
 // agent read again. Points far from any compaction show how often it reads again what it has.
 
-// FitRefetch fits to p, by kind of use, for outputs of commands apart, and for all, how often agents read again what a compaction
+// fitRefetch fits to p, by kind of use, for outputs of commands apart, and for all, how often agents read again what a compaction
 // removed before they use it, without what they read again in any case; the share of such reads that are made for that reason; and the share
 // of strings that the summary has, of those that nothing else has. They stay nil without evidence.
-func FitRefetch(ctx context.Context, corpus *traces.Corpus, p *profile.Profile) error {
+func fitRefetch(ctx context.Context, corpus *traces.Corpus, p *profile.Profile) error {
 	var behind fates
 	var lost, known needs.Fates
 	var again repeats

@@ -1,4 +1,4 @@
-package validate
+package main
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/learning"
 	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -18,19 +19,15 @@ import (
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
-// Fit returns a profile fitted on the sessions of Claude Code, and its Codex part on the sessions
+// fit returns a profile fitted on the sessions of Claude Code, and its Codex part on the sessions
 // of Codex. What is not fitted (switches, epochs, weight of the prior) comes from base.
 //
 // Sizes are fitted first, with every rule tried everywhere, so that the effects
 // of a changed head are recognized; then where the rules hold; then, under
 // these, what stays unexplained.
-func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session) (*profile.Profile, error) {
-	p, _, err := fit(ctx, config, base, sessions, nil)
-	return p, err
-}
-
-// fit is Fit with given evidence of the rules, whose collection takes most of
-// the time; with nil it collects the evidence and returns the trials.
+//
+// known is the evidence of the rules, whose collection takes most of the time; with nil fit
+// collects the evidence and returns the trials.
 func fit(
 	ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session, known profile.Evidence,
 ) (*profile.Profile, learning.Trials, error) {
@@ -64,11 +61,13 @@ func fit(
 	yes, n := 0, 0
 	for i := range calls {
 		c := &calls[i]
-		if c.Class != ClassExpiry || float64(c.Actual.Read) >= collapseShare*float64(c.Left) {
+		if c.Class != validate.ClassExpiry || c.Kept() {
 			continue
 		}
 		n++
-		yes += index(c.Actual.Read >= profile.LeastPrefix)
+		if c.Actual.Read >= profile.LeastPrefix {
+			yes++
+		}
 	}
 	p.Shared = profile.Share(yes, n)
 	p.Losses = profile.Losses{Marked: fitLosses(calls, &markedLosses), Automatic: base.Losses.Automatic}
@@ -77,7 +76,7 @@ func fit(
 	if p.Compact, err = fitCompactions(config, &p, own); err != nil {
 		return nil, nil, err
 	}
-	codex := slices.DeleteFunc(f.run(), func(c Call) bool { return c.Agent != facts.Codex })
+	codex := slices.DeleteFunc(f.run(), func(c validate.Call) bool { return c.Agent != facts.Codex })
 	if len(codex) > 0 {
 		p.Losses.Automatic = fitLosses(codex, &automaticLosses)
 	}
@@ -101,12 +100,12 @@ type fitter struct {
 
 // run returns the calls of the sessions, predicted with the current profile;
 // none after an error.
-func (f *fitter) run() []Call {
+func (f *fitter) run() []validate.Call {
 	if f.err != nil {
 		return nil
 	}
 	p := *f.profile
-	r, err := Run(f.ctx, Options{Config: f.config.WithProfile(&p), Calls: true}, f.sessions)
+	r, err := validate.Run(f.ctx, validate.Options{Config: f.config.WithProfile(&p), Calls: true}, f.sessions)
 	if f.err = err; err != nil {
 		return nil
 	}
@@ -114,23 +113,23 @@ func (f *fitter) run() []Call {
 }
 
 // claudeCode returns the calls of Claude Code.
-func claudeCode(calls []Call) []Call {
-	return slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return !agents.Of(c.Agent).ClaudeCode })
+func claudeCode(calls []validate.Call) []validate.Call {
+	return slices.DeleteFunc(slices.Clone(calls), func(c validate.Call) bool { return !agents.Of(c.Agent).ClaudeCode })
 }
 
 // fitStatic returns the static prefix of main threads by version: the median of
 // what calls read right after the messages were replaced or their key changed,
 // else of what first calls read, which may be only a part shared with others.
-func fitStatic(calls []Call) []profile.Versioned {
+func fitStatic(calls []validate.Call) []profile.Versioned {
 	after, first := map[string][]float64{}, map[string][]float64{}
 	for i := range calls {
 		c := &calls[i]
 		if c.Kind != traces.ThreadMain || c.Actual.Read < profile.LeastPrefix {
 			continue
 		}
-		changed := c.Class == ClassCompaction || c.Class == ClassMicrocompact || c.changed()
+		changed := c.Class == validate.ClassCompaction || c.Class == validate.ClassMicrocompact || c.Changed()
 		switch {
-		case c.Class == ClassFirst:
+		case c.Class == validate.ClassFirst:
 			first[c.Version] = append(first[c.Version], float64(c.Actual.Read))
 		case changed && c.Actual.Read < c.Left/2:
 			after[c.Version] = append(after[c.Version], float64(c.Actual.Read))
@@ -142,14 +141,14 @@ func fitStatic(calls []Call) []profile.Versioned {
 
 // fitOwnSystem returns how much more calls with only their messages changed
 // read than the first call of their session.
-func fitOwnSystem(calls []Call) profile.Estimate {
+func fitOwnSystem(calls []validate.Call) profile.Estimate {
 	first := map[string]int64{}
 	var sizes []float64
 	for i := range calls {
 		c := &calls[i]
 		switch {
 		case c.Kind != traces.ThreadMain:
-		case c.Class == ClassFirst:
+		case c.Class == validate.ClassFirst:
 			first[c.Session] = c.Actual.Read
 		case c.Rules.Has(profile.RuleHook) && c.Actual.Read < c.Left/2 && first[c.Session] >= profile.LeastPrefix:
 			if more := c.Actual.Read - first[c.Session]; more >= profile.LeastPrefix && more < first[c.Session] {
@@ -157,17 +156,17 @@ func fitOwnSystem(calls []Call) profile.Estimate {
 			}
 		}
 	}
-	return median(sizes)
+	return profile.Median(sizes)
 }
 
 // fitFirst returns how often first calls of sub-agents read a prefix that
 // others have cached, and the median of such reads by version.
-func fitFirst(calls []Call) profile.FirstCalls {
+func fitFirst(calls []validate.Call) profile.FirstCalls {
 	yes, n := 0, 0
 	read := map[string][]float64{}
 	for i := range calls {
 		c := &calls[i]
-		if c.Class != ClassFirst || c.Kind != traces.ThreadAgent && c.Kind != traces.ThreadOrphan {
+		if c.Class != validate.ClassFirst || c.Kind != traces.ThreadAgent && c.Kind != traces.ThreadOrphan {
 			continue
 		}
 		if n++; c.Actual.Read >= profile.LeastPrefix {
@@ -181,10 +180,10 @@ func fitFirst(calls []Call) profile.FirstCalls {
 // byVersion returns the medians of values by version, in order of versions.
 func byVersion(values map[string][]float64) []profile.Versioned {
 	var list []profile.Versioned
-	versions := sortedKeys(values)
+	versions := slices.Sorted(maps.Keys(values))
 	slices.SortStableFunc(versions, profile.Compare)
 	for _, v := range versions {
-		list = append(list, profile.Versioned{Version: v, Estimate: median(values[v])})
+		list = append(list, profile.Versioned{Version: v, Estimate: profile.Median(values[v])})
 	}
 	return list
 }
@@ -208,7 +207,7 @@ func fitCompactions(config sim.Config, p *profile.Profile, sessions []*traces.Se
 		all, of[list[i].epoch] = append(all, list[i].beyond), append(of[list[i].epoch], list[i].beyond)
 	}
 	c := profile.Compaction{N: len(all), Remainder: deciles(all)}
-	for _, epoch := range sortedKeys(of) {
+	for _, epoch := range slices.Sorted(maps.Keys(of)) {
 		if len(of[epoch]) >= profile.LeastOfEpoch {
 			c.ByEpoch = append(c.ByEpoch, profile.Remainder{From: epoch, Tokens: deciles(of[epoch]), N: len(of[epoch])})
 		}
@@ -230,7 +229,7 @@ func leftBehind(config sim.Config, p *profile.Profile, sessions []*traces.Sessio
 	config.Profile = nil
 	var list []left
 	for _, s := range sessions {
-		var parts map[place]int64
+		var parts func(thread, round int32) int64
 		for i := range s.Threads {
 			t := &s.Threads[i]
 			for _, ev := range t.Events {
@@ -238,12 +237,12 @@ func leftBehind(config sim.Config, p *profile.Profile, sessions []*traces.Sessio
 					continue
 				}
 				if parts == nil {
-					if _, parts, err = drive(config, own.For(s.Agent, s.Version(), s.Variant), s, true); err != nil {
+					if parts, err = validate.Behind(config, own.For(s.Agent, s.Version(), s.Variant), s); err != nil {
 						return nil, err
 					}
 				}
 				in := t.Rounds[ev.Round].Usage.Input()
-				if got := parts[place{int32(i), ev.Round}]; got > 0 && in > 0 {
+				if got := parts(int32(i), ev.Round); got > 0 && in > 0 {
 					list = append(list, left{p.Epoch(s.Version()), float64(max(0, in-got))})
 				}
 			}
@@ -276,7 +275,7 @@ func fitAnnounced(p *profile.Profile, sessions []*traces.Session) []profile.Anno
 		shown[epoch] = shown[epoch] || s.Announced != signs.Announced{}
 	}
 	var list []profile.Announced
-	for _, epoch := range sortedKeys(shown) {
+	for _, epoch := range slices.Sorted(maps.Keys(shown)) {
 		if !shown[epoch] {
 			continue
 		}

@@ -1,13 +1,15 @@
-package validate
+package main
 
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/learning"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/servers"
+	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -165,7 +167,9 @@ func fitRetention(sessions []*traces.Session, known float64, of func(agent, mode
 	}
 	wrong := func(edge float64) (n int) {
 		for _, g := range gaps {
-			n += index(g.alive != (g.seconds <= edge))
+			if g.alive != (g.seconds <= edge) {
+				n++
+			}
 		}
 		return n
 	}
@@ -229,8 +233,8 @@ const (
 
 // fitLosses returns how often calls lose what they would read for no visible reason, over all
 // versions and models: what these lose in proportion is pooled.
-func fitLosses(calls []Call, kind *lossKind) (p profile.Places) {
-	by := map[Class][]*Call{}
+func fitLosses(calls []validate.Call, kind *lossKind) (p profile.Places) {
+	by := map[validate.Class][]*validate.Call{}
 	for i := range calls {
 		c := &calls[i]
 		due := c.Left
@@ -243,13 +247,13 @@ func fitLosses(calls []Call, kind *lossKind) (p profile.Places) {
 	}
 	prior := tally{share: kind.priorTool, size: kind.priorTool * priorSize}
 	var tool tally
-	if p.ToolResult, tool = kind.rows(by[ClassToolResult], kind.tool, &prior); kind.priorPrompt == 0 {
+	if p.ToolResult, tool = kind.rows(by[validate.ClassToolResult], kind.tool, &prior); kind.priorPrompt == 0 {
 		prior = tool
 	} else {
 		prior.share = kind.priorPrompt
 	}
-	p.Prompt, _ = kind.rows(by[ClassPrompt], kind.prompt, &prior)
-	if agents := by[ClassSubAgent]; len(agents) > 0 {
+	p.Prompt, _ = kind.rows(by[validate.ClassPrompt], kind.prompt, &prior)
+	if agents := by[validate.ClassSubAgent]; len(agents) > 0 {
 		p.Agent, _ = kind.rows(agents, kind.tool, &tool)
 	}
 	return p
@@ -257,27 +261,27 @@ func fitLosses(calls []Call, kind *lossKind) (p profile.Places) {
 
 // place returns the class whose losses a call counts among: ClassToolResult, ClassPrompt or ClassSubAgent,
 // or ClassFirst where no class counts it.
-func (k *lossKind) place(c *Call) Class {
+func (k *lossKind) place(c *validate.Call) validate.Class {
 	switch c.Class {
-	case ClassToolResult, ClassPrompt, ClassSubAgent:
+	case validate.ClassToolResult, validate.ClassPrompt, validate.ClassSubAgent:
 		return c.Class
-	case ClassOther:
-		return ClassPrompt
+	case validate.ClassOther:
+		return validate.ClassPrompt
 	}
 	switch {
-	case !k.automatic || c.Class == ClassFirst:
-		return ClassFirst
+	case !k.automatic || c.Class == validate.ClassFirst:
+		return validate.ClassFirst
 	case c.Kind == traces.ThreadAgent || c.Kind == traces.ThreadOrphan:
-		return ClassSubAgent
-	case c.recorded.prompted:
-		return ClassPrompt
+		return validate.ClassSubAgent
+	case c.Prompted:
+		return validate.ClassPrompt
 	}
-	return ClassToolResult
+	return validate.ClassToolResult
 }
 
 // rows returns the shares of calls by gap, and what all calls lose. A row with few calls is drawn
 // towards the share of all calls, which is drawn towards prior.
-func (k *lossKind) rows(calls []*Call, gaps []float64, prior *tally) ([]profile.GapShare, tally) {
+func (k *lossKind) rows(calls []*validate.Call, gaps []float64, prior *tally) ([]profile.GapShare, tally) {
 	at := make([]tally, len(gaps))
 	var all, late tally
 	for _, c := range calls {
@@ -308,7 +312,7 @@ type tally struct {
 	share, size  float64
 }
 
-func (t *tally) see(c *Call, automatic bool) {
+func (t *tally) see(c *validate.Call, automatic bool) {
 	t.n++
 	t.due += float64(c.Predicted.Read)
 	t.missing += float64(c.Error())
@@ -328,7 +332,7 @@ func (k *lossKind) row(t *tally, seconds float64, prior *tally) profile.GapShare
 	weight := lossWeight * max(t.due, 1) / float64(max(t.n, 1))
 	t.share, t.size = r.Value, (t.missing+weight*prior.size)/(t.due+weight)
 	if k.automatic && t.share > 0 {
-		r.Kept = round(max(0, min(1-t.size/t.share, 1)), 4)
+		r.Kept = math.Round(1e4*max(0, min(1-t.size/t.share, 1))) / 1e4
 	}
 	return r
 }
