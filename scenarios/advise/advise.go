@@ -97,6 +97,8 @@ type Change struct {
 	Drawn   string `json:"drawn_by"`
 	verdict stats.Verdict
 	at      candidate
+	with    *results.Row // of all sessions
+	taken   *tally
 	Edge    string `json:"edge,omitempty"`          // "lowest" or "highest" of the values tried
 	EdgeWhy string `json:"edge_why,omitempty"`      // why none beyond it is tried
 	More    int    `json:"more_sessions,omitempty"` // about how many more sessions would decide
@@ -119,7 +121,14 @@ const maxChanges = 7
 // adviser is the plan under which sessions are simulated.
 type adviser struct {
 	*scenarios.Plan
-	asIs map[*traces.Session]outcome // what sessions cost without a change, as far as they have been simulated
+	asIs map[*traces.Session]*unchanged         // sessions without a change, as far as they have been simulated
+	same map[candidate]map[*traces.Session]bool // sessions that a value leaves as they are in every figure
+}
+
+// unchanged is how a session ends under strategy own without a change, and what its calls use.
+type unchanged struct {
+	row  results.Row
+	used *used
 }
 
 // Run finds the settings that make the sessions of each agent cheaper.
@@ -171,7 +180,7 @@ func (p *adviser) run(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 func newAdviser(plan *scenarios.Plan) *adviser {
 	own := *plan
 	own.Design, own.Strategies = nil, []string{measures.StrategyOwn}
-	return &adviser{&own, map[*traces.Session]outcome{}}
+	return &adviser{&own, map[*traces.Session]*unchanged{}, map[candidate]map[*traces.Session]bool{}}
 }
 
 // adviceKey returns a store that keeps advice about sessions whose recordings have not changed since, and the key of all that
@@ -232,7 +241,6 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *facts.Agent, sessions 
 		if rows[i].Loop == measures.LoopOpen && sessions[i].NumCalls() > 1 { // one call needs nothing again
 			one.Textless++
 		}
-		p.asIs[sessions[i]] = outcomeOf(&rows[i])
 		row, billed := &rows[i], sim.Billed(whole, p.Prices, time.Time{})
 		one.was.Add(row)
 		one.hours += worked(whole)
@@ -254,11 +262,10 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *facts.Agent, sessions 
 		if found == nil {
 			continue
 		}
-		with, taken, err := p.total(ctx, sessions, []candidate{found.at})
-		if err != nil {
+		if found.with, found.taken, err = p.total(ctx, sessions, []candidate{found.at}); err != nil {
 			return nil, err
 		}
-		found.SavesUSD, found.Effect, found.Tokens = one.AsIsUSD-with.CostUSD(), one.effect(with), one.Use.tokens(taken)
+		found.SavesUSD, found.Effect, found.Tokens = one.AsIsUSD-found.with.CostUSD(), one.effect(found.with), one.Use.tokens(found.taken)
 		if found.wins() {
 			one.Changes = append(one.Changes, *found)
 		} else {
@@ -398,9 +405,12 @@ func (p *adviser) together(ctx context.Context, sessions []*traces.Session, one 
 	var row *results.Row
 	var used *tally
 	for i := range changes {
-		tried, taken, err := p.total(ctx, sessions, append(slices.Clone(set), changes[i].at))
-		if err != nil {
-			return err
+		tried, taken := changes[i].with, changes[i].taken
+		if len(set) > 0 {
+			var err error
+			if tried, taken, err = p.total(ctx, sessions, append(slices.Clone(set), changes[i].at)); err != nil {
+				return err
+			}
 		}
 		if usd := tried.RankUSD(); usd < best {
 			best, row, used = usd, tried, taken

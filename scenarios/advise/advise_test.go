@@ -15,7 +15,6 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/scenarios/choose"
-	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/tools/tests/scenariostest"
@@ -227,7 +226,7 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 		t.Fatal("no setting was tried")
 	}
 	for _, c := range tried {
-		rows, err := p.ownRows(t.Context(), corpus.WithCalls(), [][]string{nil, strings.Fields(c.Assign)}, sim.RefetchFitted)
+		rows, err := p.ownRows(t.Context(), corpus.WithCalls(), [][]string{nil, strings.Fields(c.Assign)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

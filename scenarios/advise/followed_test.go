@@ -8,7 +8,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -55,12 +54,12 @@ func TestAdviceForWhoFollowsASetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := adviserOf(t, 1)
-	alone, err := p.ownRows(t.Context(), c.Sessions[:1], [][]string{nil}, sim.RefetchNever)
+	alone, err := p.ownRows(t.Context(), c.Sessions[:1], [][]string{nil}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const percent = "client.env.CLAUDE_AUTOCOMPACT_PCT_OVERRIDE="
-	beside, err := p.ownRows(t.Context(), c.Sessions[:1], [][]string{nil, {percent + "40"}, {percent + "75"}}, sim.RefetchNever)
+	beside, err := p.ownRows(t.Context(), c.Sessions[:1], [][]string{nil, {percent + "40"}, {percent + "75"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

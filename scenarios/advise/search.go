@@ -14,7 +14,6 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/scenarios/choose"
-	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -87,43 +86,40 @@ func (p *adviser) costs(ctx context.Context, sessions []*traces.Session, list []
 	}
 	costs := make([][]float64, 1+len(sets))
 	for part := range slices.Chunk(sessions, rowsAtOnce) {
-		if err := p.simulateUnchanged(ctx, part); err != nil {
-			return nil, err
+		if some := slices.DeleteFunc(slices.Clone(part), func(s *traces.Session) bool { return p.asIs[s] != nil }); len(some) > 0 {
+			if _, _, err := p.measure(ctx, some, nil); err != nil {
+				return nil, err
+			}
 		}
-		rows, err := p.ownRows(ctx, part, sets, sim.RefetchFitted)
+		rows, err := p.ownRows(ctx, part, sets, func(set, session int) bool { return p.leaves(list[set:set+1], part[session]) })
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range part {
-			costs[0] = append(costs[0], p.asIs[s].usd)
+			costs[0] = append(costs[0], p.asIs[s].row.CostUSD())
 		}
 		for i := range rows {
 			for j, s := range part {
-				usd := p.asIs[s].usd
-				if list[i].setting.For(s) {
-					usd = costOf(&rows[i][j], p.asIs[s])
-				}
-				costs[1+i] = append(costs[1+i], usd)
+				costs[1+i] = append(costs[1+i], p.costOf(list[i], s, &rows[i][j]))
 			}
 		}
 	}
 	return costs, nil
 }
 
-// simulateUnchanged simulates the sessions that have not been simulated yet without a change.
-func (p *adviser) simulateUnchanged(ctx context.Context, sessions []*traces.Session) error {
-	some := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { _, ok := p.asIs[s]; return ok })
-	if len(some) == 0 {
-		return nil
+// costOf returns what a session costs with a value, whose row it takes unless the value is known to change nothing.
+func (p *adviser) costOf(c candidate, s *traces.Session, row *results.Row) float64 {
+	was := &p.asIs[s].row
+	if p.leaves([]candidate{c}, s) {
+		return was.CostUSD()
 	}
-	rows, err := p.ownRows(ctx, some, [][]string{nil}, sim.RefetchFitted)
-	if err != nil {
-		return err
+	if row.Figures == was.Figures {
+		if p.same[c] == nil {
+			p.same[c] = map[*traces.Session]bool{}
+		}
+		p.same[c][s] = true
 	}
-	for i, s := range some {
-		p.asIs[s] = outcomeOf(&rows[0][i])
-	}
-	return nil
+	return costOf(row, was)
 }
 
 // rowsAtOnce is how many sessions have their rows in memory for each candidate: a row takes some kB.
@@ -133,17 +129,10 @@ const rowsAtOnce = 1000
 // the session early, or has no row for it, so that this is no saving.
 const cutShort = 10
 
-// outcome is how a session ended under strategy own: what it cost, and whether it was cut short.
-type outcome struct {
-	usd float64
-	cut bool
-}
-
-func outcomeOf(row *results.Row) outcome { return outcome{row.CostUSD(), row.CutShort()} }
-
-func costOf(row *results.Row, asItIs outcome) float64 {
-	if row.Strategy == "" || row.CutShort() && !asItIs.cut {
-		return cutShort * asItIs.usd
+// costOf returns what a session costs with a change, given its row without one.
+func costOf(row, was *results.Row) float64 {
+	if row.Strategy == "" || row.CutShort() && !was.CutShort() {
+		return cutShort * was.CostUSD()
 	}
 	return row.CostUSD()
 }

@@ -75,8 +75,13 @@ type Use struct {
 
 // tally gathers the calls of sessions. It is safe for concurrent use.
 type tally struct {
-	mu      sync.Mutex
-	starts  map[string]int64 // of sessions by id, unix ns; 0 without a time
+	mu       sync.Mutex
+	sessions map[string]*used // by id
+}
+
+// used is what the calls of a session use.
+type used struct {
+	start   int64 // unix ns, 0 without a time
 	calls   []tallied
 	classes prompt.Usage
 }
@@ -89,9 +94,9 @@ type tallied struct {
 }
 
 func newTally(sessions []*traces.Session) *tally {
-	t := &tally{starts: map[string]int64{}}
+	t := &tally{sessions: map[string]*used{}}
 	for _, s := range sessions {
-		t.starts[s.ID] = s.Start
+		t.sessions[s.ID] = &used{start: s.Start}
 	}
 	return t
 }
@@ -100,12 +105,13 @@ func newTally(sessions []*traces.Session) *tally {
 func (t *tally) add(r *results.CallRecord) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := t.starts[r.Session]
+	u := t.sessions[r.Session]
+	at := u.start
 	if at != 0 {
 		at += r.Start
 	}
-	t.calls = append(t.calls, tallied{at, r.Cost.Total(), r.Model})
-	t.classes.Add(&r.Usage)
+	u.calls = append(u.calls, tallied{at, r.Cost.Total(), r.Model})
+	u.classes.Add(&r.Usage)
 }
 
 // bill counts the calls that a log shows, calls for summaries included.
@@ -121,17 +127,22 @@ func (t *tally) bill(s *traces.Session, prices *costmodel.Table) {
 	}
 }
 
-// sort gives calls an order that does not depend on workers.
-func (t *tally) sort() {
-	slices.SortFunc(t.calls, func(a, b tallied) int {
+// sorted returns all calls in an order that does not depend on workers, and their tokens.
+func (t *tally) sorted() (list []tallied, classes prompt.Usage) {
+	for _, u := range t.sessions {
+		list = append(list, u.calls...)
+		classes.Add(&u.classes)
+	}
+	slices.SortFunc(list, func(a, b tallied) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.usd, b.usd), cmp.Compare(a.model, b.model))
 	})
+	return list, classes
 }
 
 // begins returns when windows of a length begin: one with the first call, the next with the first call
 // after its end, and so on.
-func (t *tally) begins(length time.Duration) (list []int64) {
-	for _, c := range t.calls {
+func begins(calls []tallied, length time.Duration) (list []int64) {
+	for _, c := range calls {
 		if c.at != 0 && (len(list) == 0 || c.at >= list[len(list)-1]+int64(length)) {
 			list = append(list, c.at)
 		}
@@ -141,14 +152,14 @@ func (t *tally) begins(length time.Duration) (list []int64) {
 
 // newUse returns what logs show of sessions: the weights of tokens and the windows that all else is held against.
 func newUse(logged *tally, prices *costmodel.Table) Use {
-	logged.sort()
-	u := Use{windows: [2][]int64{logged.begins(fiveHours), logged.begins(week)}}
-	for _, start := range logged.starts {
-		if start == 0 {
+	list, _ := logged.sorted()
+	u := Use{windows: [2][]int64{begins(list, fiveHours), begins(list, week)}}
+	for _, of := range logged.sessions {
+		if of.start == 0 {
 			u.Undated++
 		}
 	}
-	u.Weights = weigh(logged.calls, prices)
+	u.Weights = weigh(list, prices)
 	u.Logged = u.tokens(logged)
 	return u
 }
@@ -192,14 +203,13 @@ func weigh(list []tallied, prices *costmodel.Table) *Weights {
 
 // tokens returns what calls use, in the windows of the logs.
 func (u *Use) tokens(t *tally) Tokens {
-	c := &t.classes
+	list, c := t.sorted()
 	out := Tokens{c.Uncached, c.Read, c.Write5m, c.Write1h, c.WriteOther, c.Output, nil}
 	if u.Weights == nil {
 		return out
 	}
-	t.sort()
-	w := &Weighted{FiveHours: u.peaks(t.calls, u.windows[0]), Week: u.peaks(t.calls, u.windows[1])}
-	for _, c := range t.calls {
+	w := &Weighted{FiveHours: u.peaks(list, u.windows[0]), Week: u.peaks(list, u.windows[1])}
+	for _, c := range list {
 		w.All += u.weight(c.usd)
 	}
 	out.Weighted = w

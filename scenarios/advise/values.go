@@ -110,6 +110,10 @@ func (p *adviser) measure(ctx context.Context, sessions []*traces.Session, set [
 	taken, out := newTally(sessions), make([]results.Row, len(sessions))
 	sets, alike := map[string][]string{}, map[string][]int{} // sessions by what is assigned in them
 	for i, s := range sessions {
+		if p.leaves(set, s) {
+			out[i], taken.sessions[s.ID] = p.asIs[s].row, p.asIs[s].used
+			continue
+		}
 		all := assignedIn(set, s)
 		key := strings.Join(all, " ")
 		sets[key], alike[key] = all, append(alike[key], i)
@@ -119,7 +123,7 @@ func (p *adviser) measure(ctx context.Context, sessions []*traces.Session, set [
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", key, err)
 		}
-		use(&c, sim.RefetchFitted)
+		use(&c)
 		some := make([]*traces.Session, len(alike[key]))
 		for k, i := range alike[key] {
 			some[k] = sessions[i]
@@ -133,23 +137,33 @@ func (p *adviser) measure(ctx context.Context, sessions []*traces.Session, set [
 			out[i] = rows[0][k]
 		}
 	}
+	if len(set) == 0 {
+		for i, s := range sessions {
+			p.asIs[s] = &unchanged{out[i], taken.sessions[s.ID]}
+		}
+	}
 	return out, taken, nil
 }
 
+// leaves reports whether it is known that values of settings change nothing in a session: they assign nothing in it, or a
+// search has found every figure the same under the one value.
+func (p *adviser) leaves(set []candidate, s *traces.Session) bool {
+	return p.asIs[s] != nil && (len(set) == 1 && p.same[set[0]][s] || len(assignedIn(set, s)) == 0)
+}
+
 // ownRows returns the rows of sessions under strategy own, with each of several
-// sets of assignments and the given kind of closed loop. Of sets but an empty first one it may lack
-// rows, which have no Strategy.
+// sets of assignments. Of sets but an empty first one it may lack rows, which have no Strategy, as do rows to be skipped.
 func (p *adviser) ownRows(
-	ctx context.Context, sessions []*traces.Session, sets [][]string, how sim.Refetch,
+	ctx context.Context, sessions []*traces.Session, sets [][]string, skip func(set, session int) bool,
 ) ([][]results.Row, error) {
 	configs, err := p.Configs(measures.StrategyOwn, sets)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it says which set
 	}
 	for i := range configs {
-		use(&configs[i], how)
+		use(&configs[i])
 	}
-	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
+	rows, err := sim.Runner{Workers: p.Workers, Skip: skip}.Run(ctx, sessions, configs)
 	var broken *sim.Broken
 	if errors.As(err, &broken) && broken.Stopped == nil && (len(sets[0]) > 0 || len(broken.Cells[0]) == 0) {
 		err = nil // a set that the program fails with is none to advise
@@ -158,12 +172,7 @@ func (p *adviser) ownRows(
 }
 
 // use sets the kind of closed loop, and leaves out what advice does not look at.
-func use(c *sim.Config, how sim.Refetch) {
-	if c.Agent.Refetch = how; how == sim.RefetchNever {
-		c.Needs = nil
-	}
-	c.Breaks = false
-}
+func use(c *sim.Config) { c.Agent.Refetch, c.Breaks = sim.RefetchFitted, false }
 
 // assignmentsOf returns what a fact of a client at a value is in a simulation under strategy own; nil for a fact that is
 // no setting.
@@ -191,14 +200,14 @@ func Said(ctx context.Context, plan *scenarios.Plan, sessions []*traces.Session,
 	if set == nil {
 		return e, false, nil
 	}
-	rows, err := newAdviser(plan).ownRows(ctx, sessions, [][]string{nil, set}, sim.RefetchFitted)
+	rows, err := newAdviser(plan).ownRows(ctx, sessions, [][]string{nil, set}, nil)
 	if err != nil {
 		return e, false, err
 	}
 	costs := make([][]float64, len(rows))
 	for i := range rows {
 		for j := range rows[i] {
-			costs[i] = append(costs[i], costOf(&rows[i][j], outcomeOf(&rows[0][j])))
+			costs[i] = append(costs[i], costOf(&rows[i][j], &rows[0][j]))
 		}
 	}
 	among, list := among(costs)

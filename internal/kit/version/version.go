@@ -29,10 +29,10 @@ func Numbers(version string) (n [3]int, ok bool) {
 	if i := strings.IndexAny(version, "-+ "); i > 0 {
 		version = version[:i]
 	}
-	for i, part := range strings.SplitN(version, ".", len(n)+1) {
-		if i == len(n) {
-			break
-		}
+	more := true
+	for i := 0; i < len(n) && more; i++ {
+		var part string
+		part, version, more = strings.Cut(version, ".")
 		v, err := strconv.ParseUint(part, 10, 31)
 		ok = ok || i == 0 && err == nil
 		n[i] = int(v)
