@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
@@ -271,6 +272,27 @@ func TestCallsNoteRules(t *testing.T) {
 		}
 		if calls[2].Miss != miss {
 			t.Errorf("rule on %v: the prompt behind a hook misses by %v, want %v", on, calls[2].Miss, miss)
+		}
+	}
+}
+
+// A client whose log forgets what it says ahead of the first prompt of a process sends that prompt otherwise from the next process on: the call reads
+// tools and system prompt, 16,000 tokens, as no breakpoint lies between these and that prompt. Within the process nothing changes, and the process after it
+// does the same to its first prompt. A client whose log has all goes on.
+func TestForgottenOpening(t *testing.T) {
+	const anew = signs.Process
+	for name, tc := range map[string]struct {
+		agent   string
+		session *sessionBuilder
+		want    []int64
+	}{
+		"Qwen Code":          {facts.Qwen, signed().turn(0, 0).turn(0, 0).turn(0, anew).turn(0, 0), []int64{0, 18_300, 16_000, 19_300}},
+		"the next process":   {facts.Qwen, signed().turn(0, 0).turn(0, anew).turn(0, 0).turn(0, anew), []int64{0, 16_000, 18_800, 16_000}},
+		"a log that has all": {facts.Pi, signed().turn(0, 0).turn(0, 0).turn(0, anew).turn(0, 0), []int64{0, 18_300, 18_800, 19_300}},
+	} {
+		tc.session.s.Agent = tc.agent
+		if got := readsOf(t, testConfig(t, "recorded"), tc.session.session()); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: reads %d, want %d", name, got, tc.want)
 		}
 	}
 }

@@ -92,6 +92,9 @@ type Agent struct {
 	SummaryClip int32
 	// Keeps is what the client leaves of the messages behind a compaction.
 	Keeps Keeps
+	// Forgets says that the client puts words of its own ahead of the first prompt of a process, which its log lacks: the next
+	// process, which has the conversation from the log, sends that prompt without them.
+	Forgets bool
 	// Settings are the client's settings that bear on the bill.
 	Settings []Setting
 }

@@ -275,6 +275,7 @@ type clues struct {
 	ends     bool  // lines show when a turn ends
 	searched bool  // tools were searched for
 	hooked   int32 // 1 + id of the first entry after a hook of this turn, 0 for none
+	opened   int32 // 1 + id of the first prompt of the client's process, 0 for none
 	lost     bool  // the request under way has another head
 	altered  bool  // its messages differ from what was sent, from a hooked tool call on
 	// applied are the rules that had something to say about the request under way.
@@ -290,6 +291,10 @@ func (t *Thread) Heed() {
 	u, r := &t.unlogged.clues, t.Current()
 	u.lost, u.altered, u.applied, u.coming, u.shrunk = false, false, u.coming, 0, false
 	u.thinking.Hear(t.Score().Content, r.Signs)
+	if at := u.reopen(t.Course); at >= 0 {
+		u.altered = true
+		t.alter(at)
+	}
 	if t.of.Profile == nil {
 		return
 	}
@@ -317,6 +322,25 @@ func (t *Thread) Heed() {
 	if asked && t.Shrinks() && r.Signs&(signs.Resume|signs.Command) == 0 {
 		u.shrunk = t.rule(profile.RuleShrink)
 	}
+}
+
+// reopen returns where a request departs from the one before as another process of the client makes it: at the first prompt of the
+// last process, where the log lacks what stood ahead of that. It is -1 for nowhere.
+func (u *clues) reopen(t *course.Course) (at int) {
+	r, c := t.Current(), &t.Context
+	if at = -1; r.Trigger != traces.TriggerPrompt || u.opened > 0 && !r.Signs.Has(signs.Process) || !agents.Of(t.Session.Agent).Forgets {
+		return at
+	}
+	if u.opened > 0 {
+		at = c.Index(u.opened - 1)
+	}
+	for i := t.InputAt; i < c.Len(); i++ {
+		if e := c.At(i); e.Kind == prompt.KindPrompt {
+			u.opened = 1 + e.ID
+			break
+		}
+	}
+	return at
 }
 
 // rule notes that a rule has something to say about the request, and reports

@@ -10,12 +10,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
@@ -29,6 +32,7 @@ func Describe() *facts.Agent {
 		Document: begins, Lined: true,
 		Places:        func(h *facts.Home) { h.Add(facts.Place{Agent: Agent}, h.Under(".qwen"), "projects") },
 		SummaryShares: func(_, _ string) bool { return true },
+		Forgets:       true, // the date, with the first prompt of a process (0.24.4, seen and read)
 	}, 85, 33_000)
 }
 
@@ -49,6 +53,10 @@ type file struct {
 	alone  []told               // responses that no message is known for
 	before int                  // how many of them are older than the last message
 	untold map[prompt.Usage]int // messages whose response has not been told, by their counts
+	typed  int                  // prompts so far
+	asked  bool                 // the last one has been answered by the model, or telemetry says so
+	marks  bool                 // the last response that telemetry told is of a request that marks what the cache keeps
+	alive  bool                 // the first prompt was number 0: a terminal or a process for one prompt sent it
 }
 
 // told is a response that telemetry tells.
@@ -100,13 +108,19 @@ type counts struct {
 	Total    int64          `json:"totalTokenCount|total_token_count"`
 }
 
-func (c *counts) usage() assembly.Usage {
+// usage returns the counts as disjoint classes. They have no place for what was written to the cache, which is all that was not read where
+// the client asks Anthropic's interface: it marks the end of each request (seen, 0.24.4).
+func (c *counts) usage(marks bool) assembly.Usage {
 	output := c.Output
 	if both := output.N + c.Thoughts; c.Thoughts > 0 && (c.Total == c.Input.N+both || c.Thoughts > output.N) {
 		output.N = both
 	}
 	thought := assembly.Count{N: max(0, c.Thoughts), Logged: true}
-	return assembly.Logged{Input: c.Input, Read: assembly.Count{N: max(0, c.Cached.N)}, Output: output, Reasoning: thought}.Usage()
+	l := assembly.Logged{Input: c.Input, Read: assembly.Count{N: max(0, c.Cached.N)}, Output: output, Reasoning: thought}
+	if marks {
+		l.Write.N = max(0, l.Input.N-l.Read.N)
+	}
+	return l.Usage()
 }
 
 // response is an event of telemetry: a response of the model, whatever it was asked for.
@@ -114,7 +128,16 @@ type response struct {
 	counts
 	Name  string `json:"event.name"`
 	Model string `json:"model"`
+	For   string `json:"prompt_id"` // session########number
+	Of    string `json:"auth_type"` // the interface
 }
+
+// marks reports whether the request of the response marks what the cache keeps.
+func (r *response) marks() bool {
+	return r.Of == "anthropic" && assembly.CacheByModel(r.Model) == facts.CacheMarked
+}
+
+func (r *response) usage() assembly.Usage { return r.counts.usage(r.marks()) }
 
 // payload is what a system line holds.
 type payload struct {
@@ -210,6 +233,9 @@ func (f *file) parse(ln assembly.Line) error {
 func (f *file) steps(l *line, at int64, number int) ([]assembly.Step, error) {
 	switch blocks := l.blocks(f.Maker); l.Type {
 	case "user":
+		if l.By == "real_user" {
+			f.typed, f.asked = f.typed+1, false
+		}
 		return []assembly.Step{{Kind: assembly.StepInput, Blocks: blocks}}, nil
 	case "tool_result":
 		return []assembly.Step{{Kind: assembly.StepResult, Blocks: blocks}}, nil
@@ -223,7 +249,7 @@ func (f *file) steps(l *line, at int64, number int) ([]assembly.Step, error) {
 			f.Bare(number)
 			return steps, nil
 		}
-		u := counts.usage()
+		u := counts.usage(f.marks)
 		f.forget(&u)
 		return append(steps, assembly.Step{Kind: assembly.StepCount, Model: assembly.ModelName(l.Model), Usage: u, Final: u.OK}), nil
 	case "system":
@@ -264,6 +290,9 @@ func (f *file) system(l *line, at int64, number int) ([]assembly.Step, error) {
 		return nil, errNoPayload
 	case p.Event.Name == "qwen-code.api_response":
 		f.respond(&p.Event, l.UUID, at, number)
+		if f.restarted(p.Event.For) {
+			return []assembly.Step{{Kind: assembly.StepInput, Signs: signs.Process}}, nil
+		}
 		return nil, nil
 	case p.Event.Input.Logged && p.Event.Output.Logged:
 		return nil, fmt.Errorf("telemetry of type %.40q has the token counts of a call", p.Event.Name)
@@ -299,6 +328,7 @@ func (f *file) whole(t *told) {
 // respond takes a response that telemetry tells: of a message that will follow or has come, or of no message.
 func (f *file) respond(r *response, uuid string, at int64, line int) {
 	u := r.usage()
+	f.marks = r.marks()
 	switch {
 	case u.OK && f.untold[u.Usage] > 0:
 		f.untold[u.Usage]--
@@ -306,6 +336,20 @@ func (f *file) respond(r *response, uuid string, at int64, line int) {
 	default:
 		f.alone = append(f.alone, told{r, uuid, at, line})
 	}
+}
+
+// restarted reports whether the response is the first to a prompt with which the client was started anew. A terminal numbers the prompts of
+// a session from 0 on, and so says how many came before; a process for one prompt adds one to the last number, or to the count of the prompts
+// where that was 0. So its number is above that count.
+func (f *file) restarted(id string) bool {
+	_, last, ok := strings.Cut(id, "########")
+	n, err := strconv.Atoi(last)
+	if !ok || err != nil || f.asked || f.typed == 0 {
+		return false
+	}
+	f.asked = true
+	f.alive = f.alive || f.typed == 1 && n == 0
+	return f.alive && n >= f.typed && f.typed > 1
 }
 
 // blocks returns the blocks of a message. What a person did not write is the client's.

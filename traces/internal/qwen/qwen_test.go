@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // script writes a session, one second a line.
@@ -118,5 +119,51 @@ func TestTelemetryAndMessages(t *testing.T) {
 				t.Errorf("%d calls, %d uncounted, %d bad lines: %v", got.NumCalls(), got.Quality.Uncounted, c.BadLines, got.Problems)
 			}
 		})
+	}
+}
+
+// said writes a prompt and its answer, with the prompt's number and an interface.
+func (s *script) said(number, model, of string, input, cached int) {
+	s.user("go on", "real_user")
+	s.add("system", fmt.Sprintf(`"subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","model":%q,"input_token_count":%d,`+
+		`"cached_content_token_count":%d,"output_token_count":30,"prompt_id":"q1########%s","auth_type":%q}}`, model, input, cached, number, of))
+	s.add("assistant", fmt.Sprintf(`"model":%q,"message":{"role":"model","parts":[{"text":"a"}]},`+
+		`"usageMetadata":{"promptTokenCount":%d,"cachedContentTokenCount":%d,"candidatesTokenCount":30}`, model, input, cached))
+}
+
+// The numbers of prompts say where the client was started anew: runs of 0.24.4 for one prompt each count 0, 2, 3, and its source says that a
+// terminal counts 0, 1, 2 and a program that drives it 1, 2, 3.
+func TestAnotherProcess(t *testing.T) {
+	for numbers, want := range map[string][]bool{"0 2 3": {false, true, true}, "0 1 2": {false, false, false}, "1 2 3": {false, false, false},
+		"0 1 3 4": {false, false, true, true}, "x y": {false, false}} {
+		s := new(script)
+		for i, n := range strings.Fields(numbers) {
+			s.said(n, "qwen3-coder-plus", "openai", 9000+100*i, 0)
+		}
+		c := agenttest.Read(t, Describe(), map[string]string{"q1.jsonl": s.text()})
+		var got []bool
+		for _, r := range c.Sessions[0].Threads[0].Rounds {
+			got = append(got, r.Signs.Has(signs.Process))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("prompts %s: started anew %v, want %v", numbers, got, want)
+		}
+	}
+}
+
+// Counts of Anthropic's interface lack what was written, which is all that was not read: a server saw both requests of a run
+// write 30,628 and 1,645 tokens and leave none (0.24.4). Counts of other interfaces leave it plain.
+func TestWhatWasWritten(t *testing.T) {
+	for of, want := range map[string]prompt.Usage{
+		"anthropic": {Read: 30_628, Write5m: 30_628 + 1645, Output: 60},
+		"openai":    {Read: 30_628, Uncached: 30_628 + 1645, Output: 60},
+	} {
+		s := new(script)
+		s.said("0", "claude-sonnet-4-6", of, 30_628, 0)
+		s.said("1", "claude-sonnet-4-6", of, 32_273, 30_628)
+		c := agenttest.Read(t, Describe(), map[string]string{"q1.jsonl": s.text()})
+		if got := c.Sessions[0].Usage(); got != want {
+			t.Errorf("%s: %+v, want %+v", of, got, want)
+		}
 	}
 }
