@@ -49,7 +49,7 @@ func (p *Part) Texts() (list []traces.Text) {
 // Counted reports whether a call of the part, without those below it, has counts.
 func (p *Part) Counted() bool {
 	return slices.ContainsFunc(p.entries, func(e entry) bool {
-		return slices.ContainsFunc(e.steps, func(s Step) bool { return s.Kind == StepCount && !s.Usage.Missing })
+		return slices.ContainsFunc(e.steps, func(h held) bool { return h.kind == StepCount && !h.missing() })
 	})
 }
 

@@ -76,7 +76,8 @@ func (f *File) Gather(list []Step, s Step) []Step {
 // whether it did.
 func (t *Tree) fold(parent int32, steps []Step) bool {
 	last := t.Len() - 1
-	if parent != last || !inputs(steps) || last < 0 || !inputs(t.entries[last].steps) {
+	if parent != last || last < 0 || !inputs(steps, func(s *Step) StepKind { return s.Kind }) ||
+		!inputs(t.entries[last].steps, func(h *held) StepKind { return h.kind }) {
 		t.row = 0
 		return false
 	}
@@ -90,37 +91,29 @@ func (t *Tree) fold(parent int32, steps []Step) bool {
 			t.row++
 			t.File.Problems.Add(t.File.Name, int(steps[i].Line), FoldedNote)
 		}
-		e.take(&steps[i])
+		e.join(t.File, &steps[i])
 	}
 	return true
 }
 
 // inputs reports whether steps are input.
-func inputs(steps []Step) bool {
+func inputs[S any](steps []S, kind func(*S) StepKind) bool {
 	for i := range steps {
-		if k := steps[i].Kind; k != StepInput && k != StepResult {
+		if k := kind(&steps[i]); k != StepInput && k != StepResult {
 			return false
 		}
 	}
 	return true
 }
 
-// take joins input with a step of its kind, if the entry has one.
-func (e *entry) take(s *Step) {
+// join joins input with a step of its kind, if the entry has one.
+func (e *entry) join(f *File, s *Step) {
 	for i := range e.steps {
-		to := &e.steps[i]
-		if to.Kind != s.Kind {
-			continue
+		if e.steps[i].join(s) {
+			return
 		}
-		to.At = max(to.At, s.At)
-		for k := range s.Blocks {
-			if !foldLast(to.Blocks, &s.Blocks[k]) {
-				to.Blocks = append(to.Blocks, s.Blocks[k])
-			}
-		}
-		return
 	}
-	e.steps = append(e.steps, *s)
+	e.steps = append(e.steps, f.hold(s))
 }
 
 // inOrder divides requests, which are sorted by their times, into conversations. Where a clock was set back, later requests precede

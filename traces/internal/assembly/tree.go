@@ -17,14 +17,15 @@ type Tree struct {
 	Version, Project string
 
 	entries []entry
-	row     int // entries at the end that are input, each below the one before it
+	room    []held // for the steps of entries
+	row     int    // entries at the end that are input, each below the one before it
 }
 
 // entry is what one line or message adds to the entry above it.
 type entry struct {
 	parent int32 // index, -1 for none
 	folded bool  // it stands for several; see Unanswered
-	steps  []Step
+	steps  []held
 }
 
 // IDs are entries, or whatever else is numbered, by id. Of an id 64 bits of its digest are kept, so that a file of millions of
@@ -48,19 +49,24 @@ func (t *Tree) Add(parent int32, steps []Step) int32 {
 	if t.fold(parent, steps) {
 		return t.Len() - 1
 	}
-	t.entries = append(t.entries, entry{parent: parent, steps: steps})
+	t.entries = append(t.entries, entry{parent: parent, steps: t.keep(steps)})
 	return t.Len() - 1
 }
 
 // Set replaces the steps of an entry. One that stands for several keeps its own; see Unanswered.
 func (t *Tree) Set(i int32, steps []Step) {
 	if !t.entries[i].folded {
-		t.entries[i].steps = steps
+		t.entries[i].steps = t.keep(steps)
 	}
 }
 
-// Steps returns the steps of an entry.
-func (t *Tree) Steps(i int32) []Step { return t.entries[i].steps }
+// Steps returns the steps of an entry, which Set changes.
+func (t *Tree) Steps(i int32) (list []Step) {
+	for k := range t.entries[i].steps {
+		list = append(list, t.entries[i].steps[k].step())
+	}
+	return list
+}
 
 // Parent returns the index of the entry above one, -1 for none.
 func (t *Tree) Parent(i int32) int32 { return t.entries[i].parent }
@@ -83,7 +89,8 @@ func (t *Tree) Threads(session string) []*Thread {
 	var list []*Rounds
 	of := make([]int, len(t.entries))      // thread of each entry
 	calls := make([]int32, len(t.entries)) // calls of the thread so far
-	seen := map[string]bool{}
+	seen := IDs{}
+	var st Step
 	for i := range t.entries {
 		e := &t.entries[i]
 		if p := e.parent; p >= 0 && next[p] == int32(i) {
@@ -102,14 +109,13 @@ func (t *Tree) Threads(session string) []*Thread {
 		}
 		r := list[of[i]]
 		for k := range e.steps {
-			st := &e.steps[k]
-			if st.Kind == StepReply {
-				if seen[st.ID] {
+			if st = e.steps[k].step(); st.Kind == StepReply {
+				if _, again := seen.Get(st.ID); again {
 					st.ID = ""
 				}
-				seen[st.ID] = true
+				seen.Set(st.ID, 0)
 			}
-			r.Add(st)
+			r.Add(&st)
 		}
 		e.steps = nil
 		calls[i] = int32(len(r.Calls))

@@ -202,11 +202,13 @@ func (f *file) record(l *line, at int64, line int) error {
 		f.written[r] = true
 	}
 	if f.ended >= 0 && f.counted == *counts {
-		for i, s := range f.Steps(f.ended) {
-			if s.Kind == assembly.StepCount && s.Model == "" {
-				f.Steps(f.ended)[i].Model = assembly.ModelName(l.Model)
+		steps := f.Steps(f.ended)
+		for i := range steps {
+			if s := &steps[i]; s.Kind == assembly.StepCount && s.Model == "" {
+				s.Model = assembly.ModelName(l.Model)
 			}
 		}
+		f.Set(f.ended, steps)
 		f.ended = -1
 		return nil
 	}
