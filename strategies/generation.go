@@ -124,7 +124,7 @@ func (p *presetReader) own(s *Strategy) (*Strategy, error) {
 			params.Elem().Set(reflect.ValueOf(c.params).Elem())
 			c.params = params.Interface()
 			if full, ok := c.params.(*CompactParams); ok {
-				full.Trigger.Own = at < 0 || spec.Child(s.layers[at].given, "trigger") == nil
+				full.Trigger.Own = at < 0 || leavesValue(s.layers[at].given)
 			}
 			if at < 0 {
 				continue
@@ -141,12 +141,20 @@ func (p *presetReader) own(s *Strategy) (*Strategy, error) {
 	return s, nil
 }
 
-// OwnTrigger returns the trigger of full compactions if the threshold of the recording's client replaces it: in a member of a
-// strategy of generations that gives none itself. It returns nil otherwise.
+// leavesValue reports whether settings of a layer leave the value of its trigger as it is: they give none, or move it.
+func leavesValue(given *yaml.Node) bool {
+	trigger := spec.Child(given, "trigger")
+	return trigger == nil || trigger.Kind == yaml.MappingNode && len(trigger.Content) == 2 && spec.Child(trigger, "shift") != nil
+}
+
+// OwnTrigger returns the trigger of full compactions, before it is shifted, if the threshold of the recording's client replaces its
+// value: in a member of a strategy of generations that gives none itself. It returns nil otherwise.
 func (s *Strategy) OwnTrigger() *Trigger {
 	for _, c := range s.layers {
 		if p, ok := c.params.(*CompactParams); ok && p.Trigger.Own && c.on() && p.Auto && p.Trigger.Measure.tokens() {
-			return &p.Trigger
+			tr := p.Trigger
+			tr.Shift = 0
+			return &tr
 		}
 	}
 	return nil

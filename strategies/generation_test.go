@@ -70,14 +70,15 @@ func TestOwnGeneration(t *testing.T) {
 func TestOwnThresholds(t *testing.T) {
 	for _, tc := range []struct {
 		agent, version string
-		window         int64
+		window, limit  int64
 		want           [3]int64 // lower, own, higher
 	}{
-		{"claude-code", "2.1.17", 200_000, [3]int64{77_500, 155_000, 177_500}},
-		{"claude-code", "2.1.76", 200_000, [3]int64{83_500, 167_000, 183_500}},
-		{"claude-code", "2.1.219", 1_000_000, [3]int64{483_500, 967_000, 983_500}},
-		{"codex", "0.142", 258_400, [3]int64{122_400, 244_800, 251_600}},
-		{"pi", "0.5", 200_000, [3]int64{91_808, 183_616, 191_808}},
+		{"claude-code", "2.1.17", 200_000, 0, [3]int64{77_500, 155_000, 177_500}},
+		{"claude-code", "2.1.76", 200_000, 0, [3]int64{83_500, 167_000, 183_500}},
+		{"claude-code", "2.1.76", 200_000, 90_000, [3]int64{45_000, 90_000, 145_000}}, // a setting that the recording shows
+		{"claude-code", "2.1.219", 1_000_000, 0, [3]int64{483_500, 967_000, 983_500}},
+		{"codex", "0.142", 258_400, 0, [3]int64{122_400, 244_800, 251_600}},
+		{"pi", "0.5", 200_000, 0, [3]int64{91_808, 183_616, 191_808}},
 	} {
 		var got [3]int64
 		for i, name := range []string{"own/lower", "own", "own/higher"} {
@@ -85,7 +86,7 @@ func TestOwnThresholds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list := s.For(tc.agent, tc.version, "").Thresholds(&Reading{Window: tc.window, MaxOutput: 32_000})
+			list := s.For(tc.agent, tc.version, "").Thresholds(&Reading{Window: tc.window, MaxOutput: 32_000, Limit: tc.limit})
 			got[i] = list[slices.IndexFunc(list, func(th Threshold) bool { return th.Layer == standard.Compact })].Value
 		}
 		if got != tc.want {

@@ -92,7 +92,8 @@ type Trigger struct {
 	Shift       float64 `yaml:"shift,omitempty" doc:"moves the value, −1…1: down by that share of the value, or up by that share of what is left to the window" unit:"share" min:"-1" max:"1"`
 	Less        int64   `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level" unit:"tokens" min:"0"`
 
-	// Own says that the Limit of a reading, where there is one, is the value. No file sets it: triggers of strategy own have it.
+	// Own says that the Limit of a reading, where there is one, takes the place of the value before Shift. No file sets it: triggers of
+	// strategy own have it, and triggers of strategies that give own a Shift alone.
 	Own bool `yaml:"-"`
 }
 
@@ -103,7 +104,7 @@ func (tr *Trigger) looked() bool { return tr.Measure.looked() || tr.PerMessage >
 // trigger has one.
 func (tr *Trigger) Value(r *Reading) (int64, bool) {
 	if tr.Own && r.Limit > 0 {
-		return r.Limit - tr.Less, true
+		return tr.shifted(r.Limit, r), true
 	}
 	v, ok := int64(0), false
 	least := func(x int64) {
@@ -133,12 +134,17 @@ func (tr *Trigger) Value(r *Reading) (int64, bool) {
 	if floor := int64(tr.AtLeast * float64(r.Window)); floor > 0 && v < floor {
 		v = floor
 	}
+	return tr.shifted(v, r), ok
+}
+
+// shifted moves a value by Shift and subtracts Less.
+func (tr *Trigger) shifted(v int64, r *Reading) int64 {
 	if tr.Shift < 0 {
 		v += int64(tr.Shift * float64(v))
 	} else if v < r.Window {
 		v += int64(tr.Shift * float64(r.Window-v))
 	}
-	return v - tr.Less, ok
+	return v - tr.Less
 }
 
 // Label returns what a chart calls the value of the trigger: a threshold in the unit of
