@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -123,6 +122,10 @@ func keep(r *run, folder, into string, recording bool) error {
 	if err := os.RemoveAll(to); err != nil {
 		return err
 	}
+	dict, err := dictionary(r.Script)
+	if err != nil {
+		return err
+	}
 	m := newMasker(r)
 	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".jsonl") && !strings.HasSuffix(name, ".json") {
@@ -136,23 +139,12 @@ func keep(r *run, folder, into string, recording bool) error {
 		if err != nil {
 			return err
 		}
-		text, err = pressed(m.numbered(m.json(text)))
+		text, err = pressed(m.numbered(m.json(text)), dict)
 		if err != nil {
 			return err
 		}
 		return put(filepath.Join(to, string(m.numbered([]byte(rel))))+".zst", string(text), 0o644)
 	})
-}
-
-// pressed returns a text compressed by the command zstd, which is slower and better at it than its library in Go.
-func pressed(text []byte) ([]byte, error) {
-	cmd := exec.Command("zstd", "-22", "--ultra", "--long=27", "-qc")
-	cmd.Stdin = bytes.NewReader(text)
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("zstd: %w", err)
-	}
-	return out, nil
 }
 
 // readBills reads all bills by run.

@@ -75,7 +75,7 @@ func judge(ctx context.Context, folder string) ([]*outcome, error) {
 		if bills[pr.to.Name] == nil {
 			continue
 		}
-		c, err := corpus(ctx, folder, pr.from.Name)
+		c, done, err := corpus(ctx, folder, pr.from)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func judge(ctx context.Context, folder string) ([]*outcome, error) {
 			o.base, o.baseClosed, o.baseRule = a.open, a.closed, a.rule
 		}
 		list = append(list, o)
-		if err := c.Close(); err != nil {
+		if err := done(); err != nil {
 			return nil, err
 		}
 	}

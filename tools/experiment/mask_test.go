@@ -39,3 +39,22 @@ func TestMask(t *testing.T) {
 		t.Errorf("ids became %q", a)
 	}
 }
+
+// A recording is read by the texts of its script, which it is compressed by: two sessions on one cache.
+func TestCorpus(t *testing.T) {
+	for _, r := range runs {
+		if r.Name != "claude-pair-A" {
+			continue
+		}
+		c, done, err := corpus(t.Context(), ".", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Sessions) != 2 || len(c.Problems) > 0 {
+			t.Errorf("%d sessions, want the script's 2; problems %v", len(c.Sessions), c.Problems)
+		}
+		if err := done(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -9,14 +9,12 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // seeds is over how many seeds a prediction is the mean.
@@ -188,9 +186,4 @@ func (p *predictor) cost(b *bill) (float64, error) {
 		cost(u.Output, prompt.Usage{Output: 1000})
 	}
 	return usd, nil
-}
-
-// corpus reads the recording of a run.
-func corpus(ctx context.Context, folder, run string) (*traces.Corpus, error) {
-	return agents.Read(ctx, traces.Options{Listener: needs.NewListener()}, folder+"/recordings/"+run)
 }

@@ -1,5 +1,10 @@
 package main
 
+import (
+	"maps"
+	"slices"
+)
+
 // A Script is what the agent of an experiment does, whatever client it runs under. It is made from a seed, so it is the
 // same for every run and is kept nowhere.
 type Script struct {
@@ -71,8 +76,8 @@ func (s *Script) thread(name string) *Thread {
 
 // texts calls yield with every text of the script that a client may repeat in its recording.
 func (s *Script) texts(yield func(string)) {
-	for _, text := range s.Files {
-		yield(text)
+	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
+		yield(s.Files[name])
 	}
 	for _, t := range s.Threads {
 		for _, p := range t.Prompts {
