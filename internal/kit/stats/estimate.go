@@ -19,7 +19,8 @@ type Estimator struct {
 	// Student asks for Student's intervals instead of resamples, as for a mark in each line of a
 	// table of thousands.
 	Student bool
-	// Verdicts asks for no more than verdicts: Detectable is NaN, and only a difference that is hard to judge has an interval.
+	// Verdicts asks for no more than verdicts: Detectable is NaN, only a difference that is hard to judge has an interval, and P of one that chance
+	// explains may be 1.
 	Verdicts bool
 	// Among is the size of the family that the pairs were picked from by what they show: Holm's correction counts the rest of the
 	// family as differences that show less. 0 where the pairs are the whole family.

@@ -255,11 +255,15 @@ func PairsNeeded(level float64) int {
 // taken as normal.
 const manyPairs = 200
 
+// common is the least chance of a sum with random signs that is as far from 0 as its standard deviation, whatever it is a sum of (Oleszkiewicz,
+// On the Stein property of Rademacher sequences, 1996).
+const common = 0.1
+
 // exchangeSigns returns the chance of a sum of differences as far from 0 as theirs if the sides of each
 // session were exchanged at random, as they may be where there is no difference (Fisher 1935), and
 // the standard deviation of that sum. The chance is the tail beyond the saddle point of the cumulants (Lugannani and Rice 1980), which is close also
-// where a single one of all exchanges is as far.
-func exchangeSigns(differences []float64) (chance, deviation float64) {
+// where a single one of all exchanges is as far. Where all that matters is that it is above a level, which is then below common, it may be 1.
+func exchangeSigns(differences []float64, level float64) (chance, deviation float64) {
 	unit := largest(differences)
 	if unit == 0 || !finite(unit) {
 		return 1, 0
@@ -280,6 +284,8 @@ func exchangeSigns(differences []float64) (chance, deviation float64) {
 		return max(least, 2*normalShare(-sum/math.Sqrt(squares))), deviation
 	case sum >= most*(1-1e-9):
 		return least, deviation
+	case level < common && sum*sum <= squares:
+		return 1, deviation
 	}
 	// Newton's method comes to the saddle point from below, as the first derivative is concave.
 	at := 0.0

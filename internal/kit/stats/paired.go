@@ -158,15 +158,25 @@ func (c *comparison) estimate(e Estimator, sums, maxima [][]float64) Estimate {
 		Pairs: c.differ, Base: base, level: e.Level, family: 1, step: 1, freedom: 1, verdicts: e.Verdicts}
 	out.Relative = out.Difference / math.Abs(base)
 	out.least = math.Exp2(float64(1 - c.differ))
-	influence := c.influence()
-	tested, share := c.test(influence)
-	out.deviation, out.freedom = standardError(tested), freedom(tested)
-	if out.spread = out.deviation; math.Abs(share) > 1 {
-		out.spread = standardError(influence)
-	}
 	out.extreme = c.Base.Tops != nil
+	brief, chance := e.Verdicts && e.Student && !c.Relative && c.Units == nil, 1.0
+	if brief {
+		chance = outside(e.Level)
+	}
 	if out.p = 1; out.Difference != 0 && !(out.extreme && total(c.diff)*out.Difference <= 0) {
-		out.p, out.null = exchangeSigns(c.exchangeable())
+		out.p, out.null = exchangeSigns(c.exchangeable(), chance)
+	}
+	if brief && out.p > chance {
+		out.late.waits = true // chance explains it, whatever the interval is
+		return out
+	}
+	influence := c.influence()
+	if !brief { // a verdict asks for neither
+		tested, share := c.test(influence)
+		out.deviation, out.freedom = standardError(tested), freedom(tested)
+		if out.spread = out.deviation; math.Abs(share) > 1 {
+			out.spread = standardError(influence)
+		}
 	}
 	if c.differ > 0 && len(c.diff) > 1 {
 		c.intervals(e, &out, influence, sums, maxima)
