@@ -27,7 +27,6 @@ type genFlags struct {
 	sessions int
 	seed     uint64
 	workers  int
-	as       string
 	out      string
 	list     bool
 }
@@ -38,15 +37,13 @@ func newTracesGen() *cobra.Command {
 		Use:   "gen --profile NAME|FILE -o DIR",
 		Short: "Generate sessions from a profile, as recordings",
 		Long: `Generates sessions from a profile and writes them as Claude Code's JSONL, which every
-command reads. With --as it writes OpenTelemetry spans, or lines of requests and responses;
-these files are many times as large, since every call holds all that it sent. --list names the
-built-in profiles; --profile NAME without -o prints one for you to edit.
+command reads. --list names the built-in profiles; --profile NAME without -o prints one
+for you to edit.
 sim traces fit writes a profile from recordings, and sim run takes generated sessions
 without files: sessions.generate in a scenario. The profile of sim calibrate is another
 kind: the numbers of the simulation itself.`,
 		Example: `  sim traces gen --list
   sim traces gen --profile chat --sessions 50 --seed 7 -o sessions
-  sim traces gen --profile chat --sessions 5 --as otel -o spans
   sim traces ls sessions`,
 		RunE: f.run,
 	}
@@ -54,8 +51,6 @@ kind: the numbers of the simulation itself.`,
 	flags.IntVar(&f.sessions, "sessions", 20, "`N` sessions to generate")
 	flags.Uint64Var(&f.seed, "seed", 1, "the same profile, seed `N` and number give the same sessions")
 	flags.StringVar(&f.profile, "profile", "", "`NAME` of a profile, or a file that ends in .yaml or .yml")
-	f.as = synthetic.FormClaude
-	bindChoice(cmd, &f.as, "as", "write recordings of `AGENT`: "+strings.Join(synthetic.Forms(), ", "), synthetic.Forms())
 	flags.StringVarP(&f.out, "output", "o", "", "write the sessions into an empty or new `DIR`")
 	flags.IntVar(&f.workers, "workers", 0, "`N` sessions generated at once; 0 for one per core")
 	flags.BoolVar(&f.list, "list", false, "list the profiles and what each stresses")
@@ -174,7 +169,7 @@ func (f *genFlags) write(cmd *cobra.Command, w *synthetic.Workload, g *synthetic
 	var mu sync.Mutex
 	var sum tally
 	err := g.Each(ctx, f.sessions, f.seed, f.workers, func(s *traces.Session) error {
-		list := w.Recording(s, f.as)
+		list := w.Transcripts(s)
 		for _, t := range list {
 			name := filepath.Join(f.out, filepath.FromSlash(t.Name))
 			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

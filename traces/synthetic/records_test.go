@@ -1,17 +1,15 @@
-package synthetic_test
+package synthetic
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"testing"
-	"testing/fstest"
 
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/synthetic"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // shape is what does not depend on the form in which a session is written.
@@ -42,29 +40,21 @@ func shape(s *traces.Session) string {
 // A session is the same whatever form it is written in.
 func TestRecordings(t *testing.T) {
 	for _, profile := range []string{"fan-out", "long-refactor"} {
-		w, err := synthetic.LoadWorkload(profile)
+		w, err := LoadWorkload(profile)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if profile == "long-refactor" { // short, with compactions all the same
 			w.Threshold, w.Turns.Max = 70_000, 8
 		}
-		g, err := synthetic.NewGenerator(w)
+		g, err := NewGenerator(w)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := g.Session(3, 1)
 		want := ""
-		for _, form := range synthetic.Forms() {
-			fsys := fstest.MapFS{}
-			for _, f := range w.Recording(s, form) {
-				var b bytes.Buffer
-				if err := f.Write(&b); err != nil {
-					t.Fatal(err)
-				}
-				fsys[f.Name] = &fstest.MapFile{Data: b.Bytes()}
-			}
-			c, err := agents.ReadFS(context.Background(), traces.Options{}, fsys)
+		for _, form := range []string{facts.ClaudeCode, formOTel, formRequests} {
+			c, err := agents.ReadFS(context.Background(), traces.Options{}, w.files(t, s, form))
 			if err != nil {
 				t.Fatalf("%s, %s: %v", profile, form, err)
 			}

@@ -23,7 +23,6 @@ type Transcript struct {
 	w      *Workload
 	s      *traces.Session
 	thread int
-	form   string // "" for Claude Code's
 }
 
 // Transcripts returns the files of a session that a Generator of the workload
@@ -39,11 +38,8 @@ func (w *Workload) Transcripts(s *traces.Session) []Transcript {
 	return list
 }
 
-// Write writes the file in its form.
+// Write writes the file.
 func (f Transcript) Write(w io.Writer) error {
-	if f.form != "" {
-		return f.record(w)
-	}
 	x := newScribe(w, f.w, f.s, f.thread)
 	x.thread(f.thread)
 	if err := x.buf.Flush(); err != nil {

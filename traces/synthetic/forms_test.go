@@ -1,10 +1,12 @@
 package synthetic
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
+	"testing"
+	"testing/fstest"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -14,21 +16,9 @@ import (
 // Forms in which a session can be written besides transcripts of Claude Code: one file each, in
 // which every call shows all that it sent.
 const (
-	FormClaude   = facts.ClaudeCode
-	FormOTel     = facts.OTel     // OpenTelemetry GenAI spans, a line of OTLP JSON each
-	FormRequests = facts.Requests // lines of request and response
+	formOTel     = facts.OTel     // OpenTelemetry GenAI spans, a line of OTLP JSON each
+	formRequests = facts.Requests // lines of request and response
 )
-
-// Forms lists the forms by name.
-func Forms() []string { return []string{FormClaude, FormOTel, FormRequests} }
-
-// Recording returns the files of a session in a form; see Transcripts.
-func (w *Workload) Recording(s *traces.Session, form string) []Transcript {
-	if form == FormClaude {
-		return w.Transcripts(s)
-	}
-	return []Transcript{{Name: s.ID + ".jsonl", w: w, s: s, form: form}}
-}
 
 // recorder writes the calls of a session.
 type recorder struct {
@@ -43,13 +33,28 @@ type turn struct {
 	content []any
 }
 
-func (f Transcript) record(w io.Writer) error {
-	x := &recorder{scribe: newScribe(w, f.w, f.s, 0), form: f.form}
+// files returns the files of a session in a form, by name.
+func (w *Workload) files(t *testing.T, s *traces.Session, form string) fstest.MapFS {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	if form == facts.ClaudeCode {
+		for _, f := range w.Transcripts(s) {
+			var b bytes.Buffer
+			if err := f.Write(&b); err != nil {
+				t.Fatal(err)
+			}
+			fsys[f.Name] = &fstest.MapFile{Data: b.Bytes()}
+		}
+		return fsys
+	}
+	var b bytes.Buffer
+	x := &recorder{scribe: newScribe(&b, w, s, 0), form: form}
 	x.calls(0, nil, "", "")
 	if err := x.buf.Flush(); err != nil {
-		return fmt.Errorf("write %s: %w", f.Name, err)
+		t.Fatal(err)
 	}
-	return nil
+	fsys[s.ID+".jsonl"] = &fstest.MapFile{Data: b.Bytes()}
+	return fsys
 }
 
 // calls writes the calls of a thread, each with the history it sends, and after it the calls of the
@@ -81,7 +86,7 @@ func (x *recorder) calls(i int, history []turn, trace, above string) {
 		for b := rd.Reply.From; b < rd.Reply.To; b++ {
 			reply = append(reply, x.content(&x.s.Blocks[b]))
 		}
-		if x.form == FormRequests {
+		if x.form == formRequests {
 			x.pair(rd, history, reply)
 		} else {
 			x.span(rd, history, reply, trace, above)
@@ -105,7 +110,7 @@ func (x *recorder) calls(i int, history []turn, trace, above string) {
 
 // ahead returns tools and system prompt of the sizes that a thread begins with.
 func (x *recorder) ahead(t *traces.Thread) (head []any) {
-	for b := t.Prefix.From; b < t.Prefix.To && x.form == FormRequests; b++ {
+	for b := t.Prefix.From; b < t.Prefix.To && x.form == formRequests; b++ {
 		block := x.s.Blocks[b]
 		block.Bytes = 4 * block.Tokens
 		switch text := exactly(&block, prose); block.Kind {
@@ -179,7 +184,7 @@ func (x *recorder) span(rd *traces.Round, history []turn, reply []any, trace, ab
 // tool writes the span of a tool that a call asked for, and returns its id.
 func (x *recorder) tool(t *traces.Thread, r int, use *prompt.Block, trace, above string) string {
 	id, from := spanID(t.Rounds[r].ID, fmt.Sprint(use.Call)), t.Rounds[r].At+t.Rounds[r].Stream
-	if to := from; x.form == FormOTel {
+	if to := from; x.form == formOTel {
 		if r+1 < len(t.Rounds) {
 			to = max(from, t.Rounds[r+1].At)
 		}
