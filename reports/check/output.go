@@ -8,20 +8,16 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results/measures"
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Formats returns the formats of Report.Write.
-func Formats() []string { return []string{"text", "markdown", "json", "jsonl"} }
+func Formats() []string { return []string{"text", "markdown", "json"} }
 
 // Write writes the report as a table for a terminal, as Markdown for a comment on a
-// pull request and the page of a workflow run, in the format json for programs, or as lines of JSON that
-// a dashboard collects over many runs.
+// pull request and the page of a workflow run, or in the format json for programs.
 func (r *Report) Write(w io.Writer, format string) error {
 	var err error
 	switch format {
@@ -31,8 +27,6 @@ func (r *Report) Write(w io.Writer, format string) error {
 		err = r.comment().Comment(w)
 	case "json":
 		err = r.document().Write(w, format)
-	case "jsonl":
-		err = r.lines(w)
 	default:
 		return fmt.Errorf("unknown report format %q (known: %s)", format, strings.Join(Formats(), ", "))
 	}
@@ -318,49 +312,3 @@ func (r *Report) JUnit(w io.Writer) error {
 // inert makes text safe for one line of a log: the runner of a workflow executes what has the form of a
 // command, and names of cells, projects and files come from recordings. Documents do this by themselves.
 func inert(s string) string { return string(document.Inert([]byte(document.Printable(s)))) }
-
-// verdictLine is one line of the format jsonl: a verdict, with the run that it is of.
-type verdictLine struct {
-	At       time.Time `json:"at,omitzero"` // the end of the last session
-	File     string    `json:"file"`
-	Version  string    `json:"version"`
-	Sessions int       `json:"run_sessions"`
-	Calls    int       `json:"run_calls"`
-	Kind     string    `json:"kind"` // run, result or problem
-
-	// Of a run.
-	OK      *bool       `json:"ok,omitzero"`
-	Verdict string      `json:"verdict,omitzero"`
-	Change  *Change     `json:"change,omitzero"`
-	Run     *RunFigures `json:"figures,omitzero"`
-
-	*Result // of a result; of a problem the line and the message
-}
-
-// lines writes the run, its results and its problems, each as one line of JSON. Lines of many runs can be in one file.
-func (r *Report) lines(w io.Writer) error {
-	of := verdictLine{At: r.At, File: r.File, Version: r.Version, Sessions: r.Sessions, Calls: r.Calls, Kind: "run"}
-	all := []verdictLine{of}
-	all[0].OK, all[0].Verdict, all[0].Change = &r.OK, r.Verdict(), r.Change
-	if n := len(r.History); n > 0 {
-		all[0].Run = &r.History[n-1]
-	}
-	for i := range r.Results {
-		of.Kind, of.Result = "result", &r.Results[i]
-		all = append(all, of)
-	}
-	for _, p := range r.Problems {
-		of.Kind, of.Result = "problem", &Result{Line: p.Line, Metric: "check", Status: "problem", Message: p.Text}
-		all = append(all, of)
-	}
-	for i := range all {
-		text, err := json.Marshal(&all[i], json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(w, "%s\n", text); err != nil {
-			return err
-		}
-	}
-	return nil
-}

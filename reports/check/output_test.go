@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 )
@@ -178,29 +177,5 @@ func TestCommentOfManyFailures(t *testing.T) {
 	var b strings.Builder
 	if err := r.Write(&b, "markdown"); err != nil || !strings.Contains(b.String(), "and 370 more") {
 		t.Errorf("%v %d", err, b.Len())
-	}
-}
-
-// Lines for a dashboard: the run with its figures, then each verdict, of which every line says its run.
-func TestLines(t *testing.T) {
-	f := gateOf(t)
-	f.Window = 2
-	run := predictedRun("claude-code", 3, plainFacts)
-	run.At = time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
-	var b strings.Builder
-	if err := against(t, f, run, run).Write(&b, "jsonl"); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-	if !strings.Contains(lines[0], `"kind":"run","ok":false`) || !strings.Contains(lines[0], `"billed_to_predicted":3,`) {
-		t.Error(lines[0])
-	}
-	for _, line := range lines {
-		if !strings.HasPrefix(line, `{"at":"2026-11-28T10:00:00Z","file":`) {
-			t.Error(line)
-		}
-	}
-	if n := strings.Count(b.String(), `"kind":"result"`); n != len(lines)-1 || strings.Count(b.String(), `"status":"breach"`) != 1 {
-		t.Errorf("%d results: %s", n, b.String())
 	}
 }
