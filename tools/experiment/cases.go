@@ -84,16 +84,20 @@ func (r *run) told() []string {
 		if limit, ok := strings.CutPrefix(r.Config, "model_auto_compact_token_limit = "); ok {
 			sets = append(sets, "full-compact.trigger.fixed="+limit)
 		}
-	case pi, opencode:
+	case pi, opencode, qwen:
 		var own struct {
-			Limit      struct{ Input int }
-			Compaction struct{ ReserveTokens, KeepRecentTokens, Reserved int }
+			AutoCompactThreshold float64
+			Limit                struct{ Input int }
+			Compaction           struct{ ReserveTokens, KeepRecentTokens, Reserved int }
 		}
 		if r.Config == "" {
 			break
 		}
 		if err := json.Unmarshal([]byte(r.Config), &own); err != nil {
 			panic(err) // a constant of this program
+		}
+		if f := own.AutoCompactThreshold; f > 0 {
+			sets = append(sets, fmt.Sprintf("full-compact.trigger.fraction=%g", f))
 		}
 		if n := own.Compaction.ReserveTokens; n > 0 {
 			sets = append(sets, fmt.Sprintf("full-compact.trigger.reserve=%d", n))
@@ -119,6 +123,8 @@ func (r *run) lifted() []string {
 		return []string{"full-compact.trigger.fixed=244800"} // nine tenths of its window of 272,000
 	case pi:
 		return []string{"full-compact.trigger.reserve=16384", "full-compact.keep.tokens=20000"}
+	case qwen:
+		return []string{"full-compact.trigger.fraction=0.85"}
 	case opencode:
 		return []string{"full-compact.trigger.fixed=168000"} // the window less 32,000 for the answer
 	}
@@ -183,7 +189,36 @@ var runs = []*run{
 	{Name: "claude-helpers-P40", Client: claude, Script: "helpers", Env: percent("40")},
 	{Name: "claude-pair-A", Kept: true, Client: claude, Script: "pair"},
 	{Name: "claude-pair-W120", Client: claude, Script: "pair", Env: windowOf("120000")},
+
+	{Name: "qwen-mend-A", Kept: true, Client: qwen, Script: "mend"},
+	{Name: "qwen-mend-T40", Kept: true, Client: qwen, Script: "mend", Config: threshold("0.4")},
+	{Name: "qwen-survey-A", Kept: true, Client: qwen, Script: "survey"},
+	{Name: "qwen-survey-T60", Client: qwen, Script: "survey", Config: threshold("0.6")},
+	{Name: "qwen-pauses-A", Kept: true, Client: qwen, Script: "pauses"},
+	{Name: "qwen-pauses-T50", Client: qwen, Script: "pauses", Config: threshold("0.5")},
+
+	{Name: "claude-mid-A", Kept: true, Client: claude, Script: "mid"},
+	{Name: "claude-mid-P50", Client: claude, Script: "mid", Env: percent("50")},
+	{Name: "claude-large-A", Kept: true, Client: claude, Script: "large"},
+	{Name: "claude-large-W120", Client: claude, Script: "large", Env: windowOf("120000")},
+	{Name: "codex-mid-A", Kept: true, Client: codex, Script: "mid"},
+	{Name: "codex-mid-L110", Client: codex, Script: "mid", Config: "model_auto_compact_token_limit = 110000"},
+	{Name: "codex-large-A", Kept: true, Client: codex, Script: "large"},
+	{Name: "codex-large-L140", Client: codex, Script: "large", Config: "model_auto_compact_token_limit = 140000"},
+	{Name: "pi-mid-A", Kept: true, Client: pi, Script: "mid"},
+	{Name: "pi-mid-R90", Client: pi, Script: "mid", Config: `{"compaction":{"reserveTokens":90000}}`},
+	{Name: "pi-large-A", Kept: true, Client: pi, Script: "large"},
+	{Name: "pi-large-K30", Client: pi, Script: "large", Config: `{"compaction":{"keepRecentTokens":30000}}`},
+	{Name: "opencode-mid-A", Kept: true, Client: opencode, Script: "mid"},
+	{Name: "opencode-mid-I130", Client: opencode, Script: "mid", Config: `{"limit":{"input":130000}}`},
+	{Name: "qwen-mid-A", Kept: true, Client: qwen, Script: "mid"},
+	{Name: "qwen-mid-T50", Client: qwen, Script: "mid", Config: threshold("0.5")},
+	{Name: "qwen-large-A", Kept: true, Client: qwen, Script: "large"},
+	{Name: "qwen-large-T40", Client: qwen, Script: "large", Config: threshold("0.4")},
 }
+
+// threshold is a setting of Qwen Code, a share of the window.
+func threshold(share string) string { return `{"autoCompactThreshold":` + share + `}` }
 
 func percent(p string) map[string]string {
 	return map[string]string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": p}

@@ -25,6 +25,7 @@ var packs = map[dialect]pack{
 	codex:    {"@openai/codex", "0.171.0", "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex", false},
 	pi:       {"@earendil-works/pi-coding-agent", "1.6.0", "node_modules/@earendil-works/pi-coding-agent/dist/cli.js", true},
 	opencode: {"opencode-ai", "1.18.33", "node_modules/opencode-linux-x64/bin/opencode", false},
+	qwen:     {"@qwen-code/qwen-code", "0.24.4", "node_modules/@qwen-code/qwen-code/cli.js", true},
 }
 
 // node runs the clients that are scripts.
@@ -53,7 +54,7 @@ func setVersion(text string) error {
 	client, version, ok := strings.Cut(text, "=")
 	p, known := packs[dialect(client)]
 	if !ok || !known {
-		return fmt.Errorf("%q is not CLIENT=VERSION of claude, codex, pi or opencode", text)
+		return fmt.Errorf("%q is not CLIENT=VERSION of claude, codex, pi, opencode or qwen", text)
 	}
 	p.version = version
 	packs[dialect(client)] = p
@@ -152,6 +153,13 @@ enabled = false
 		config["provider"] = object{"anthropic": object{"options": object{"baseURL": "http://127.0.0.1:" + port + "/v1", "apiKey": "none"},
 			"models": object{m: object{"limit": limit}}}}
 		return map[string]string{".config/opencode/opencode.json": encode(config)}
+	case qwen:
+		config := object{"security": object{"auth": object{"selectedType": "anthropic"}}, "model": object{"name": m},
+			"general": object{"enableAutoUpdate": false}, "telemetry": object{"enabled": false}, "privacy": object{"usageStatisticsEnabled": false}}
+		if r.Config != "" {
+			config["context"] = json.RawMessage(r.Config)
+		}
+		return map[string]string{".qwen/settings.json": encode(config)}
 	}
 	return nil
 }
@@ -185,12 +193,15 @@ func (r *run) arguments(clients, session, prompt string, i int) []string {
 			args = append(args, "resume", "--last")
 		}
 		return append(args, prompt)
-	case pi:
-		args := []string{path.Join(clients, "pi", node.binary), bin, "-p"}
+	case pi, qwen:
+		args := []string{path.Join(clients, string(r.Client), node.binary), bin}
 		if i > 0 {
 			args = append(args, "-c")
 		}
-		return append(args, "--provider", "anthropic", "--model", r.model(), prompt)
+		if r.Client == qwen {
+			return append(args, "-y", "--auth-type", "anthropic", "-m", r.model(), "-p", prompt)
+		}
+		return append(args, "-p", "--provider", "anthropic", "--model", r.model(), prompt)
 	}
 	args := []string{bin, "run"}
 	if i > 0 {
@@ -207,4 +218,5 @@ func sessionID(name string) string {
 }
 
 // logs is the folder below the home with what each client records.
-var logs = map[dialect]string{claude: ".claude/projects", codex: ".codex/sessions", pi: ".pi/agent/sessions", opencode: "export"}
+var logs = map[dialect]string{claude: ".claude/projects", codex: ".codex/sessions", pi: ".pi/agent/sessions", opencode: "export",
+	qwen: ".qwen/projects"}

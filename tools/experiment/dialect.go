@@ -10,6 +10,7 @@ const (
 	codex    dialect = "codex"
 	pi       dialect = "pi"
 	opencode dialect = "opencode"
+	qwen     dialect = "qwen"
 )
 
 // home and project are where an agent lives in every run.
@@ -68,6 +69,16 @@ func (d dialect) call(o Op) toolCall {
 			return toolCall{"write", object{"filePath": path, "content": o.New}}
 		}
 		return toolCall{"bash", object{"command": o.command(), "description": "Run it"}}
+	case qwen:
+		switch o.Do {
+		case read:
+			return toolCall{"read_file", object{"file_path": path}}
+		case edit:
+			return toolCall{"edit", object{"file_path": path, "old_string": o.Old, "new_string": o.New}}
+		case write:
+			return toolCall{"write_file", object{"file_path": path, "content": o.New}}
+		}
+		return toolCall{"run_shell_command", object{"command": o.command(), "is_background": false, "description": "Run it"}}
 	}
 	plus := "+" + strings.ReplaceAll(strings.TrimSuffix(o.New, "\n"), "\n", "\n+")
 	switch o.Do {
@@ -81,8 +92,9 @@ func (d dialect) call(o Op) toolCall {
 
 // summary returns a summary in the form that the client asks for.
 func (d dialect) summary(text string) string {
-	if d == claude {
-		return "<analysis>\n" + text[:len(text)/3] + "\n</analysis>\n<summary>\n" + text + "</summary>"
+	tag := map[dialect]string{claude: "summary", qwen: "state_snapshot"}[d]
+	if tag == "" {
+		return text
 	}
-	return text
+	return "<analysis>\n" + text[:len(text)/3] + "\n</analysis>\n<" + tag + ">\n" + text + "</" + tag + ">"
 }

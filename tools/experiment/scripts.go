@@ -41,6 +41,11 @@ var shapes = []shape{
 		look: .45, change: .4, checks: .7, parallel: .15, local: .5, pauses: []int{2, 7, 4, 40, 3, 75, 6}},
 	{name: "helpers", seed: 107, density: 1.00, steps: 150, turns: 3, files: 18, fileBytes: [2]int{3000, 12000}, checkBytes: [2]int{500, 10000},
 		look: .45, change: .4, checks: .7, parallel: .15, local: .5, helpers: 5},
+	// As the scripts of these names that the clients ran before ours: fewer steps with larger results.
+	{name: "mid", seed: 109, density: .90, steps: 130, turns: 3, files: 10, fileBytes: [2]int{3000, 15000}, checkBytes: [2]int{300, 14000},
+		look: .4, change: .45, checks: .95, parallel: .1, local: .6},
+	{name: "large", seed: 110, density: .75, steps: 66, turns: 3, files: 12, fileBytes: [2]int{9000, 26000}, checkBytes: [2]int{3000, 28000},
+		look: .35, change: .45, checks: .95, parallel: .1, local: .6},
 	{name: "pair", seed: 108, density: 1.00, steps: 125, turns: 3, files: 16, fileBytes: [2]int{3000, 14000}, checkBytes: [2]int{500, 12000},
 		look: .5, change: .4, checks: .7, parallel: .15, local: .5, sessions: 2},
 }

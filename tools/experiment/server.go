@@ -124,7 +124,7 @@ var threadName = regexp.MustCompile(`thread:([a-z0-9-]+)`)
 func (r *request) kind() string {
 	ask := strings.ToLower(r.last)
 	switch {
-	case r.trigger, strings.Contains(ask, "<analysis>"), strings.Contains(ask, "detailed summary of"):
+	case r.trigger, strings.Contains(ask, "<analysis>"), strings.Contains(ask, "detailed summary of"), strings.Contains(ask, "<state_snapshot>"):
 		return "compact"
 	case r.tools > 0:
 		return "main"

@@ -185,3 +185,15 @@ func TestScriptsAreTheSameEachTime(t *testing.T) {
 		}
 	}
 }
+
+// Qwen Code asks for a summary with the conversation's own tools, so that its words alone tell (0.24.4, seen), and wants it in an element of
+// its own.
+func TestSummaryOfQwenCode(t *testing.T) {
+	r := request{tools: 14, last: "Generate the <state_snapshot> of all that was said."}
+	if got := r.kind(); got != "compact" {
+		t.Errorf("kind %q, want compact", got)
+	}
+	if got, want := qwen.summary("abcdef"), "<analysis>\nab\n</analysis>\n<state_snapshot>\nabcdef</state_snapshot>"; got != want {
+		t.Errorf("summary %q, want %q", got, want)
+	}
+}
