@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
@@ -169,10 +168,7 @@ func (r *Registry) Strategy(name string) (*Strategy, error) {
 		return l.strategy()
 	}
 	names := r.Presets()
-	hint := nearest.Hint(name, names)
-	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name+"/") }) {
-		hint = nearest.Like(name+"/", names)
-	}
+	hint := nearest.Like(name, names)
 	if hint == "" {
 		hint = ": sim strategies ls lists them"
 	}

@@ -291,7 +291,11 @@ func (c *Change) open() string {
 	}
 	text := fmt.Sprintf("Not advised: %s, %s on unseen sessions", c.Does, share(c))
 	if c.verdict == stats.Chance {
-		text += fmt.Sprintf("; that may be chance: only a saving of %s would have shown", document.Percent(c.Detectable))
+		chance := "that may be chance"
+		if c.Low > 0 { // the verdict asks for more than an interval without 0
+			chance = "so few sessions do not show it"
+		}
+		text += fmt.Sprintf("; %s: only a saving of %s would have shown", chance, document.Percent(c.Detectable))
 	}
 	if c.More > 0 && c.More <= maxMore {
 		text += fmt.Sprintf("; about %s would decide it", document.Count(c.More, "more session"))

@@ -279,6 +279,7 @@ func (r *Run) unpriced() (Note, bool) {
 	if least < most {
 		n.Text += fmt.Sprintf(", and up to %s more that a strategy adds", document.Whole(most-least))
 	}
+	n.Text += "; --price-as bills them as another model"
 	if have > 1 && len(whole) == 1 {
 		n.Text += "; " + whole[0] + " has them all, so its cost is not to be compared with the cost of other rows"
 	}

@@ -82,7 +82,7 @@ func TestUnpricedCallsAreOneNote(t *testing.T) {
 	r := references()
 	r.Cells[1].Total.Figures[measures.UnpricedCalls], r.Cells[2].Total.Figures[measures.UnpricedCalls] = 180, 3
 	notes := slices.DeleteFunc(r.Footnotes(), func(n Note) bool { return !strings.Contains(n.Text, "without a price") })
-	want := []Note{{Metric: "cost_usd", Text: "the cost leaves out 3 calls of models without a price, and up to 177 more that a strategy adds"}}
+	want := []Note{{Metric: "cost_usd", Text: "the cost leaves out 3 calls of models without a price, and up to 177 more that a strategy adds; --price-as bills them as another model"}}
 	if diff := cmp.Diff(want, notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}

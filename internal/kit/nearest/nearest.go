@@ -42,19 +42,25 @@ func Among(name string, known []string) string {
 	return cmp.Or(Hint(name, known), "; known: "+strings.Join(known, ", "))
 }
 
-// Like returns Hint or, if nothing is close, the first three candidates that contain name.
+// minPart is the shortest name that is looked for in longer ones.
+const minPart = 3
+
+// Like names the first three candidates that contain name, unless one differs from it by a single change or none contains it: then it
+// returns Hint.
 func Like(name string, candidates []string) string {
-	hint := Hint(name, candidates)
 	var holding []string
 	for _, c := range candidates {
-		if hint == "" && name != "" && strings.Contains(c, strings.ToLower(name)) && len(holding) < 3 {
+		if Distance(name, c) <= 1 {
+			return Hint(name, candidates)
+		}
+		if len(name) >= minPart && strings.Contains(c, strings.ToLower(name)) && len(holding) < 3 {
 			holding = append(holding, strconv.Quote(c))
 		}
 	}
 	if len(holding) > 0 {
-		hint = " (did you mean " + strings.Join(holding, " or ") + "?)"
+		return " (did you mean " + strings.Join(holding, " or ") + "?)"
 	}
-	return hint
+	return Hint(name, candidates)
 }
 
 // Distance is the number of bytes to insert, delete or replace, and of neighbours to swap, that
