@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces/signs"
@@ -177,7 +178,7 @@ func (s *Session) Load() (*Session, error) {
 		return nil, fmt.Errorf("session %s: %w", s.ID, err)
 	}
 	whole := s.having(b)
-	if in, kept := s.away.from.(inStore); kept && !whole.fits(s.away) {
+	if in, kept := s.stored(); kept && !whole.fits(s.away) {
 		if b, err = in.again.fetch(); err != nil {
 			return nil, fmt.Errorf("session %s: %w", s.ID, err)
 		}
@@ -260,23 +261,52 @@ type inStore struct {
 	store Store
 	key   string
 	again loader // if the store has lost it
+	held  *held
 }
 
+// held is a body that may stay in memory.
+type held struct {
+	room   *atomic.Int64 // for so many calls more, of all sessions of a corpus; nil for none
+	calls  int64         // that the body has
+	loaded atomic.Bool   // once at least
+	body   atomic.Pointer[body]
+}
+
+// heldCalls is how many calls the bodies have that stay in memory: a call with its share of an index takes 1 kB, and decoding
+// it 1 µs each time.
+const heldCalls = 1 << 14
+
 func (k inStore) fetch() (*body, error) {
-	var b body
-	if k.store.Get(k.key, &b) {
-		return &b, nil
+	h := k.held
+	if b := h.body.Load(); b != nil {
+		return b, nil
 	}
-	return k.again.fetch()
+	var b body
+	if !k.store.Get(k.key, &b) {
+		return k.again.fetch()
+	}
+	if again := h.loaded.Swap(true); again && h.room != nil { // most commands need a body once
+		if h.room.Add(-h.calls) >= 0 {
+			h.body.Store(&b)
+		} else {
+			h.room.Add(h.calls)
+		}
+	}
+	return &b, nil
+}
+
+// stored returns where a store has the body of a session.
+func (s *Session) stored() (in inStore, ok bool) {
+	if s.away != nil {
+		in, ok = s.away.from.(inStore)
+	}
+	return in, ok
 }
 
 // StoreKey returns the key under which a store has the body of the session, "" if the body is in memory. Bodies of one
 // key are equal.
 func (s *Session) StoreKey() string {
-	if s.away == nil {
-		return ""
-	}
-	in, _ := s.away.from.(inStore)
+	in, _ := s.stored()
 	return in.key
 }
 
@@ -287,5 +317,5 @@ func (s *Session) Keep(to Store, key string) bool { return to.Put(key, s.body())
 // FromStore returns the session of a head, whose body Keep has put into a store. again reads the session again if the
 // store has lost it meanwhile.
 func (h *Head) FromStore(from Store, key string, again func() (*Session, error)) *Session {
-	return h.with(inStore{from, key, again})
+	return h.with(inStore{from, key, again, new(held)})
 }

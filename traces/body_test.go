@@ -59,3 +59,64 @@ func TestFromStore(t *testing.T) {
 		t.Errorf("error %v of a recording that is gone", err)
 	}
 }
+
+// counting is a store that counts what is asked of it.
+type counting struct {
+	traces.Store
+	gets int
+}
+
+func (c *counting) Get(key string, v any) bool {
+	c.gets++
+	return c.Store.Get(key, v)
+}
+
+// A body that is loaded a second time stays in memory where a corpus has room for it: of four times, the store is asked twice. Without
+// a corpus it is asked each time. Room is for 16,384 calls of all sessions.
+func TestLoadedAgain(t *testing.T) {
+	c, err := agents.ReadFS(t.Context(), traces.Options{}, synthetic.Samples())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	open, err := store.Open(t.TempDir(), new(needs.Index))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := &counting{Store: open}
+	want := c.Sessions[0]
+	if !want.Keep(kept, "body") {
+		t.Fatal("the body is not kept")
+	}
+	lost := func() (*traces.Session, error) { return nil, errors.New("lost") }
+	head := want.Head()
+	load := func(sessions ...*traces.Session) int {
+		kept.gets = 0
+		for range 4 {
+			for _, s := range sessions {
+				if whole, err := s.Load(); err != nil || !reflect.DeepEqual(whole.Blocks, want.Blocks) {
+					t.Fatalf("%v, or another body", err)
+				}
+			}
+		}
+		return kept.gets
+	}
+	s := head.FromStore(kept, "body", lost)
+	if n := load(s); n != 4 {
+		t.Errorf("a body that no corpus holds was read %d times, want 4", n)
+	}
+	s = head.FromStore(kept, "body", lost)
+	(&traces.Corpus{Sessions: []*traces.Session{s}}).Keep(kept, nil)
+	if n := load(s); n != 2 {
+		t.Errorf("a body was read %d times, want 2", n)
+	}
+	many := &traces.Corpus{}
+	for range 2*16384/want.NumCalls() + 1 {
+		many.Sessions = append(many.Sessions, head.FromStore(kept, "body", lost))
+	}
+	many.Keep(kept, nil)
+	in := 16384 / want.NumCalls()
+	if n, all := load(many.Sessions...), len(many.Sessions); n != 2*in+4*(all-in) {
+		t.Errorf("%d bodies were read %d times, want %d of them twice", all, n, in)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"runtime/metrics"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -42,8 +43,17 @@ func (c *Corpus) LineLimit() int {
 }
 
 // Keep says where bodies of the sessions are stored, nil for nowhere, and under which paths they were found. What is
-// computed of the corpus can be kept there for the next time.
-func (c *Corpus) Keep(in Store, paths []string) { c.store, c.paths = in, strings.Join(paths, "\n") }
+// computed of the corpus can be kept there for the next time. Bodies that are loaded again share some room in memory.
+func (c *Corpus) Keep(in Store, paths []string) {
+	c.store, c.paths = in, strings.Join(paths, "\n")
+	room := new(atomic.Int64)
+	room.Store(heldCalls)
+	for _, s := range c.Sessions {
+		if in, ok := s.stored(); ok {
+			in.held.room, in.held.calls = room, int64(s.NumCalls())
+		}
+	}
+}
 
 // Kept returns what Keep was told: a store, or nil, and the paths in one text.
 func (c *Corpus) Kept() (Store, string) { return c.store, c.paths }
