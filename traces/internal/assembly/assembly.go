@@ -316,9 +316,15 @@ func (s *Session) Problem(at Place, format string, args ...any) {
 	s.Problems.Add(at.Source.Name, int(at.Line), format, args...)
 }
 
-// assemble returns the session. It has no threads when it has no calls or other sessions own every
+// assemble returns the session; see emit. It has no threads when it has no calls or other sessions own every
 // call.
-func (s *Session) assemble() *traces.Session {
+func (s *Session) assemble(heard bool) *traces.Session {
+	s.complete()
+	return s.emit(heard)
+}
+
+// complete does all that needs the blocks of threads.
+func (s *Session) complete() {
 	s.dropEmpty()
 	s.link()
 	s.mend()
@@ -327,5 +333,4 @@ func (s *Session) assemble() *traces.Session {
 	}
 	s.continueForeign()
 	s.number()
-	return s.emit()
 }

@@ -137,7 +137,7 @@ func TestFullLists(t *testing.T) {
 		c := &Call{ID: name, Model: "m" + name, Place: Place{f, 1}, Usage: Usage{Usage: prompt.Usage{Read: int64(5000 + i)}, OK: true}}
 		th.Calls = append(th.Calls, Round{Call: c, Reply: []Block{b}})
 	}
-	out := s.assemble()
+	out := s.assemble(false)
 	for r, rd := range out.Threads[0].Rounds {
 		b, name, tool := out.Blocks[rd.Reply.From], strconv.Itoa(r), strconv.Itoa(r)
 		if r >= unlisted {

@@ -250,7 +250,7 @@ func (b *reading[S]) finish(list []S, at func(*File) int32) (made []outcome, sai
 	own(drafts)
 	made = make([]outcome, len(drafts))
 	parallel.Each(b.opts.Workers, len(drafts), func(i int) {
-		s := drafts[i].assemble()
+		s := drafts[i].assemble(b.opts.Listener != nil)
 		made[i] = outcome{
 			Session: s, problems: drafts[i].Problems, file: at(drafts[i].Files[0]), empty: len(s.Threads) == 0, unsound: s.Check(),
 		}

@@ -141,15 +141,20 @@ func (s *Session) doubt(out *traces.Session) {
 	pairs := 0
 	for i := range out.Threads {
 		t := &out.Threads[i]
+		changed := map[int32]bool{} // ahead of these rounds the recording says that the context was
+		for k := range t.Events {
+			if e := &t.Events[k]; e.Kind != traces.EventShrink {
+				changed[e.Round] = true
+			}
+		}
 		for r := 1; r < len(t.Rounds); r++ {
 			before, call := &t.Rounds[r-1], &t.Rounds[r]
 			if !before.Counted() || !call.Counted() {
 				continue
 			}
 			pairs++
-			compacted := changedAt(t, int32(r))
 			for k := range contradictions {
-				if contradictions[k].has(before, call, compacted) && !(contradictions[k].told && alike(out, before, call)) {
+				if contradictions[k].has(before, call, changed[int32(r)]) && !(contradictions[k].told && alike(out, before, call)) {
 					met[k]++
 				}
 			}
@@ -232,16 +237,6 @@ func alike(s *traces.Session, a, b *traces.Round) bool {
 		}
 	}
 	return min(n[0], n[1]) > 0 && 8*(max(n[0], n[1])-min(n[0], n[1])) <= min(n[0], n[1])
-}
-
-// changedAt reports whether the recording says that the context was changed ahead of a round.
-func changedAt(t *traces.Thread, round int32) bool {
-	for i := range t.Events {
-		if e := &t.Events[i]; e.Round == round && e.Kind != traces.EventShrink {
-			return true
-		}
-	}
-	return false
 }
 
 // Measure sets in s.Quality how many tokens are known: prefixes and growth, and

@@ -27,8 +27,8 @@ type emitter struct {
 	untimed    int                           // calls without a usable time
 }
 
-// emit makes the session.
-func (s *Session) emit() *traces.Session {
+// emit makes the session, whose threads give up their blocks. heard says whether to note what was heard of these.
+func (s *Session) emit(heard bool) *traces.Session {
 	out := &traces.Session{
 		ID: s.ID, Agent: s.Agent, Versions: s.Versions, Variant: s.Variant, Project: s.Project, Entry: s.Entry, Window: s.Window, Announced: s.Announced,
 		Tools: []string{""}, Start: s.Start, End: s.End, LoggedUSD: s.LoggedUSD, Summed: s.Summed,
@@ -48,7 +48,9 @@ func (s *Session) emit() *traces.Session {
 		t.index = int32(i)
 		n += t.size()
 	}
-	out.Blocks, s.heard = make([]prompt.Block, 0, n), make([]any, 0, n)
+	if out.Blocks = make([]prompt.Block, 0, n); heard {
+		s.heard = make([]any, 0, n)
+	}
 	for _, t := range s.Threads {
 		out.Threads = append(out.Threads, e.thread(t))
 	}
@@ -113,13 +115,15 @@ func (e *emitter) thread(t *Thread) traces.Thread {
 	out.Delay = e.delay(t)
 	out.Prefix = e.prefix(t.Ahead)
 	before, next := t.Began, 0
+	out.Rounds = slices.Grow(out.Rounds, len(t.Calls))
 	for r := range t.Calls {
 		from := next
 		for ; next < len(t.Happened) && int(t.Happened[next].Round) <= r; next++ {
 			out.Events = append(out.Events, e.event(&t.Happened[next]))
 		}
 		out.Rounds = append(out.Rounds, e.round(t, r, before, t.Happened[from:next]))
-		before = t.Calls[r].Last
+		rd := &t.Calls[r]
+		rd.Before, rd.Reply, before = nil, nil, rd.Last
 	}
 	for ; next < len(t.Happened); next++ {
 		out.Events = append(out.Events, e.event(&t.Happened[next]))
@@ -220,7 +224,9 @@ func (e *emitter) block(b *Block) {
 		}
 		e.results[b.ID] = place
 	}
-	e.out.Blocks, e.s.heard = append(e.out.Blocks, out), append(e.s.heard, b.Heard)
+	if e.out.Blocks = append(e.out.Blocks, out); e.s.heard != nil {
+		e.s.heard = append(e.s.heard, b.Heard)
+	}
 }
 
 func (e *emitter) event(ev *Event) traces.Event {

@@ -45,7 +45,7 @@ func (s *Session) fit(t *Thread) {
 			s.tooLarge(Place{ev.Source, ev.Line})
 		}
 	}
-	f := fitter{s: s, t: t}
+	f := fitter{s: s, t: t, events: slices.Grow([]Event(nil), len(t.Happened))}
 	f.rounds(f.begin())
 	f.densify()
 	s.address(t)

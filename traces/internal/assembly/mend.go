@@ -98,34 +98,46 @@ func (s *Session) mend() {
 			all[t].note(t.Calls[r].Before, int32(r), int32(r), true)
 			all[t].note(t.Calls[r].Reply, int32(r), int32(r)+1, false)
 		}
-		moved := map[int32][]Block{}
-		for r := range t.Calls {
-			s.mendInput(all, t, int32(r), moved)
+		moved, compacts := map[int32][]Block{}, map[int32][]*Event{}
+		for i := range t.Happened {
+			if ev := &t.Happened[i]; ev.Kind == traces.EventCompact {
+				compacts[ev.Round] = append(compacts[ev.Round], ev)
+			}
 		}
 		for r := range t.Calls {
-			t.insert(int32(r), moved[int32(r)])
+			s.mendInput(all, t, int32(r), compacts[int32(r)], moved)
+		}
+		for r := range int32(len(t.Calls)) { // a result may be due behind the last call
+			if results := moved[r]; len(results) > 0 {
+				t.insert(r, results, compacts[r])
+			}
 		}
 	}
 }
 
-// mendInput removes the results that belong elsewhere from the input of a round.
-func (s *Session) mendInput(all map[*Thread]calls, t *Thread, round int32, moved map[int32][]Block) {
+// mendInput removes the results that belong elsewhere from the input of a round, which compacts precede.
+func (s *Session) mendInput(all map[*Thread]calls, t *Thread, round int32, compacts []*Event, moved map[int32][]Block) {
 	rd := &t.Calls[round]
-	compacts := t.compactions(round)
-	var kept []Block
-	answered := false
+	kept, n, answered := rd.Before, 0, false // as they are up to the first one that is removed
 	for i := range rd.Before {
 		b := &rd.Before[i]
 		if b.Kind != prompt.KindToolResult || b.ID.IsZero() {
-			kept = append(kept, *b)
+			if n++; n <= i {
+				kept = append(kept, *b)
+			}
 			continue
 		}
 		due, at := s.due(all, t, b, round, int32(i))
-		here := int32(len(kept))
+		here := int32(n)
 		behind := slices.ContainsFunc(compacts, func(ev *Event) bool { return at < ev.Absorbed && ev.Absorbed <= here })
 		if due == round && !behind {
-			kept, answered = append(kept, *b), true
+			if n, answered = n+1, true; n <= i {
+				kept = append(kept, *b)
+			}
 			continue
+		}
+		if n == i {
+			kept = slices.Clone(rd.Before[:n])
 		}
 		moved[due] = append(moved[due], *b)
 		for _, ev := range compacts {
@@ -134,7 +146,7 @@ func (s *Session) mendInput(all map[*Thread]calls, t *Thread, round int32, moved
 			}
 		}
 	}
-	if len(kept) < len(rd.Before) {
+	if n < len(rd.Before) {
 		rd.Before, rd.Answered = kept, answered
 	}
 }
@@ -158,25 +170,12 @@ func (s *Session) due(all map[*Thread]calls, t *Thread, b *Block, round, place i
 	return round, math.MaxInt32
 }
 
-// compactions returns the compactions before a round.
-func (t *Thread) compactions(round int32) (list []*Event) {
-	for i := range t.Happened {
-		if ev := &t.Happened[i]; ev.Kind == traces.EventCompact && ev.Round == round {
-			list = append(list, ev)
-		}
-	}
-	return list
-}
-
 // insert adds results to the input of a round, before its compactions.
-func (t *Thread) insert(round int32, results []Block) {
-	if len(results) == 0 {
-		return
-	}
+func (t *Thread) insert(round int32, results []Block, compacts []*Event) {
 	rd := &t.Calls[round]
 	rd.Answered = true
 	at := int32(len(rd.Before))
-	for _, ev := range t.compactions(round) {
+	for _, ev := range compacts {
 		at = min(at, ev.Absorbed)
 		ev.Absorbed += int32(len(results))
 	}
@@ -246,8 +245,10 @@ func (s *Session) address(t *Thread) {
 	switch {
 	case root != t:
 		list, at = &rd.Before, 0
-		for _, ev := range t.compactions(0) {
-			ev.Absorbed++
+		for i := range t.Happened {
+			if ev := &t.Happened[i]; ev.Kind == traces.EventCompact && ev.Round == 0 {
+				ev.Absorbed++
+			}
 		}
 	case at < 0:
 		at = len(t.Ahead)

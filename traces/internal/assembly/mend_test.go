@@ -2,8 +2,10 @@ package assembly
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -111,7 +113,7 @@ func TestMend(t *testing.T) {
 		if said != tt.problem {
 			t.Errorf("%s: problems %q, want %q", tt.name, said, tt.problem)
 		}
-		if err := s.assemble().Check(); err != nil {
+		if err := s.assemble(false).Check(); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -124,7 +126,7 @@ func TestListingIsNoMessage(t *testing.T) {
 		th, f := Main(), NewFile("f", traces.Options{})
 		th.Calls = rounds(lines, f)
 		s := &Session{Format: &Format{Rates: traces.DefaultRates()}, ID: "s", Threads: []*Thread{th}, Files: []*File{f}, Problems: Problems{Limit: 9}}
-		out := s.assemble()
+		out := s.assemble(false)
 		if err := out.Check(); err != nil {
 			t.Errorf("%s: %v", lines, err)
 		}
@@ -156,14 +158,44 @@ func TestMendBranch(t *testing.T) {
 		}
 	}
 	s := &Session{Format: &Format{Rates: traces.DefaultRates()}, ID: "s", Threads: []*Thread{main, branch}, Files: []*File{f}, Problems: Problems{Limit: 9}}
-	out := s.assemble()
-	if err := out.Check(); err != nil {
-		t.Error(err)
-	}
+	s.complete()
 	if got, want := spell(branch.Calls, "1", "2"), "r1 > t | r- > t"; got != want {
 		t.Errorf("branch %s, want %s", got, want)
 	}
-	if a, b := out.Blocks[main.Calls[1].Before[0].at-1].Call, out.Blocks[branch.Calls[0].Before[0].at-1].Call; a != b || a == 0 {
+	of := [...]*Block{&main.Calls[1].Before[0], &branch.Calls[0].Before[0]}
+	out := s.emit(false)
+	if err := out.Check(); err != nil {
+		t.Error(err)
+	}
+	if a, b := out.Blocks[of[0].at-1].Call, out.Blocks[of[1].at-1].Call; a != b || a == 0 {
 		t.Errorf("the results of one call have numbers %d and %d", a, b)
+	}
+}
+
+// A session with as many compactions as calls takes no more than some four times as long with four times as many calls: to look through
+// all compactions at each call would take sixteen times. Its threads give up the blocks that are laid out.
+func TestManyCompactions(t *testing.T) {
+	took := func(calls int) (least time.Duration) {
+		for range 3 {
+			f, th := NewFile("f", traces.Options{}), Main()
+			for i := range calls {
+				id := strconv.Itoa(i)
+				c := &Call{ID: id, Model: "m", Place: Place{Source: f, Line: 1}, Usage: Usage{OK: true, Usage: prompt.Usage{Uncached: int64(10 + i%7)}}}
+				th.Calls = append(th.Calls, Round{Call: c, Before: []Block{{Block: Maker{}.Text(prompt.KindPrompt, id).Block}}})
+				th.Happened = append(th.Happened, Event{Event: traces.Event{Kind: traces.EventCompact, Round: int32(i)}, Source: f})
+			}
+			s := &Session{Format: &Format{Rates: traces.DefaultRates()}, ID: "s", Threads: []*Thread{th}, Files: []*File{f}, Problems: Problems{Limit: 9}}
+			from := time.Now()
+			if out := s.assemble(false); out.NumCalls() != calls || th.Calls[calls-1].Before != nil {
+				t.Fatalf("%d calls, want %d; the last one has %d blocks", out.NumCalls(), calls, len(th.Calls[calls-1].Before))
+			}
+			if d := time.Since(from); least == 0 || d < least {
+				least = d
+			}
+		}
+		return least
+	}
+	if few, many := took(4000), took(16_000); many > 10*few {
+		t.Errorf("16,000 calls take %v, 4,000 %v", many, few)
 	}
 }

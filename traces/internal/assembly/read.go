@@ -64,7 +64,7 @@ func Assemble(opts *traces.Options, drafts []*Session) (*traces.Corpus, error) {
 	own(drafts)
 	c := &traces.Corpus{Unknown: map[string]int{}, MaxLine: opts.MaxLine}
 	for _, d := range drafts {
-		s := d.assemble()
+		s := d.assemble(opts.Listener != nil)
 		if err := s.Check(); err != nil {
 			return nil, err
 		}
