@@ -312,10 +312,9 @@ func (l *clearing) add(c *prompt.Context, i int) {
 	}
 	room, from := int64(p.Head), i
 	if l.params.Rounds {
-		if e.Form != prompt.FormVerbatim {
+		if from, room = l.response(c, i); from < 0 {
 			return
 		}
-		from, room = l.response(c, i)
 	}
 	kept := min(bytes, int32(room)+p.Tail)
 	if p.Share > 0 {
@@ -339,7 +338,10 @@ func (l *clearing) response(c *prompt.Context, at int) (from int, room int64) {
 		from--
 		room = max(0, room-bytesAt(c, from))
 	}
-	if from < at {
+	switch {
+	case from > 0 && c.At(from-1).Form == prompt.FormCleared:
+		return -1, 0
+	case from < at:
 		return at, room
 	}
 	for from > 0 && c.At(from-1).Kind.Assistant() {

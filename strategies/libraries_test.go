@@ -38,6 +38,21 @@ func TestClearRounds(t *testing.T) {
 	}
 }
 
+// A result that was cut when it arrived is still one: its round goes as others do, and leaves the 3 tokens of what OpenHands' masking puts there.
+func TestClearRoundsOfCutResults(t *testing.T) {
+	l, k := layer(t, "clear: {trigger: {fixed: 1}, keep: {rounds: 1}, rounds: true, leave: {tokens: 3}}"), newTalk()
+	k.round("Read", "", 1000)
+	k.Context.SetForm(k.Context.Len()-1, prompt.FormRange, 400, prompt.CauseEdit)
+	k.add(prompt.KindText, 30)
+	k.round("Read", "", 2000)
+	for range 2 {
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		if got, want := k.sizes(3), []int32{0, 3, 30, 100, 2000}; !slices.Equal(got[len(got)-5:], want) {
+			t.Errorf("%v, want %v at the end", got, want)
+		}
+	}
+}
+
 // Two prompts with a response without calls between them: 3 messages of a loop's calls take in all its calls, 7 end at the response, 8 at a
 // prompt. A prompt that 5 or 9 messages reach begins what stays.
 func TestCutBehindCalls(t *testing.T) {

@@ -33,10 +33,13 @@ var libraries = []*library{
 	{name: "llama-index", packages: []string{"llama-index-core==0.14.25"}, presets: []string{"llama-index"}},
 	{name: "smolagents", packages: []string{"smolagents==1.26.0"}, presets: []string{"smolagents"}},
 	{name: "openhands", packages: []string{"openhands-sdk==1.58.2"}, presets: []string{"openhands", "openhands/planning", "openhands/class"}},
+	{name: "openhands-0", packages: []string{"openhands-ai==0.62.0"},
+		presets: []string{"openhands/0-recent", "openhands/0-amortised", "openhands/0-masking", "openhands/0-window"}},
 	{name: "crewai", packages: []string{"crewai==1.15.30"}, presets: []string{"crewai"}, tasks: true},
 	{name: "mastra", packages: []string{"@mastra/memory@1.31.0", "@mastra/core@1.71.0", "zod@4.6.7"}, node: true, presets: []string{"mastra"}},
 	{name: "mini-swe-agent", alone: true, packages: []string{"mini-swe-agent==2.4.6", "pydantic==2.14.4", "jinja2==3.1.6", "pyyaml==6.0.4",
 		"requests==2.34.2", "rich==15.0.0", "platformdirs==4.14.8", "python-dotenv==1.2.4", "typer==0.29.2"}, presets: []string{"mini-swe-agent"}, tasks: true},
+	{name: "pydantic-ai", packages: []string{"pydantic-ai-slim==2.62.0", "anthropic==2.14.0"}, presets: []string{"pydantic-ai"}},
 	{name: "semantic-kernel", packages: []string{"semantic-kernel==1.45.0"}, presets: []string{"semantic-kernel"}},
 }
 
