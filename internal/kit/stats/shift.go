@@ -35,8 +35,8 @@ const (
 
 // Shift finds where the ratio of the series changed most, by the largest standardised cumulative sum of deviations from the ratio
 // of all units (Page 1955), and the chance of as large a change when the units come in random order, which can be as small as half of
-// the chance that is asked for. The interval of the place comes from units redrawn on both sides of the place. It is false where no
-// change may begin with enough units on both sides.
+// the chance that is asked for. The interval of the place comes from units redrawn on both sides of the place; it is the place alone
+// where the chance is larger than asked for. Shift is false where no change may begin with enough units on both sides.
 func (s *Series) Shift(chance float64) (Shift, bool) {
 	n := len(s.Over)
 	order := make([]int, n)
@@ -66,7 +66,9 @@ func (s *Series) Shift(chance float64) (Shift, bool) {
 	if alike == enoughAlike {
 		shift.Chance = float64(alike) / float64(tried)
 	}
-	shift.Low, shift.High = s.interval(at, draw)
+	if shift.Low, shift.High = at, at; shift.Chance <= chance {
+		shift.Low, shift.High = s.interval(at, draw)
+	}
 	return shift, true
 }
 
