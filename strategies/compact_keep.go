@@ -225,13 +225,13 @@ func (k *KeepSet) fromAtLeast(c *prompt.Context, body, next int, some, tokens in
 // newestWithin returns the position from which the messages have at most so many tokens by
 // the given count.
 func newestWithin(c *prompt.Context, body, to int, budget int64, size func(c *prompt.Context, from, to int) int64) int {
-	i := to
+	i, legal := to, c.Len()
 	for i > body {
-		at := legalCut(c, i-1, body)
+		at := legalCutAhead(c, i-1, body, legal)
 		if budget -= size(c, at, i); budget < 0 {
 			break
 		}
-		i = at
+		i, legal = at, at
 	}
 	return i
 }

@@ -155,10 +155,13 @@ func countMessages(c *prompt.Context, from, to int) int {
 // messages can be cut: before a whole message, and so that no tool result after it has
 // its call before it. A response is one message, so its thinking stays with what it led
 // to (002, session memory: "walks backward to include any orphaned pairs").
-func legalCut(c *prompt.Context, i, floor int) int {
+func legalCut(c *prompt.Context, i, floor int) int { return legalCutAhead(c, i, floor, c.Len()) }
+
+// legalCutAhead is legalCut before a position at which the messages can be cut, or before the end: no result from there on has an earlier call.
+func legalCutAhead(c *prompt.Context, i, floor, legal int) int {
 	for {
 		i = startOfMessage(c, i, floor)
-		call := strandedCall(c, i, floor)
+		call := strandedCall(c, i, floor, legal)
 		if call == i {
 			return i
 		}
@@ -167,9 +170,9 @@ func legalCut(c *prompt.Context, i, floor int) int {
 }
 
 // strandedCall returns the position, at least floor, of a tool call before
-// position i whose result is at i or after it; i when there is none.
-func strandedCall(c *prompt.Context, i, floor int) int {
-	for p := i; p < c.Len() && i > floor; p++ {
+// position i whose result is among the entries [i, to); i when there is none.
+func strandedCall(c *prompt.Context, i, floor, to int) int {
+	for p := i; p < to && i > floor; p++ {
 		if c.At(p).Kind != prompt.KindToolResult || c.BlockAt(p).Call == 0 {
 			continue
 		}

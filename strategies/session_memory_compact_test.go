@@ -200,7 +200,7 @@ func TestLegalCut(t *testing.T) {
 		if cut > 3 && cut < k.Context.Len() && k.Context.At(cut).Kind.Assistant() && k.Context.At(cut-1).Kind.Assistant() {
 			rt.Fatalf("cut at %d parts a response", cut)
 		}
-		if strandedCall(k.Context, cut, 3) != cut {
+		if strandedCall(k.Context, cut, 3, k.Context.Len()) != cut {
 			rt.Fatalf("cut at %d parts a call from its result", cut)
 		}
 		if legalCut(k.Context, cut, 3) != cut {
