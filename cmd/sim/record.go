@@ -113,7 +113,7 @@ func (f *recordFlags) serve(cmd *cobra.Command, r *recorder.Recorder, args []str
 	go func() { failed <- server.Serve(l) }()
 	address := "http://" + l.Addr().String()
 	if len(args) > 0 {
-		err = f.command(cmd, address, args)
+		err = f.command(address, args)
 	} else {
 		console.Say(cmd.ErrOrStderr(), "give clients %s as Anthropic's address or %s/v1 as OpenAI's; an interrupt ends it", address, address)
 		select {
@@ -136,7 +136,7 @@ const signalled = 128
 const grace = time.Second
 
 // command runs the command with the forwarder's address.
-func (f *recordFlags) command(cmd *cobra.Command, address string, args []string) error {
+func (f *recordFlags) command(address string, args []string) error {
 	c := command.Command(args[0], args[1:]...) //nolint:noctx // signals reach it below
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.Env = append(os.Environ(), "ANTHROPIC_BASE_URL="+address, "OPENAI_BASE_URL="+address+"/v1", "OPENAI_API_BASE="+address+"/v1")

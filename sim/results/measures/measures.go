@@ -301,18 +301,6 @@ func (k Kind) String() string {
 	return [...]string{"sum", "ratio", "maximum", "minimum"}[min(k, KindMinimum)]
 }
 
-// Join returns the value over two sets of rows, given the values over each. For a ratio these are
-// the values of one of its two parts.
-func (k Kind) Join(a, b float64) float64 {
-	switch k {
-	case KindMaximum:
-		return max(a, b)
-	case KindMinimum:
-		return min(a, b)
-	}
-	return a + b
-}
-
 // SeedParam is the parameter of cells that are replications of each other: only the seed of all draws differs.
 const SeedParam = "seed"
 
