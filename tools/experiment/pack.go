@@ -37,7 +37,7 @@ func pressed(text, dict []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	plain, from := filepath.Join(folder, "plain"), filepath.Join(folder, "dict")
 	for name, b := range map[string][]byte{plain: text, from: dict} {
 		if err := os.WriteFile(name, b, 0o600); err != nil {
