@@ -122,22 +122,22 @@ type Call struct {
 	Gateway            string // whom the client asked for the model, where it logs that
 	Place
 	Usage
-	Parted  int32 // as traces.Round has it
-	Verdict signs.Verdict
+	Parted   int32 // as traces.Round has it
+	Verdict  signs.Verdict
+	Fallback bool // another model refused the request first
+	Final    bool // the logged output is the final count
+	foreign  bool // owned by an earlier session
 	// Breakpoints are what the request has of them, nil where the log does not show them.
 	Breakpoints *traces.Breakpoints
 	Skill       string // under which the client says that the call was made
 	Plugin      string
 	Advice      []Advice
-	Fallback    bool // another model refused the request first
-	Final       bool // the logged output is the final count
 	// Summaries are the passes in which the server summarized the context before it
 	// answered. Usage leaves them out.
 	Summaries   []Usage
 	Blocks      []Block
 	First, Last int64 // times of the first and last line, 0 if unknown
 	Project     string
-	foreign     bool // owned by an earlier session
 	tail        int64
 }
 

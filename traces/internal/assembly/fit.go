@@ -410,7 +410,9 @@ func (s *Session) unseen(rd *Round, n int64) {
 	if s.Unseen != nil {
 		unseen = s.Unseen
 	}
-	rd.Before = append(rd.Before, Block{Block: unseen(rd.ID, n)})
+	before := make([]Block, len(rd.Before), len(rd.Before)+1) // append would make room for twice as many
+	copy(before, rd.Before)
+	rd.Before = append(before, Block{Block: unseen(rd.ID, n)})
 }
 
 // deriveOutput sets the output of a round: the logged one when it is final,
