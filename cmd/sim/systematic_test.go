@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+	"unicode"
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/reports/charts"
@@ -30,10 +32,10 @@ import (
 // untold are changes that nothing in a log gives away, by format, since no other count holds what they replace. A field stands for those in it.
 // docs/stability.md has them in its table of formats.
 var untold = map[string]map[string][]string{
-	facts.Codex:      {"tail moved into the other file": {string(lines)}},            // an answer cut off ahead of its count, where nothing follows
-	facts.ClaudeCode: {"constant": {".message.usage.input_tokens"}},                  // a handful of tokens behind the last marker of each call
-	facts.Gemini:     {"constant": {".tokens.cached", ".messages.[].tokens.cached"}}, // they look like calls of a cache that served nothing
-	facts.Cline: {"constant": {
+	facts.Codex:      {"tail moved into the other file": {string(lines)}, "one moved into the other file": {string(lines)}}, // an answer cut off ahead of its count, where nothing follows
+	facts.ClaudeCode: {"constant": {".message.usage.input_tokens"}},                                                         // a handful of tokens behind the last marker of each call
+	facts.Gemini:     {"constant": {".tokens.cached", ".messages.[].tokens.cached"}},                                        // they look like calls of a cache that served nothing
+	facts.Cline: {"tail copied into the other file": {string(lines)}, "tail copied into a new file": {string(lines)}, "one copied into the other file": {string(lines)}, "constant": {
 		".messages.[].metrics.cacheReadTokens", ".messages.[].metrics.cacheWriteTokens", // as above
 		".messages.[].metrics.outputTokens", // in a short session, whose answers may be equally long
 		".messages.[].modelInfo",            // another model with a price
@@ -75,6 +77,7 @@ var recorded = map[string][]string{
 // A bill is what reading a recording gives.
 type bill struct {
 	usd      float64         // without derived outputs, which follow the texts at hand and are told with every bill
+	said     map[string]int  // the problems that sim check refuses, without their numbers
 	told     [4]int64        // what sim check refuses: calls without counts, tokens that sums have and calls lack, bad lines and problems; what every bill says: derived outputs
 	unpriced map[string]bool // models
 	why      string          // there is no bill; "" else
@@ -128,7 +131,11 @@ func billOf(t *testing.T, prices *costmodel.Table, read reader, text []byte) (b 
 		}
 	}
 	uncounted, _, _ := charts.Uncounted(c)
-	_, problems := listLost(c, hiding{})
+	said, problems := listLost(c, hiding{})
+	b.said = map[string]int{}
+	for _, text := range said {
+		b.said[strings.Map(func(r rune) rune { return cmp.Or(map[bool]rune{true: -1}[unicode.IsDigit(r)], r) }, text)]++
+	}
 	b.told = [4]int64{int64(uncounted), 0, int64(problems), int64(derived)}
 	for _, s := range c.Sessions {
 		b.told[1] += s.Quality.LostTokens
@@ -140,6 +147,11 @@ func billOf(t *testing.T, prices *costmodel.Table, read reader, text []byte) (b 
 func (b *bill) silent(want *bill) bool {
 	for i := range b.told {
 		if b.why != "" || b.told[i] > want.told[i] {
+			return false
+		}
+	}
+	for text, n := range b.said {
+		if n > want.said[text] {
 			return false
 		}
 	}
@@ -158,8 +170,8 @@ type sample struct {
 	read         reader
 }
 
-// systematic lists recordings of every format: generated ones, and recorded ones where they lie beside the repository.
-func systematic(t *testing.T) (list []sample) {
+// systematic lists recordings of every format: generated ones, and recorded ones where they lie beside the repository, by their patterns.
+func systematic(t *testing.T, patterns func(agent string) []string) (list []sample) {
 	t.Helper()
 	shared, _ := filepath.Glob("../../../shared/traces-4")
 	for _, agent := range agenttest.Agents() {
@@ -168,7 +180,7 @@ func systematic(t *testing.T) (list []sample) {
 			name = "sessions/repo/kimi-code/agents/main/wire.jsonl"
 		}
 		list = append(list, sample{agent, "sample", []byte(agenttest.Sample(agent, "whole", 1)), reads(name)})
-		for _, pattern := range recorded[agent] {
+		for _, pattern := range patterns(agent) {
 			files, _ := filepath.Glob("../../../shared/" + pattern)
 			if len(files) == 0 && shared != nil {
 				t.Errorf("%s: there is no recording %s", agent, pattern)
@@ -199,7 +211,7 @@ func TestSystematicMutants(t *testing.T) {
 		part = 1
 	}
 	tried := map[[2]string]int{}
-	for _, s := range systematic(t) {
+	for _, s := range systematic(t, func(agent string) []string { return recorded[agent] }) {
 		t.Run(s.format+"/"+s.name, func(t *testing.T) { s.mutate(t, prices, part, tried) })
 	}
 	var kinds []string

@@ -15,11 +15,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/kit/version"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
@@ -52,6 +54,14 @@ type file struct {
 	final   sums
 	next    string // the file that continues the trajectory, "" for none
 	resumed bool   // it continues another trajectory
+	calls   []call
+}
+
+// call is a step with counts: an entry of a part, and what tells it from other steps of the session.
+type call struct {
+	of    *assembly.Part
+	entry int32
+	key   prompt.Digest
 }
 
 // trajectory is a trajectory while it is read: the file's, or the trajectory of a sub-agent in it.
@@ -170,7 +180,9 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 			ids[s.ID.N] = true
 		}
 		if err == nil {
-			t.step(lines[i], &s)
+			if t.step(lines[i], &s) && t.part.ID != "" {
+				t.calls = append(t.calls, call{t.part, t.part.Len() - 1, prompt.DigestString(t.part.ID).Extend(prompt.DigestBytes(v))})
+			}
 		} else if err = t.Refuse(lines[i], fmt.Errorf("step: %w", err)); err != nil {
 			bad = cmp.Or(bad, err)
 			break
@@ -212,6 +224,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			}
 		}
 	}
+	uncopy(files)
 	list := assembly.Families(Agent, opts, files)
 	for _, s := range list {
 		for _, f := range files {
@@ -221,6 +234,23 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 		}
 	}
 	return list
+}
+
+// uncopy takes the calls out of a file that a longer file of the session has, too: the file is a copy of a part of the trajectory.
+func uncopy(files []*file) {
+	had := map[prompt.Digest]*file{}
+	longest := slices.SortedStableFunc(slices.Values(files), func(a, b *file) int { return len(b.calls) - len(a.calls) })
+	for _, f := range longest {
+		for _, c := range f.calls {
+			if o := had[c.key]; o == nil {
+				had[c.key] = f
+			} else if o != f {
+				steps := slices.DeleteFunc(c.of.Steps(c.entry), func(s assembly.Step) bool { return s.Kind == assembly.StepCount })
+				steps[0].Kind = assembly.StepInput
+				c.of.Set(c.entry, steps)
+			}
+		}
+	}
 }
 
 // compare holds the final metrics of a trajectory against the steps that they may count: its own,

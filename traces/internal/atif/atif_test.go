@@ -2,6 +2,7 @@ package atif
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,20 @@ func TestSums(t *testing.T) {
 	}
 	if s := c.Sessions[0]; s.Quality.Spread != 3 || len(s.Problems) != 0 {
 		t.Errorf("%+v, problems %v", s.Quality, s.Problems)
+	}
+}
+
+// A step of a session that a longer file has, too, counts once: a file may be a copy of a part, without times and under another name. Where
+// the session is another one, it is no copy. The whole has 2,100 tokens of input and 57 of output in two calls.
+func TestCopiedPart(t *testing.T) {
+	timeless := regexp.MustCompile(`"timestamp":"[^"]*",`)
+	for id, calls := range map[string]int{"s": 2, "other": 3} {
+		c := agenttest.Read(t, Describe(), map[string]string{
+			"a.json": timeless.ReplaceAllString(trajectoryOf(id, "", second), ""), "b.json": timeless.ReplaceAllString(trajectoryOf("s", "", asked, first, second), ""),
+		})
+		if got := agenttest.Total(c); got.Calls != calls || len(c.Problems) != 3-calls { // a file without calls of its own is told
+			t.Errorf("%s: %+v, problems %v", id, got, c.Problems)
+		}
 	}
 }
 

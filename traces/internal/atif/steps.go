@@ -83,8 +83,8 @@ func (m *metrics) usage() assembly.Usage {
 	return l.Usage()
 }
 
-// step adds a step.
-func (t *trajectory) step(line int, s *step) {
+// step adds a step, and reports whether it has counts of its own.
+func (t *trajectory) step(line int, s *step) (counted bool) {
 	at := t.part.At(t.Stamp(line, []byte(s.Time)))
 	before := t.said
 	steps := []assembly.Step{}
@@ -94,7 +94,7 @@ func (t *trajectory) step(line int, s *step) {
 			steps = append(steps, assembly.Step{Kind: k, At: at, Line: int32(line), Model: t.named(s), Blocks: blocks})
 		}
 	}
-	counted := s.Metrics != nil && !s.Copied
+	counted = s.Metrics != nil && !s.Copied
 	t.resumed = t.resumed || s.Copied
 	switch source := cmp.Or(s.Source, s.Role); source {
 	case "agent", "assistant":
@@ -125,6 +125,7 @@ func (t *trajectory) step(line int, s *step) {
 	}
 	add(assembly.StepResult, t.results(s))
 	t.part.Tree.Add(t.part.Len()-1, steps)
+	return counted
 }
 
 // count ends a call, or several that a step sums.

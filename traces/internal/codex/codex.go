@@ -92,6 +92,11 @@ func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
 		all[ro.id] = append(all[ro.id], ro)
 	}
 	owned := map[string][]*assembly.Call{}
+	for _, ro := range rollouts {
+		for _, c := range ro.wrotes {
+			owned[c.ID] = append(owned[c.ID], c)
+		}
+	}
 	var list []*assembly.Session
 	for _, ro := range rollouts {
 		if ro.Lines == 0 {

@@ -40,8 +40,15 @@ func (ro *rollout) record(it *assembly.Step, payload []byte) error {
 		ro.untold = false // the token count came first
 		return nil
 	}
-	if thread != "" && thread != ro.id && !ro.copies() {
+	switch {
+	case thread == "" || thread == ro.id || ro.copies():
+	case slices.Contains(ro.parents, thread):
+		return errJoined
+	default:
 		return nil // of an agent, in whose rollout it stands
+	}
+	if err := ro.Once("the counts of response", re.id); err != nil {
+		return err
 	}
 	re.step.Kind, re.step.Model, re.step.Gateway, re.step.ID, re.step.Usage = assembly.StepCount, ro.asked.model, ro.provider, re.id, re.usage.usage()
 	re.step.Final = re.step.Usage.OK
@@ -57,6 +64,9 @@ func (ro *rollout) settle() {
 	if re == nil {
 		return
 	}
+	if !ro.Answered() && !ro.copies() {
+		ro.Lacks(1, int(re.step.Line), "counts of a call that the log does not show: its answer is missing or elsewhere; they are billed")
+	}
 	ro.held, ro.untold, ro.counted = nil, false, true
 	re.call = ro.end(&re.step, re.id)
 	ro.keep(re)
@@ -68,6 +78,7 @@ func (ro *rollout) wrote(it *assembly.Step, id string) {
 		ro.held, re.call = nil, -1
 		it.Usage, it.Model = re.step.Usage, re.step.Model
 		it.Usage.Bad = !it.Usage.OK
+		ro.wrotes = append(ro.wrotes, &assembly.Call{ID: re.id, Usage: re.step.Usage})
 		ro.keep(re)
 	}
 	ro.settle()

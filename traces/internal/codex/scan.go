@@ -39,9 +39,10 @@ type rollout struct {
 	edits  int    // events ahead of the first line that is not a parent's
 	marks  []mark // of the calls
 
-	held   *response   // the last record, until it is known what it ends
-	alone  []*response // records that no token count has repeated yet
-	untold bool        // the last call was ended by a token count, and no record was read for it
+	held   *response        // the last record, until it is known what it ends
+	alone  []*response      // records that no token count has repeated yet
+	wrotes []*assembly.Call // calls that wrote summaries, of which a copy that ends ahead of the summary does not know it
+	untold bool             // the last call was ended by a token count, and no record was read for it
 }
 
 // tokenCounts is what the token counts of a rollout have said so far.

@@ -26,7 +26,7 @@ type content struct {
 // ignored reports whether events of a type are known to say nothing that is read.
 func ignored(typ string) bool {
 	switch typ {
-	case "request/context", "request/header", "assistant/chunk", "assistant/message", "user/message", "tool/result", "compaction/summary":
+	case "step/start", "request/context", "request/header", "assistant/chunk", "assistant/message", "user/message", "tool/result", "compaction/summary":
 		return false
 	}
 	kind, _, _ := strings.Cut(typ, "/")

@@ -56,17 +56,10 @@ type file struct {
 	surface  []surfaced      // what the model sees
 	copied   []int32         // entries of the tree that were copied
 	ids      map[string]bool // of calls that are not copied
-	answered map[stepID]bool // where events have no numbers
+	begins   stepID          // the last one that began by an event
+	last     stepID          // the last one that has counts
+	answered bool            // by a message, or ended without one
 	reads    bool            // counts of calls have what was read from the cache
-}
-
-// stepID names a step, which makes one call, as far as the log says it.
-type stepID struct{ turn, step assembly.Count }
-
-// other reports whether an id is known to be another step's.
-func (s stepID) other(o stepID) bool {
-	differ := func(a, b assembly.Count) bool { return a.Logged && b.Logged && min(a.N, b.N) >= 0 && a.N != b.N }
-	return differ(s.turn, o.turn) || differ(s.step, o.step)
 }
 
 // surfaced is a message that the model sees.
@@ -205,7 +198,7 @@ var (
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), ids: map[string]bool{}, answered: map[stepID]bool{}}
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), ids: map[string]bool{}}
 	return f, f.Read(ctx, opts, in, f.parse)
 }
 
@@ -242,6 +235,7 @@ func (f *file) parse(ln assembly.Line) error {
 	case "step/start", "turn/end":
 		f.cutOff(int32(ln.Number))
 		if f.begun = 0; e.Type == "step/start" {
+			f.begins = stepID{d.Turn, d.Step}
 			f.add(ln.Number, assembly.Step{Kind: assembly.StepInput, At: at})
 		}
 	case "assistant/chunk":
@@ -250,7 +244,7 @@ func (f *file) parse(ln assembly.Line) error {
 		}
 		return f.part(ln.Number, d)
 	case "assistant/message":
-		f.answer(ln.Number, at, d)
+		return f.answer(ln.Number, at, d)
 	case "user/message":
 		f.addMessage(ln.Number, at, assembly.StepInput, &d.message, where)
 	case "tool/result":
@@ -284,6 +278,7 @@ func (f *file) part(line int, d *data) error {
 			f.step = id
 		}
 		f.chunk = c.Usage
+		return f.order(line, d, false)
 	case c.Type == "" || c.Type == "usage":
 		return fmt.Errorf("assistant/chunk: %w", errNoChunk)
 	}
@@ -296,24 +291,6 @@ func (f *file) billUnused() {
 		f.summary = nil
 		f.AddBeside("summary@"+c.model, "", c.at, c.line, c.model, c.usage)
 	}
-}
-
-// count takes the number of an event, nil for none. Numbers have no gaps: one that was there is a line written again, which is not
-// read, and where some are passed over lines are missing.
-func (f *file) count(line int, number *int64) error {
-	if number == nil {
-		return nil
-	}
-	switch seq := *number; {
-	case f.numbered && seq < f.seq:
-		return fmt.Errorf("event %d is here a second time", seq)
-	case f.numbered && seq > f.seq:
-		if err := f.Refuse(line, fmt.Errorf("%d events before event %d are missing", seq-f.seq, seq)); err != nil {
-			return err
-		}
-	}
-	f.seq, f.numbered = *number, true
-	return nil
 }
 
 // add adds steps to the history.
@@ -331,15 +308,8 @@ func (f *file) add(line int, steps ...assembly.Step) {
 func (f *file) show(blocks []assembly.Block) { f.surface = append(f.surface, surfaced{f.seq, blocks}) }
 
 // answer takes a message of the model, whose counts a chunk had before.
-func (f *file) answer(line int, at int64, d *data) {
+func (f *file) answer(line int, at int64, d *data) error {
 	m := d.messageOf("assistant/message")
-	id := stepID{d.Turn, d.Step}
-	if !f.numbered && id.turn.Logged && id.step.Logged {
-		if f.answered[id] {
-			f.Lacks(1, line, "step %d of turn %d is answered a second time; both answers are billed", id.step.N, id.turn.N)
-		}
-		f.answered[id] = true
-	}
 	if m.ID != "" && f.ids[m.ID] {
 		f.Lacks(1, line, "message %.40q has the id of an earlier one; both are billed", m.ID)
 		m.ID = ""
@@ -348,7 +318,7 @@ func (f *file) answer(line int, at int64, d *data) {
 	f.reads = f.reads || d.Usage != nil && d.Usage.Read.Logged
 	if f.chunk != nil {
 		// The counts of another step are no other call's if they are the same.
-		if same, other := d.Usage != nil && *d.Usage == *f.chunk, f.step.other(id); same || !other {
+		if same, other := d.Usage != nil && *d.Usage == *f.chunk, f.step.other(stepID{d.Turn, d.Step}); same || !other {
 			u.Doubt, f.chunk = u.Doubt || !same || other, nil
 		}
 	}
@@ -364,6 +334,7 @@ func (f *file) answer(line int, at int64, d *data) {
 	f.add(line,
 		assembly.Step{Kind: assembly.StepReply, At: at, First: first, ID: m.ID, Blocks: blocks},
 		assembly.Step{Kind: assembly.StepCount, At: at, Model: cmp.Or(m.Source.Model, d.Origin.Model, f.model), Usage: u, Final: u.OK})
+	return f.order(line, d, true)
 }
 
 // cutOff counts a step that ended before its message, so that only a chunk has its counts.
@@ -372,7 +343,7 @@ func (f *file) cutOff(line int32) {
 		return
 	}
 	u := f.chunk.counts()
-	f.chunk = nil
+	f.chunk, f.answered = nil, f.answered || f.step == f.last
 	f.add(int(line),
 		assembly.Step{Kind: assembly.StepReply, At: f.End},
 		assembly.Step{Kind: assembly.StepCount, At: f.End, Model: f.model, Usage: u, Final: u.OK})

@@ -205,6 +205,8 @@ func TestBadInput(t *testing.T) {
 	} {
 		s := turns()
 		at := fmt.Sprintf("session.jsonl:%d", len(s.lines)+1)
+		line = strings.Replace(line, `"assistant/message"`, fmt.Sprintf(`"assistant/message","seq":%d`, len(s.lines)-1), 1)
+		line = strings.Replace(line, `"user/message"`, fmt.Sprintf(`"user/message","seq":%d`, len(s.lines)-1), 1)
 		if got := read(t, s.text()+line+"\n"); got.Quality.BadLines != 1 || len(got.Problems) != 1 || !strings.HasPrefix(got.Problems[0].String(), at+want) {
 			t.Errorf("%s: %d bad lines, %v", line, got.Quality.BadLines, got.Problems)
 		}
@@ -371,5 +373,31 @@ func TestSummaryAlone(t *testing.T) {
 				t.Errorf("%d calls, %+v, %d uncounted", s.NumCalls(), s.Usage(), s.Quality.Uncounted)
 			}
 		})
+	}
+}
+
+// Events of another session, with numbers where others have none, and counts of a step that a later one precedes are told.
+func TestEventsOfAnother(t *testing.T) {
+	number := regexp.MustCompile(`"seq":\d+,`)
+	bare := number.ReplaceAllString(turns().text(), "")
+	whole := turns().lines
+	moved := strings.Split(strings.TrimSuffix(bare, "\n"), "\n")
+	var answers []int
+	for i, l := range moved {
+		if strings.Contains(l, `"assistant/message"`) {
+			answers = append(answers, i)
+		}
+	}
+	a, b := answers[0], answers[1]
+	moved[a], moved[b] = moved[b], moved[a]
+	for name, text := range map[string]string{
+		"number": bare + whole[len(whole)-1] + "\n", "no number": turns().text() + strings.SplitAfter(bare, "\n")[len(whole)-1], "moved": strings.Join(moved, "\n") + "\n",
+	} {
+		if got := read(t, text); got.Quality.BadLines == 0 {
+			t.Errorf("%s: not told, problems %v", name, got.Problems)
+		}
+	}
+	if got := read(t, bare); got.Quality.BadLines > 0 {
+		t.Errorf("without numbers: %v", got.Problems)
 	}
 }

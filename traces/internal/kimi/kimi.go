@@ -51,6 +51,8 @@ type file struct {
 	model   string          // of the last request
 	asked   string          // what it is for: loop or compaction
 	begun   int64           // when it was made
+	open    bool            // a request was made, or a step began, that no line has ended
+	under   string          // the step that began last, where the protocol names it
 	reply   []assembly.Step // what it was answered, by lines
 	results []assembly.Step
 	counts  *usage
@@ -130,7 +132,10 @@ func (u *usage) counts() assembly.Usage {
 
 var errJoined = errors.New("another wire begins here: wires are joined in one file, and read as one session")
 
-var errAgain = errors.New("the record of usage is here a second time; it counts once")
+var (
+	errAgain  = errors.New("the record of usage is here a second time; it counts once")
+	errUnmade = errors.New("the counts are of no request that is ahead of them: lines are missing, moved or another session's; they are billed")
+)
 
 func newFile(p *assembly.Part) *file {
 	f := &file{Part: p, written: map[record]bool{}, ended: -1}
@@ -163,7 +168,7 @@ func (f *file) parse(ln assembly.Line) error {
 			return errJoined
 		}
 	case "llm.request":
-		f.model, f.asked, f.begun = cmp.Or(l.Model, f.model), l.Kind, at
+		f.model, f.asked, f.begun, f.open = cmp.Or(l.Model, f.model), l.Kind, at, true
 	case "usage.record":
 		return f.record(&l, at, ln.Number)
 	case "full_compaction.begin":
@@ -215,7 +220,10 @@ func (f *file) record(l *line, at int64, line int) error {
 	if f.counts != nil {
 		f.end(at, line, "", nil)
 	}
-	f.counts, f.ended = counts, -1
+	unmade := !f.open
+	if f.counts, f.ended, f.open = counts, -1, false; unmade {
+		return f.Refuse(line, errUnmade)
+	}
 	return nil
 }
 
@@ -227,14 +235,20 @@ func (f *file) step(e *event, at int64, line int) error {
 	switch e.Type {
 	case "":
 		return assembly.ErrNoType
+	case "step.begin":
+		f.open, f.under = true, e.UUID
 	case "step.end":
 		if err := f.Once("the end of step", e.UUID); err != nil {
 			return err
 		}
 		recorded := f.counts != nil
+		unmade := e.Usage != nil && (!recorded && !f.open || f.under != "" && f.under != e.UUID)
 		f.end(at, line, e.UUID, e.Usage)
 		if f.ended = -1; !recorded && e.Usage != nil {
 			f.ended, f.counted = f.Len()-1, *e.Usage
+		}
+		if f.open, f.under = false, ""; unmade {
+			return f.Refuse(line, errUnmade)
 		}
 	case "tool.result":
 		b := f.Maker.Result(assembly.CallID(e.Call), assembly.Literal(e.Result.Output), e.Result.Failed, false)

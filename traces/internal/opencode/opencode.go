@@ -136,6 +136,7 @@ type span struct {
 type message struct {
 	Info struct {
 		ID      string         `json:"id"`
+		Session string         `json:"sessionID"`
 		Role    string         `json:"role"`
 		Model   string         `json:"modelID"`
 		Gateway string         `json:"providerID"`
@@ -216,7 +217,9 @@ func (x *export) read(text []byte) error {
 		}
 		x.add(m, int32(line))
 		x.messages++
-		x.before = *m
+		if x.before = *m; strings.HasPrefix(m.Info.Session, "ses_") && m.Info.Session != x.ID {
+			return x.Refuse(line, fmt.Errorf("message of session %.40q; it is read as one of this session", m.Info.Session))
+		}
 		return nil
 	})
 	if bad == nil && (x.ID == "" || x.messages == 0) {

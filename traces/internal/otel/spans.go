@@ -96,11 +96,11 @@ func (f *file) list(name string, c *assembly.Cursor) (known bool) {
 	return known
 }
 
-// object reads what a span holds: members or attributes by their names, or one attribute with its key and its value.
-func object(v assembly.Values, s *jsonscan.Scanner, names assembly.Table, later int) (n int) {
+// object reads what a span holds: members or attributes by their names, or one attribute with its key and its value. It reports whether
+// the object has a key.
+func object(v assembly.Values, s *jsonscan.Scanner, names assembly.Table, later int) (keyed bool) {
 	var key, json []byte
 	for name := range s.Distinct {
-		n++
 		switch string(name) {
 		case "key":
 			key = s.Str()
@@ -111,7 +111,7 @@ func object(v assembly.Values, s *jsonscan.Scanner, names assembly.Table, later 
 		}
 	}
 	v.Take(names, key, json, later)
-	return n
+	return len(key) > 0
 }
 
 // broken is a value of a span that lists an attribute without a key and a value.
@@ -123,12 +123,13 @@ func member(v assembly.Values, name []byte, s *jsonscan.Scanner, names assembly.
 	case "attributes", "tags":
 		listed := s.Peek() == '['
 		s.Each(func() {
+			keyed := false
 			if s.Peek() != '{' {
 				s.Skip()
-			} else if object(v, s, attributes, later) > 0 {
-				return
+			} else {
+				keyed = object(v, s, attributes, later)
 			}
-			if listed {
+			if listed && !keyed {
 				v[broken] = assembly.Value{}
 			}
 		})

@@ -151,6 +151,7 @@ type payload struct {
 
 var (
 	errNoPayload = errors.New("telemetry, or a compaction, without what it tells")
+	errNoParent  = errors.New("the line that it goes on from is not ahead of it: lines are missing or moved")
 	errOther     = errors.New("line of another session than the first line of the file; it is read as one of this session")
 )
 
@@ -226,6 +227,9 @@ func (f *file) parse(ln assembly.Line) error {
 		parent = f.Len() - 1
 	}
 	f.index.Set(l.UUID, f.Add(parent, steps))
+	if !ok && l.Parent != "" && f.Lines > 1 { // the first line of the rest of a log that was divided
+		return f.Refuse(ln.Number, errNoParent)
+	}
 	return nil
 }
 
