@@ -41,6 +41,11 @@ func TestStabilityNamesTests(t *testing.T) {
 			t.Errorf("there is no test %s", m[1])
 		}
 	}
+	for _, m := range regexp.MustCompile("`(\\w+\\.txt(?:ar)?)`").FindAllStringSubmatch(string(page), -1) {
+		if _, err := os.Stat(filepath.Join("testdata", "script", m[1])); err != nil {
+			t.Errorf("there is no script %s", m[1])
+		}
+	}
 	for _, agent := range agenttest.Agents() {
 		_, row, found := strings.Cut(string(page), "\n| `"+agent+"` |")
 		row, _, _ = strings.Cut(row, "\n")
