@@ -151,7 +151,7 @@ type payload struct {
 
 var (
 	errNoPayload = errors.New("telemetry, or a compaction, without what it tells")
-	errNoParent  = errors.New("the line that it goes on from is not ahead of it: lines are missing or moved")
+	errNoParent  = errors.New("the parent of the line is not above the line: lines are missing or moved")
 	errOther     = errors.New("line of another session than the first line of the file; it is read as one of this session")
 )
 

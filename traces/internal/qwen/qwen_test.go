@@ -100,7 +100,7 @@ func TestThoughts(t *testing.T) {
 func FuzzRead(f *testing.F) { agenttest.Fuzz(f, Describe(), session().text()) }
 
 // A call counts once, whether its telemetry comes before or behind its message, and the message has its counts or not; counts that the two
-// have differently are told, and so is a line that is here a second time, or below a line that is not ahead of it. The first line of a
+// have differently are told, and so is a line that is here a second time, or has a parent that is not above the line. The first line of a
 // file may go on from another file.
 func TestTelemetryAndMessages(t *testing.T) {
 	begin := func() *script { return new(script).user("go", "real_user") }
