@@ -340,13 +340,13 @@ func (l *Loop) send(t *thread) {
 	if l.extend(t) {
 		return
 	}
-	t.fetch.LeaveOut()
+	output := t.fetch.PlanReply()
 	t.TTL = t.head.Renew(r)
 	t.noteLevels(true)
 	l.fly(t, &call{
 		entries: t.Context.Seal(), deletions: t.Deleted.Resolve(&t.Context),
 		marks: client.Marks{TTL: t.TTL}, tail: r.Tail, change: t.Context.Sent(), model: t.head.Model(),
-		answer: prompt.Answer{Output: int32(r.Usage.Output) - t.fetch.LeftTokens(), First: r.First, Total: r.Stream},
+		answer: prompt.Answer{Output: output, First: r.First, Total: r.Stream},
 	})
 }
 

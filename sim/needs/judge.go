@@ -334,13 +334,9 @@ func (j *Judge) Call(round int32, to *recall.Needs, tell func(n *Need, state Sta
 	list := j.x.Round(j.thread, round)
 	for i := range list {
 		n := &list[i]
-		state, behind := j.state(n)
+		state, kept := j.look(n)
 		t := to.Kind(n.Kind)
 		w := float64(n.Weight)
-		kept := 0.0
-		if j.modelled && behind > 0 {
-			kept = math.Pow(j.keeps[n.Kind], float64(behind))
-		}
 		t[recall.Count]++
 		t[recall.Weight] += w
 		switch state {
@@ -364,6 +360,24 @@ func (j *Judge) Call(round int32, to *recall.Needs, tell func(n *Need, state Sta
 	if j.modelled {
 		to[recall.Directed] += j.said[recall.Whole] - j.said[recall.Part]
 	}
+}
+
+// Foresee calls tell, as Call does, for each need of a coming round, as the context is now.
+func (j *Judge) Foresee(round int32, tell func(n *Need, state State, kept float64)) {
+	list := j.x.Round(j.thread, round)
+	for i := range list {
+		state, kept := j.look(&list[i])
+		tell(&list[i], state, kept)
+	}
+}
+
+// look returns the state of a need, and the share that summaries are expected to keep.
+func (j *Judge) look(n *Need) (State, float64) {
+	state, behind := j.state(n)
+	if !j.modelled || behind == 0 {
+		return state, 0
+	}
+	return state, math.Pow(j.keeps[n.Kind], float64(behind))
 }
 
 // state returns the state of a need and the least number of modelled summaries since it left the context.

@@ -90,7 +90,8 @@ type Thread struct {
 	owed     float64   // rounds that are due as the agent takes longer
 	missing  []missing // what the answer of the round under way needs and the context does not have
 	fetched  []int32   // blocks that the extra round brings again
-	left     []int32   // calls of the answer under way, or of the last one, that are left out
+	joined   joined
+	left     []int32 // calls of the answer under way, or of the last one, that are left out
 }
 
 // missing is a need that the context does not have, and the share that summaries are expected to keep.
@@ -101,7 +102,8 @@ type missing struct {
 
 // Begin makes t a conversation of a session at its beginning, with the client's count.
 func (t *Thread) Begin(of *Session, c *course.Course, tally *client.Tally) {
-	*t = Thread{Course: c, of: of, tally: tally, judge: t.judge, missing: t.missing[:0], fetched: t.fetched[:0], left: t.left[:0]}
+	*t = Thread{Course: c, of: of, tally: tally, judge: t.judge, missing: t.missing[:0], fetched: t.fetched[:0], left: t.left[:0],
+		joined: joined{blocks: t.joined.blocks[:0]}}
 	if of.index != nil {
 		t.judge.Reset(of.index, of.session.Blocks, c.Index, !c.Agent(), &of.keeps, of.Words)
 	}
@@ -118,11 +120,12 @@ func (t *Thread) Inherit(o *Thread) {
 func (t *Thread) CopyFrom(o *Thread, of *Session, c *course.Course, tally *client.Tally) {
 	judge := t.judge
 	missing, fetched, left := append(t.missing[:0], o.missing...), append(t.fetched[:0], o.fetched...), append(t.left[:0], o.left...)
+	with := joined{append(t.joined.blocks[:0], o.joined.blocks...), o.joined.id}
 	if of.index != nil {
 		judge.Become(&o.judge)
 	}
 	*t = *o
-	t.Course, t.of, t.tally, t.judge, t.missing, t.fetched, t.left = c, of, tally, judge, missing, fetched, left
+	t.Course, t.of, t.tally, t.judge, t.missing, t.fetched, t.left, t.joined = c, of, tally, judge, missing, fetched, left, with
 }
 
 // Open begins a round whose input has come.
@@ -186,31 +189,35 @@ func (t *Thread) Extend() Extra {
 }
 
 // fetch returns the round that fetches what the agent fetches of what is missing, and notes the blocks that it brings.
-// Whether the agent fetches a thing is drawn once between two compactions.
 func (t *Thread) fetch() Extra {
 	var x Extra
-	how := t.of.Agent.Refetch
-	if t.fetched = t.fetched[:0]; how == Never {
-		return x
-	}
-	for i := range t.missing {
-		n := &t.missing[i]
-		block := n.Source()
-		if block < 0 || t.judge.Holds(block) || slices.Contains(t.fetched, block) {
-			continue
-		}
-		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(t.of.Profile, n.Kind.String(), t.of.session.Blocks[block].Op == op.Exec, t.of.learns, t.of.lean) {
-			continue
-		}
-		t.fetched = append(t.fetched, block)
+	t.fetched = t.choose(t.fetched[:0])
+	for _, block := range t.fetched {
 		x.Result = int32(min(int64(x.Result)+t.of.weight(block), math.MaxInt32/2))
 		x.Output += t.of.callTokens(block)
 	}
 	if x.Output > 0 {
 		t.of.Row.Figures[measures.Needs+measures.ID(recall.Fetches)]++
 	}
-	t.missing = t.missing[:0]
 	return x
+}
+
+// choose appends the blocks that the agent fetches of what is missing, which is missing no more. Whether the agent fetches
+// a thing is drawn once between two compactions.
+func (t *Thread) choose(list []int32) []int32 {
+	how := t.of.Agent.Refetch
+	for i := range t.missing {
+		n := &t.missing[i]
+		block := n.Source()
+		if how == Never || block < 0 || t.judge.Holds(block) || slices.Contains(list, block) {
+			continue
+		}
+		if t.drawOf(block, "refetch") < (1-n.kept)*how.share(t.of.Profile, n.Kind.String(), t.of.session.Blocks[block].Op == op.Exec, t.of.learns, t.of.lean) {
+			list = append(list, block)
+		}
+	}
+	t.missing = t.missing[:0]
+	return list
 }
 
 // drawOf returns the draw about a thing, 0…1, which is the same up to the next compaction. A file is one thing, whatever
@@ -232,29 +239,48 @@ func (s *Session) weight(block int32) int64 {
 // Bring appends to the context the call of a round that no recording has, and what it brought.
 func (t *Thread) Bring(x Extra) {
 	s := t.of
-	call := s.extras + 1
-	s.extras += int32(len(t.fetched)) + 1 // each call has its own id
+	id := s.number(len(t.fetched) + 1)
+	t.appendCalls(t.fetched, id) // calls come before results
 	from := t.Context.Len()
-	for i, block := range t.fetched { // calls come before results
-		t.Context.Append(s.addCall(t, block, call+int32(i)))
-	}
-	from += len(t.fetched)
-	for i, block := range t.fetched {
-		t.Context.Append(s.addResult(t, block, call+int32(i)))
+	t.appendResults(t.fetched, id)
+	for _, block := range t.fetched {
 		x.Output -= s.callTokens(block)
-		x.Result -= s.session.Blocks[block].Tokens
+		x.Result -= int32(min(s.weight(block), math.MaxInt32/2))
 	}
 	if x.Output > 0 { // a round of an agent that takes longer
 		t.Context.Add(s.inventBlock(t, prompt.KindToolUse, x.Output, s.extras))
 		from++
 		t.Context.Add(s.inventBlock(t, prompt.KindToolResult, max(0, x.Result), s.extras))
-	} else if x.Result > 0 {
-		t.Context.Add(s.inventBlock(t, prompt.KindUnseen, x.Result, s.extras))
 	}
 	for i := from; i < t.Context.Len(); i++ {
 		t.tally.Add(t.Context.BlockAt(i))
 	}
 	t.fetched = t.fetched[:0]
+}
+
+// number returns the id of the first of some calls that no recording has: each has its own.
+func (s *Session) number(calls int) int32 {
+	s.extras += int32(calls)
+	return s.extras - int32(calls) + 1
+}
+
+// appendCalls appends the calls that bring blocks again, the first with an id.
+func (t *Thread) appendCalls(blocks []int32, id int32) {
+	for i, block := range blocks {
+		t.Context.Append(t.of.addCall(t, block, id+int32(i)))
+	}
+}
+
+// appendResults appends what these calls bring, with the tokens of their results that no line shows.
+func (t *Thread) appendResults(blocks []int32, id int32) {
+	unseen := int64(0)
+	for i, block := range blocks {
+		t.Context.Append(t.of.addResult(t, block, id+int32(i)))
+		unseen += t.of.weight(block) - int64(t.of.session.Blocks[block].Tokens)
+	}
+	if unseen > 0 {
+		t.Context.Add(t.of.inventBlock(t, prompt.KindUnseen, int32(min(unseen, math.MaxInt32/2)), id))
+	}
 }
 
 // fetchOutput is the output of a call that reads a file which the agent has only written, tokens: the fixed part of a tool

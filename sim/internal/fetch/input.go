@@ -3,7 +3,9 @@ package fetch
 import (
 	"slices"
 
+	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
@@ -16,6 +18,7 @@ import (
 // TakeInput appends the input of the round under way to the context, and the client's count of
 // that input to what follows the last response.
 func (t *Thread) TakeInput() {
+	t.takeJoined()
 	in := t.Current().Input
 	from, to := t.broughtBack()
 	if from == to && len(t.left) == 0 {
@@ -101,18 +104,82 @@ func (t *Thread) Pass() {
 	t.Round++
 }
 
-// LeftTokens returns the tokens of the calls that are left out of an answer.
-func (t *Thread) LeftTokens() (n int32) {
-	if len(t.left) == 0 {
-		return 0
-	}
+// joined are the blocks that calls bring which an answer makes beside its recorded ones, and the id of the first call.
+type joined struct {
+	blocks []int32
+	id     int32
+}
+
+// PlanReply finds what the coming answer leaves out of the recorded one, and what it asks for besides. It returns the
+// answer's output, tokens.
+func (t *Thread) PlanReply() int32 {
+	t.LeaveOut()
+	t.join()
 	r := t.Current()
-	for _, b := range t.of.session.Blocks[r.Reply.From:r.Reply.To] {
-		if slices.Contains(t.left, b.Call) {
-			n += b.Tokens
+	output := int32(r.Usage.Output)
+	if len(t.left) > 0 {
+		for _, b := range t.of.session.Blocks[r.Reply.From:r.Reply.To] {
+			if slices.Contains(t.left, b.Call) {
+				output -= b.Tokens
+			}
 		}
 	}
-	return min(n, int32(r.Usage.Output))
+	output = max(output, 0)
+	for _, block := range t.joined.blocks {
+		output += t.of.callTokens(block)
+	}
+	return output
+}
+
+// join finds what the next round needs and the context does not have, where the coming answer does nothing but look at files that
+// the next round uses: an agent that looks at what its next step needs asks for all of that at once.
+func (t *Thread) join() {
+	if t.joined.blocks = t.joined.blocks[:0]; t.of.Row.Loop != measures.LoopClosed || len(t.left) > 0 || !t.onlyLooks() {
+		return
+	}
+	t.missing = t.missing[:0]
+	reply, used := t.Current().Reply, false
+	t.judge.Foresee(t.Round+1, func(n *needs.Need, state needs.State, kept float64) {
+		if n.Source() >= reply.From || slices.ContainsFunc(t.of.index.Places(n), func(p needs.Place) bool { return p.Block >= reply.To }) {
+			used = true // what the recorded calls bring is not missing
+		} else {
+			t.miss(n, state, kept)
+		}
+	})
+	if !used {
+		t.missing = t.missing[:0]
+	}
+	t.joined.blocks = t.choose(t.joined.blocks)
+	t.joined.id = t.of.number(len(t.joined.blocks))
+}
+
+// onlyLooks reports whether the recorded answer to the round under way is calls that show files and nothing else, and the
+// next round takes their results.
+func (t *Thread) onlyLooks() bool {
+	next := int(t.Round) + 1
+	if next >= len(t.Trace.Rounds) || t.Trace.Rounds[next].Trigger == traces.TriggerPrompt {
+		return false
+	}
+	calls := 0
+	for k := t.Current().Reply.From; k < t.Current().Reply.To; k++ {
+		if b := &t.of.session.Blocks[k]; b.Kind == prompt.KindToolUse {
+			if b.Op != op.Read && b.Op != op.Exec || b.Object < 0 {
+				return false
+			}
+			calls++
+		}
+	}
+	return calls > 0
+}
+
+// takeJoined appends what the calls bring that the last answer made beside its recorded ones.
+func (t *Thread) takeJoined() {
+	from := t.Context.Len()
+	t.appendResults(t.joined.blocks, t.joined.id)
+	for i := from; i < t.Context.Len(); i++ {
+		t.tally.Add(t.Context.BlockAt(i))
+	}
+	t.joined.blocks = t.joined.blocks[:0]
 }
 
 // TakeReply appends the answer to the round under way to the context.
@@ -121,12 +188,13 @@ func (t *Thread) TakeReply() {
 	for k := reply.From; k < reply.To; k++ {
 		if len(t.left) == 0 {
 			t.Context.AppendRange(prompt.Ref(k), prompt.Ref(reply.To))
-			return
+			break
 		}
 		if b := &t.of.session.Blocks[k]; b.Kind != prompt.KindToolUse || !slices.Contains(t.left, b.Call) {
 			t.Context.Append(prompt.Ref(k))
 		}
 	}
+	t.appendCalls(t.joined.blocks, t.joined.id)
 }
 
 // broughtBack returns the part of the input of the round under way that came behind a recorded compaction, if the
