@@ -69,7 +69,7 @@ func TestFootnotes(t *testing.T) {
 		{Cell: "half", Metric: "overflows", Text: "12 sessions pass the window"},
 		{Cell: "half", Metric: "compactions", Text: "2 compactions failed"},
 		{Cell: "partial", Metric: "cost_usd", Text: "covers 1 session, recorded covers 2: compared over these"},
-		{Cell: "half", Metric: "cost_usd", Text: "the cost leaves out 1 call of models without a price"},
+		{Cell: "half", Metric: "cost_usd", Text: "the cost leaves out 1 call of models without a price; --price-as bills them as another model"},
 		{Text: "last"},
 	}
 	if diff := cmp.Diff(want, r.Footnotes()); diff != "" {
