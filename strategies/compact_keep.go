@@ -1,6 +1,8 @@
 package strategies
 
 import (
+	"math"
+
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies/standard"
@@ -128,10 +130,14 @@ func (k *KeepSet) limit(c *prompt.Context, body, to int, window int64) int {
 	return at
 }
 
-// without returns where the newest messages begin without this share of their number.
+// without returns where the newest messages begin without this share of their number, which is rounded where it goes up in steps, as Letta does.
 func (k *KeepSet) without(c *prompt.Context, body, to int, gone float64) int {
 	n := countMessages(c, body, to)
-	return newestFrom(c, body, to, n-int(gone*float64(n)), k.PairsGo, sameMessage)
+	out := gone * float64(n)
+	if k.Step > 0 {
+		out = min(math.Round(out), float64(n-1))
+	}
+	return newestFrom(c, body, to, n-int(out), k.PairsGo, sameMessage)
 }
 
 // step returns where the newest messages begin that have at most so many tokens, after as few steps from position at on as that takes. A step

@@ -109,7 +109,7 @@ func TestKeptInSteps(t *testing.T) {
 		result func(i int) int32
 		want   int // messages that go
 	}{
-		"fall":  {func(i int) int32 { return int32(43-i) * 200 }, 33}, // Letta Code: 35, as it rounds 34.8
+		"fall":  {func(i int) int32 { return int32(43-i) * 200 }, 35}, // 34.8, rounded
 		"grow":  {func(i int) int32 { return int32(i) * 200 }, 51},
 		"large": {func(i int) int32 { return []int32{500, 40_000, 40_000, 70_000}[max(0, i-39)] }, 85},
 	} {

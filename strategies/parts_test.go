@@ -27,6 +27,8 @@ func TestConditions(t *testing.T) {
 		"trigger: {measure: prompts, fixed: 2}":                                        false,
 		"trigger: {measure: since, fixed: 10500}":                                      true,
 		"trigger: {measure: since, fixed: 10501}":                                      false,
+		"trigger: {measure: used, fixed: 27600}":                                       true, // all but the last result
+		"trigger: {measure: used, fixed: 27601}":                                       false,
 		"trigger: {measure: gain, fixed: 8880}":                                        true,
 		"trigger: {measure: gain, fixed: 8881}":                                        false,
 		"trigger: {measure: resent, fixed: 1020}":                                      true, // nine calls and what is left of ten results

@@ -23,6 +23,7 @@ const (
 	measurePrompts                     // prompts in the context
 	measureResults                     // tool results that are shown
 	measureSince                       // tokens behind the last summary, or behind the head
+	measureUsed                        // tokens of the last request and its response
 	measureGain                        // tokens that the layer's edit would take out
 	measureResent                      // tokens behind the first change of that edit
 	numMeasures
@@ -31,7 +32,7 @@ const (
 // Names returns the names used in YAML, by value.
 func (Measure) Names() []string {
 	return []string{
-		"client_tokens", "tokens", "idle", "rounds", "messages", "prompts", "results", "since", "gain", "resent",
+		"client_tokens", "tokens", "idle", "rounds", "messages", "prompts", "results", "since", "used", "gain", "resent",
 	}
 }
 
@@ -42,7 +43,9 @@ func (m Measure) String() string { return spec.Name(m) }
 func (m Measure) looked() bool { return m >= measureMessages }
 
 // tokens reports whether the measure counts tokens.
-func (m Measure) tokens() bool { return m == MeasureClientTokens || m == MeasureTokens }
+func (m Measure) tokens() bool {
+	return m == MeasureClientTokens || m == MeasureTokens || m == measureUsed
+}
 
 // Reading is what triggers measure at one point, with the limits that relative
 // values refer to.
@@ -77,7 +80,7 @@ func (r *Reading) add(tokens int64) {
 // window at the least. Where the model has an input limit, that limit less InputReserve takes the
 // place of the values by window. Shift then moves the value, and Less is subtracted last.
 type Trigger struct {
-	Measure       Measure `yaml:"measure" doc:"what is compared: client_tokens (the client's count), tokens (true ones), idle (ns), rounds (requests since a compaction), messages, prompts, results, since (tokens after the last summary), and in layers that clear gain (tokens that it would take out) and resent (tokens after the first change)"`
+	Measure       Measure `yaml:"measure" doc:"what is compared: client_tokens (the client's count), tokens (true ones), idle (ns), rounds (requests since a compaction), messages, prompts, results, since (tokens after the last summary), used (tokens of the last request and its response), and in layers that clear gain (tokens that it would take out) and resent (tokens after the first change)"`
 	Fixed         int64   `yaml:"fixed,omitempty" doc:"a value in the measure's own unit; 0 for none" min:"0"`
 	Fraction      float64 `yaml:"fraction,omitempty" doc:"share of the window, 0…1; 0 for none" unit:"share" min:"0" max:"1"`
 	Reserve       *int64  `yaml:"reserve,omitempty" doc:"tokens kept free below the window; null for none" unit:"tokens" min:"0"`
@@ -316,6 +319,12 @@ func (t *Turn) measure(m Measure) int64 {
 		return int64(countMessages(c, Body(c), c.Len())) + t.Reading.hiddenMessages
 	case measureSince:
 		return tokensBetween(c, max(Body(c), lastSummary(c)+1), c.Len()) + t.Reading.hidden
+	case measureUsed:
+		at := c.Len()
+		for at > 0 && !c.At(at-1).Kind.Assistant() {
+			at--
+		}
+		return tokensBetween(c, 0, at) + t.Reading.hidden
 	case measurePrompts, measureResults:
 		n := int64(0)
 		for i := Body(c); i < c.Len(); i++ {
