@@ -13,14 +13,6 @@ import (
 	"github.com/compactsim/compactsim/traces/facts"
 )
 
-// priced returns a session's call that is not its first, with its input costs.
-func priced(session string, predicted, actual, naive float64) Call {
-	return Call{
-		Session: session, Agent: facts.ClaudeCode, Version: "2.1.20", Model: "claude-opus-4-5", Class: ClassToolResult,
-		Context: 100, costs: costs{Priced: true, PredictedUSD: predicted, ActualUSD: actual, NaiveUSD: naive},
-	}
-}
-
 // Sessions are generated that lose by a gamma distribution of profile.SessionShape. Bands made of the mean
 // of n sessions, however few, hold nine tenths of other sessions.
 func TestLossBandsHoldTheirShare(t *testing.T) {
