@@ -176,7 +176,7 @@ func TestMendBranch(t *testing.T) {
 // all compactions at each call would take sixteen times. Its threads give up the blocks that are laid out.
 func TestManyCompactions(t *testing.T) {
 	took := func(calls int) (least time.Duration) {
-		for range 3 {
+		for range 5 {
 			f, th := NewFile("f", traces.Options{}), Main()
 			for i := range calls {
 				id := strconv.Itoa(i)
@@ -195,7 +195,7 @@ func TestManyCompactions(t *testing.T) {
 		}
 		return least
 	}
-	if few, many := took(4000), took(16_000); many > 10*few {
+	if few, many := took(4000), took(16_000); many > 10*few+100*time.Millisecond { // a busy machine may stop either
 		t.Errorf("16,000 calls take %v, 4,000 %v", many, few)
 	}
 }
