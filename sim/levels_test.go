@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/internal/fetch"
 	"github.com/compactsim/compactsim/sim/internal/gauge"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -296,10 +297,12 @@ func TestOwnSizes(t *testing.T) {
 			b.s.Blocks[i].Bytes = 1000
 		}
 	}
-	if got := perByte(b.session()); math.Abs(got-0.66) > 1e-9 {
+	results := densityOf(b.session(), fetch.Density{})
+	if got := results.Of(-1); math.Abs(got-0.66) > 1e-9 {
 		t.Errorf("%g tokens a byte, want 0.66", got)
 	}
-	if got := perByte(newSession("s").turns(1, 0, 0).session()); got != 0 {
+	none := densityOf(newSession("s").turns(1, 0, 0).session(), fetch.Density{})
+	if got := none.Of(-1); got != 0 {
 		t.Errorf("%g tokens a byte of no results, want 0 for unknown", got)
 	}
 	at := b.block(prompt.KindSummary, 1000)

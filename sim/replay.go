@@ -141,7 +141,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.heads.Begin(session, s.draws, repeats)
 	s.told, s.listing = s.announces(), listingOf(session)
 	s.fetch = fetch.Session{
-		Agent: l.config.Agent, Profile: l.config.Profile, Row: &s.book.Row, Repeats: repeats, PerByte: perByte(session), Draws: s.draws,
+		Agent: l.config.Agent, Profile: l.config.Profile, Row: &s.book.Row, Repeats: repeats, Density: densityOf(session, s.fetch.Density), Draws: s.draws,
 	}
 	if w, ok := l.config.Summarizer.(worded); ok {
 		s.fetch.Words = w.Words
@@ -152,8 +152,8 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	s.fetch.Begin(session, index, &s.arena)
 	s.dense = 0
-	if s.named && s.fetch.PerByte > 0 && profile.Compare(s.version, hidden.OpensInLines) >= 0 {
-		s.denser(s.fetch.PerByte / resultsPerByte)
+	if all := s.fetch.Density.Of(-1); s.named && all > 0 && profile.Compare(s.version, hidden.OpensInLines) >= 0 {
+		s.denser(all / resultsPerByte)
 	}
 	s.book.Record = l.config.Record
 	s.book.Begin(session, origin, results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.person.Organisation,
@@ -211,40 +211,27 @@ func (s *replay) denser(by float64) {
 	s.dense = by
 }
 
-// perByte returns the tokens of a byte of a session's results: of the growth between calls of main conversations whose
-// input is results of a kilobyte and more, what no line shows included. 0 for unknown.
-func perByte(s *traces.Session) float64 {
-	const least, most, leastBytes = 0.1, 1.2, 1000
-	var tokens, bytes float64
+// densityOf returns the tokens of a byte of a session's results: of the growth between calls of main conversations. It takes the storage
+// of d.
+func densityOf(s *traces.Session, d fetch.Density) fetch.Density {
+	d.Reset()
 	for i := range s.Threads {
 		t := &s.Threads[i]
+		if t.Kind != traces.ThreadMain {
+			continue
+		}
 		next := 0
 		for r := range t.Rounds {
-			changed := false
+			changed := r == 0
 			for ; next < len(t.Events) && int(t.Events[next].Round) <= r; next++ {
 				changed = true
 			}
-			if r == 0 || changed || t.Kind != traces.ThreadMain {
-				continue
-			}
-			var n, size float64
-			for _, b := range s.Blocks[t.Rounds[r].Input.From:t.Rounds[r].Input.To] {
-				switch b.Kind {
-				case prompt.KindToolResult:
-					n, size = n+float64(b.Tokens), size+float64(b.Bytes)
-				case prompt.KindUnseen:
-					n += float64(b.Tokens)
-				}
-			}
-			if size >= leastBytes && n >= least*size && n <= most*size {
-				tokens, bytes = tokens+n, bytes+size
+			if in := t.Rounds[r].Input; !changed {
+				d.Add(s.Blocks[in.From:in.To])
 			}
 		}
 	}
-	if bytes == 0 {
-		return 0
-	}
-	return tokens / bytes
+	return d
 }
 
 // listingOf returns the tokens of the listing of skills in the input of a session's first call.

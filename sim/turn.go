@@ -71,7 +71,7 @@ func (d *desk) present(t *thread) {
 	}
 	u.Client = strategies.Client{Agent: s.session.Agent, Version: s.version, Variant: s.session.Variant, Entry: s.session.Entry}
 	u.User = &s.user.User
-	u.Announced, u.Listing, u.PerByte = s.told, s.listing, s.fetch.PerByte
+	u.Announced, u.Listing, u.PerByte = s.told, s.listing, s.fetch.Density.Of
 	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.Trace.Kind, t.Index, s.seat, s.session.Start, t.Trace.Parent
 }
 

@@ -223,7 +223,11 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32, d *disk) []pro
 		now := d.file(file.object)
 		size := now.size
 		bytes, counted := size.bytes, size.tokens
-		if b.Bytes && t.PerByte > 0 {
+		perByte := 0.0
+		if b.Bytes && t.PerByte != nil {
+			perByte = t.PerByte(file.object)
+		}
+		if perByte > 0 {
 			text := size.bytes - now.numbers
 			if now.lines > 0 {
 				size.bytes = text + now.numbering(0)
@@ -231,7 +235,7 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32, d *disk) []pro
 				size.bytes = text + int32(lineNumbers*float64(text))
 			}
 			size.bytes += readWords
-			size.tokens, counted = int32(float64(size.bytes)*t.PerByte+0.5), int32(float64(text)*t.PerByte+0.5)
+			size.tokens, counted = int32(float64(size.bytes)*perByte+0.5), int32(float64(text)*perByte+0.5)
 		}
 		tokens, named := size.tokens, false
 		if !names {

@@ -14,6 +14,9 @@ type file struct {
 	tokens int32
 }
 
+// half is the density of files of half a token a byte.
+func half(int32) float64 { return 0.5 }
+
 func restored(k *talk, b fileBudget, kept ...int32) []file {
 	var got []file
 	k.disk.look(&k.Turn)
@@ -288,7 +291,7 @@ func TestStubLeavesTheSize(t *testing.T) {
 // out line numbers, 9 % of its bytes; above 5,000 it is named, and counts.
 func TestRestoredFilesByChange(t *testing.T) {
 	k := newTalk()
-	k.PerByte = 0.5
+	k.PerByte = half
 	k.round("Edit", "/changed", 10)
 	k.round("Read", "/changed", 400)
 	k.round("Write", "/large", 10).RangeLen = 20_000
@@ -318,7 +321,7 @@ func (k *talk) restoredBefore(path string, tokens int32) {
 // edit, and 60 by one behind a compaction that did not restore it. Lines that nobody counted have numbers of 9 % of their text.
 func TestFilesOutliveTheirMessages(t *testing.T) {
 	k := newTalk()
-	k.PerByte = 0.5
+	k.PerByte = half
 	k.restoredBefore("/edited", 400)
 	k.round("Edit", "/edited", 10).RangeLen = 40
 	want := func(bytes, tokens int32) {
@@ -344,7 +347,7 @@ func TestLinesAreNoText(t *testing.T) {
 		edited     bool
 	}{{9990, 5106, false}, {10_010, 60, false}, {9000, 4630, true}} {
 		k := newTalk()
-		k.PerByte = 0.5
+		k.PerByte = half
 		b := k.round("Read", "/a", 300)
 		b.Bytes, b.RangeLen = tc.text+21, 10
 		if tc.edited {
@@ -369,7 +372,7 @@ func TestAnotherProcessKnowsMessages(t *testing.T) {
 		{"cli", "", []string{"/edited", "/shown", "/read"}},
 	} {
 		k := newTalk()
-		k.PerByte, k.Entry = 0.5, tc.entry
+		k.PerByte, k.Entry = half, tc.entry
 		k.round("Edit", "/edited", 10).RangeLen = 400
 		k.round("Read", "/read", 300)
 		shown := k.round("Bash", "/shown", 250)
@@ -402,7 +405,7 @@ func TestRestoredFilesComeBack(t *testing.T) {
 		{"cli", true, []file{{"/read", 700}, {"/back", 1100}}},
 	} {
 		k := newTalk()
-		k.PerByte, k.Entry = 0.5, tc.entry
+		k.PerByte, k.Entry = half, tc.entry
 		k.round("Read", "/back", 500)
 		restored(k, byChange)
 		k.Context.Replace(Body(k.Context), k.Context.Len(), nil, prompt.CauseCompaction)

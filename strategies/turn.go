@@ -31,10 +31,11 @@ type Turn struct {
 	Waits bool
 	// Announced is what the client tells the model of its own accord behind a compaction.
 	Announced signs.Announced
-	PerByte   float64  // tokens of a byte of the recording's results; 0 for unknown
-	Listing   int32    // of all skills when the conversation opens, tokens; 0 if the recording shows none
-	User      *User    // what sessions of one user share; nil where there is none
-	Carried   *Carried // what the thread's client keeps beside the messages; nil where each layer keeps its own
+	// PerByte returns the tokens of a byte of an object's contents, 0 for unknown; nil where no recording shows any.
+	PerByte func(object int32) float64
+	Listing int32    // of all skills when the conversation opens, tokens; 0 if the recording shows none
+	User    *User    // what sessions of one user share; nil where there is none
+	Carried *Carried // what the thread's client keeps beside the messages; nil where each layer keeps its own
 	// Profile is what recordings show of the client; nil where there is none.
 	Profile *profile.Profile
 	Kind    traces.ThreadKind

@@ -29,7 +29,7 @@ type Session struct {
 	Profile *profile.Profile // nil for none
 	Row     *results.Row     // of the session
 	Repeats bool             // the strategy repeats the recording: the agent did fetch what it lacked
-	PerByte float64          // tokens of a byte of results; 0 for unknown
+	Density Density          // of results
 	Draws   draws.Source
 	Words   needs.Words // nil for summaries of which only sizes are known
 
@@ -230,10 +230,10 @@ func (t *Thread) drawOf(block int32, about string) float64 {
 	return draws.Unit(t.of.Draws.Uint64(draws.Layer, draws.Event(t.Index, thing, client.DrawKey(about), uint8(t.Chain))))
 }
 
-// weight returns the tokens of a result that is fetched again, at the session's own tokens a byte where lines show fewer.
+// weight returns the tokens of a result that is fetched again, at its object's tokens a byte where lines show fewer.
 func (s *Session) weight(block int32) int64 {
 	b := &s.session.Blocks[block]
-	return max(int64(b.Tokens), int64(s.PerByte*float64(b.Bytes)))
+	return max(int64(b.Tokens), int64(s.Density.Of(b.Object)*float64(b.Bytes)))
 }
 
 // Bring appends to the context the call of a round that no recording has, and what it brought.
