@@ -60,7 +60,7 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 			"In brackets: the first place, by that figure. VS OWN: cost against the agent's own strategy; 95 % INTERVAL: of VS OWN for other "+
 			"sessions like these, drawn by the units that are least sure (DRAWN BY: sessions, blocks of time, projects or people). WAIT: "+
 			"waiting that it adds, negative where shorter contexts answer sooner. BASIS: how the strategy's algorithm is known. A "+
-			"strategy that ends sessions early is compared on the sessions that both strategies bring to their end."+regretText(first),
+			"strategy that ends sessions early is compared on the sessions that both strategies bring to their end."+overBestText(first),
 		rankingKey(r))
 	d.Notes = append(append(d.Notes, r.Lost...), "", errorLine(r.Run))
 	return d
@@ -76,12 +76,13 @@ func rankingHead(r *studies.Ranking) (list []string) {
 	return slices.Concat(list, headLines(r.Run), comparedTexts(r.Windows))
 }
 
-// regretText says what REGRET is measured from, and how near to it a schedule came.
-func regretText(v *studies.View) string {
+// overBestText says what OVER BEST is measured from, and how near to it a schedule came.
+func overBestText(v *studies.View) string {
 	if v.FoundUSD == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" REGRET: cost above the best schedule of full compactions that was found with the future known, %s; none comes below %s. "+
+	return fmt.Sprintf(" OVER BEST: cost above the best schedule of full compactions that was found with the future known, %s; none comes below "+
+		"%s, from which REGRET of sim run --bound is measured. "+
 		"Below 0 are strategies that do other things, such as clearing or summaries by a cheaper model.",
 		document.USD(v.FoundUSD, 2), document.USD(v.LeastUSD, 2))
 }
@@ -239,7 +240,7 @@ func rankingColumns() []document.ColumnOf[ranked] {
 			return figure(s.WaitSeconds, document.Seconds(s.WaitSeconds)+" ("+placed(s.PlaceWait)+")")
 		}),
 		column("place_wait", "", true, func(s ranked) any { return place(s.PlaceWait.First) }),
-		column("regret_usd", "REGRET", true, func(s ranked) any { return figure(s.RegretUSD, document.USD(s.RegretUSD, 2)) }),
+		column("over_best_usd", "OVER BEST", true, func(s ranked) any { return figure(s.OverBestUSD, document.USD(s.OverBestUSD, 2)) }),
 		column("ended_sessions", "", true, func(s ranked) any { return s.Ends }),
 		column("unanswered_calls", "", true, func(s ranked) any { return s.Unanswered }),
 		column("basis", "BASIS", false, basis),

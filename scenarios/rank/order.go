@@ -204,7 +204,7 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 			own, base = &some, some.CostUSD()
 		}
 		s := studies.Standing{Strategy: x.Cell.Cell, Own: x.own, Place: places[0][i], PlaceRecall: places[1][i], PlaceWait: places[2][i],
-			CostUSD: x.total.CostUSD(), Recall: math.NaN(), WaitSeconds: x.total.Figures[measures.AddedLatency], RegretUSD: math.NaN()}
+			CostUSD: x.total.CostUSD(), Recall: math.NaN(), WaitSeconds: x.total.Figures[measures.AddedLatency], OverBestUSD: math.NaN()}
 		s.VsOwn, s.Low, s.High = s.CostUSD/base-1, math.NaN(), math.NaN()
 		if e := &sure[i]; e.Pairs > 0 && e.Interval.Known() {
 			s.Low, s.High, s.Drawn, s.Cheaper = max(-1, e.Interval.Low/base), e.Interval.High/base, e.Units, e.Verdict == stats.Lower
@@ -216,9 +216,9 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 			s.Recall = v
 		}
 		if r.bounds != nil {
-			s.RegretUSD = s.CostUSD
+			s.OverBestUSD = s.CostUSD
 			for _, row := range x.rows {
-				s.RegretUSD -= r.bounds[row.Session].found
+				s.OverBestUSD -= r.bounds[row.Session].found
 			}
 		}
 		s.Why = why(&x.total, own)

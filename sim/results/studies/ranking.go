@@ -69,7 +69,7 @@ type Standing struct {
 	Basis       string
 	Recall      float64 // NaN without a sample
 	WaitSeconds float64
-	RegretUSD   float64 // cost above View.FoundUSD; NaN where no schedule was sought
+	OverBestUSD float64 // cost above View.FoundUSD; NaN where no schedule was sought
 	Why         string
 	// Lacks counts acting sessions that its figures, VsOwn included, are without: the program fails under it there, or it ends
 	// them early. It ends Ends of them, and leaves Unanswered calls of these without an answer.
