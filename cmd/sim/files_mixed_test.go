@@ -163,7 +163,7 @@ var recordedMixes = map[string][]string{
 	},
 	facts.Cline:    {"lab/sessions/others/cline/*.messages.json"},
 	facts.OTel:     {"cases/spans/openai-writes-recorded.jsonl", "cases/spans/openinference-stream-twice.json"},
-	facts.Requests: {"cases/request-logs/trim.jsonl", "cases/request-logs/trunc.jsonl", "traces-4/request-log/cline__cline/subagents.json"},
+	facts.Requests: {"cases/request-logs/trunc.jsonl", "traces-4/request-log/cline__cline/subagents.json"},
 	facts.ATIF:     {"traces-4/atif/sachiny0106__Xelron/openhands/hello-world.trajectory.json"},
 }
 

@@ -79,10 +79,11 @@ func (l *Log) Texts() []traces.Text {
 
 // Sessions makes a session of the requests of each name. One in which no call has usable counts is a problem and is left
 // out, unless sizes are to be estimated from what was said. Calls of one response at one time are one call, told twice; at
-// different times that cannot be, so their counts are in doubt.
+// different times that cannot be, so their counts are in doubt, as are those that leave out what others say.
 func Sessions(opts *traces.Options, agent string, all []*Request) (list []*Session) {
 	of, seen, twice, turns := map[string][]*Request{}, map[[2]string]*Request{}, map[*File]int{}, map[[2]string]string{}
 	var order []string
+	unsaid(all)
 	for _, r := range all {
 		id := [2]string{r.Session, r.ID}
 		if o := seen[id]; o != nil && r.ID != "" && SameInput(&o.Usage, &r.Usage) {
@@ -119,6 +120,21 @@ func Sessions(opts *traces.Options, agent string, all []*Request) (list []*Sessi
 		}
 	}
 	return list
+}
+
+// unsaid doubts the counts of calls that do not say what was read, or written, where other calls of their session with their model do.
+// Where none does, a gateway never counts it.
+func unsaid(all []*Request) {
+	said := map[[2]string][2]bool{}
+	for _, r := range all {
+		of := [2]string{r.Session, r.Model}
+		s := said[of]
+		said[of] = [2]bool{s[0] || r.Says[0], s[1] || r.Says[1]}
+	}
+	for _, r := range all {
+		s := said[[2]string{r.Session, r.Model}]
+		r.Usage.Doubt = r.Usage.Doubt || s[0] && !r.Says[0] || s[1] && !r.Says[1]
+	}
 }
 
 // Draft returns the session of some requests.

@@ -47,6 +47,8 @@ type Signs struct {
 	Compacted bool // the log says that a compaction preceded it
 	Open      bool // the log lacks the final count of its output
 	Whole     bool // the log shows messages, and a head, as they were sent: what they changed is known
+	// Says holds whether the counts say what was read, and what was written, if only that it was nothing.
+	Says [2]bool
 }
 
 // Adopt takes from another report of the same call what this one lacks: lifetimes of writes, content,
@@ -70,6 +72,7 @@ func (r *Request) Adopt(o *Request) {
 	if r.USD == 0 {
 		r.USD = o.USD
 	}
+	r.Says = [2]bool{r.Says[0] || o.Says[0], r.Says[1] || o.Says[1]}
 	if o.First > o.Start && o.First < o.End && r.First == r.End {
 		r.First = o.First
 	}

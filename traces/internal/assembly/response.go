@@ -26,7 +26,8 @@ type Response struct {
 	Summaries []Usage
 	tier      string
 	inside    bool // the input holds what was read and written
-	blank     bool // a count of what was read or written is null
+	sparse    bool // the interface leaves out what is 0
+	bad       bool // an object of counts is none, or cannot be read to its end
 	blocks    []Block
 	pieces    []piece // of a stream
 }
@@ -254,21 +255,23 @@ func (a *Response) count(v []byte) {
 	for name := range s.Distinct {
 		c, ok := counted[string(name)]
 		switch string(name) {
-		case "prompt_tokens", "input_tokens_details", "promptTokenCount", "prompt_token_count":
+		case "prompt_tokens", "input_tokens_details":
 			a.inside = true
+		case "promptTokenCount", "prompt_token_count":
+			a.inside, a.sparse = true, true
 		}
 		switch v := s.Raw(); {
-		case len(v) == 0:
-		case v[0] == 'n':
-			a.blank = a.blank || ok && (c.what == "read" || c.what == "write") && a.counts[c.what].JSON == nil
+		case len(v) == 0 || v[0] == 'n':
 		case string(name) == "iterations":
 			a.Summaries = Summaries(v)
 		case ok:
 			a.counts[c.what] = Value{JSON: v}
 		default:
+			a.bad = a.bad || bytes.HasSuffix(name, []byte("_details")) && v[0] != '{'
 			a.count(v)
 		}
 	}
+	a.bad = a.bad || s.Err() != nil
 }
 
 // Summaries returns the passes of type compaction of a list of iterations, as Anthropic's interface has
@@ -298,7 +301,7 @@ func (a *Response) Usage() Usage {
 		l.Output = Count{Logged: true, N: l.Output.N + thoughts.N}
 	}
 	l.Input.N += max(0, a.counts.Count("tool").N)
-	if l.Apart = !a.inside; l.Apart && l.Read.Logged != l.Write.Logged {
+	if l.Apart = !a.inside; a.bad || l.Apart && l.Read.Logged != l.Write.Logged {
 		return Usage{Reasoning: -1, Bad: true}
 	}
 	return l.Usage()
@@ -307,8 +310,10 @@ func (a *Response) Usage() Usage {
 // Cached reports whether the counts say what was read from the cache, if only that it was nothing.
 func (a *Response) Cached() bool { return a.counts.Has("read") }
 
-// Blank reports whether a count of what was read or written is null. Some gateways write that for what they never count.
-func (a *Response) Blank() bool { return a.blank }
+// Says returns whether the counts say what was read and what was written; see Signs. Google's interface leaves out what is 0.
+func (a *Response) Says() [2]bool {
+	return [2]bool{a.sparse || a.Cached(), a.sparse || a.counts.Has("write")}
+}
 
 // USD returns the cost that a gateway states, 0 for none.
 func (a *Response) USD() float64 {

@@ -220,20 +220,21 @@ func (f *file) add(line int, v assembly.Values, all []byte) {
 func (f *file) call(sp *span, v assembly.Values) *assembly.Request {
 	usd, _ := v.Number("cost")
 	counts, terms := usage(v), [...]string{v.Text("speed"), v.Text("geo"), v.Text("tier")}
+	says := [2]bool{v.Has("read"), v.Has("write")}
 	if v.Has("object") {
 		o := f.Counted(literal(assembly.Inner(v["object"].JSON, &f.scratch)))
 		switch all := o.Usage(); {
 		case all.Same(&counts): // it has more counts, such as lifetimes
 			counts, terms = all, o.Terms()
 		case all.OK && !v.Has("read") && !v.Has("write"):
-			counts, terms = all, o.Terms()
+			counts, terms, says = all, o.Terms(), o.Says()
 			f.objects++
 		}
 	}
 	r := &assembly.Request{
 		Place: assembly.Place{Source: f.File, Line: int32(sp.line)}, ID: cmp.Or(v.Text("response"), v.Text("span")), Model: assembly.Served(v.Text("model"), terms[:]...),
 		Project: f.service, Version: f.version, USD: f.Cost(sp.line, usd),
-		Start: sp.start, First: sp.end, End: sp.end, Usage: counts, Signs: assembly.Signs{Compacted: v.Text("compacted") == "true"},
+		Start: sp.start, First: sp.end, End: sp.end, Usage: counts, Signs: assembly.Signs{Compacted: v.Text("compacted") == "true", Says: says},
 	}
 	if in, out := v.Count("summary_in"), v.Count("summary_out"); in.N > 0 { // not in the counts above (anthropic 2.14.0)
 		r.Summaries = []assembly.Usage{assembly.Logged{Input: in, Output: out}.Usage()}

@@ -100,8 +100,6 @@ type call struct {
 	asked  bool   // the request is known
 	told   bool   // the response is known
 	failed bool
-	cached bool          // the response says what was read from the cache
-	blank  bool          // a count of what was read or written is null
 	same   prompt.Digest // of times, request and response, which stand for the id that neither has; zero with an id or without times
 }
 
@@ -207,7 +205,7 @@ func (c *call) hear(a *assembly.Response) {
 	if c.End == 0 {
 		c.End = c.Source.Moment(int(c.Line), a.Created)
 	}
-	c.Summaries, c.cached, c.blank = a.Summaries, a.Cached(), a.Blank()
+	c.Summaries, c.Says = a.Summaries, a.Says()
 	c.Reply, c.Usage, c.Open, c.USD = a.Reply(), a.Usage(), a.Open, c.Source.Cost(int(c.Line), a.USD())
 }
 

@@ -187,22 +187,15 @@ func (c *call) join(o *call) {
 		req, resp = resp, req
 	}
 	req.Nth = c.Nth
-	req.ID, req.End, req.First, req.Usage, req.Open, req.Reply = resp.ID, resp.End, resp.End, resp.Usage, resp.Open, resp.Reply
+	req.ID, req.End, req.First, req.Usage, req.Open, req.Says, req.Reply = resp.ID, resp.End, resp.End, resp.Usage, resp.Open, resp.Says, resp.Reply
 	req.Model, req.USD = cmp.Or(resp.Model, req.Model), req.USD+resp.USD
 	c.Request, c.asked, c.told, c.failed = req, true, true, c.failed || o.failed
-	c.cached, c.blank = c.cached || o.cached, c.blank || o.blank
 }
 
 // sessions makes a session of the calls that name one, and of the calls of a file that name none.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	var all []*assembly.Request
-	list := continueCalls(whole(files))
-	cached := map[[2]string]bool{} // conversations with a model whose other calls say what was read
-	for _, c := range list {
-		cached[[2]string{c.Session, c.Model}] = cached[[2]string{c.Session, c.Model}] || c.cached && !c.blank
-	}
-	for _, c := range list {
-		c.Usage.Doubt = c.Usage.Doubt || c.blank && cached[[2]string{c.Session, c.Model}]
+	for _, c := range continueCalls(whole(files)) {
 		if !c.failed || c.Usage.OK {
 			all = append(all, c.Request)
 		}

@@ -518,17 +518,23 @@ func TestCompactionByTheServer(t *testing.T) {
 	}
 }
 
-// A null for what was read doubts a call where another call of the conversation says it. Where no call does, a gateway does not count it.
+// A call that does not say what was read is in doubt where another call of the conversation says it: null, left out, or no object around
+// it. Where no call does, a gateway does not count it. A count that is here twice is none.
 func TestBlankReads(t *testing.T) {
 	call := func(at int, read string) string {
 		return fmt.Sprintf(`{"start":%d,"request":{"model":"gpt-5.5","prompt_cache_key":"s","messages":[{"role":"user","content":"hi %d"}]},"response":{"id":"c%d","model":"gpt-5.5",`+
-			`"choices":[{"message":{"role":"assistant","content":"yes"}}],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"prompt_tokens_details":{"cached_tokens":%s}}}}`+"\n",
+			`"choices":[{"message":{"role":"assistant","content":"yes"}}],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"prompt_tokens_details":%s}}}`+"\n",
 			start+at, at, at, 100+at, 7+at, read)
 	}
 	for _, tt := range []struct {
 		reads [2]string
 		want  int
-	}{{[2]string{"60", "70"}, 0}, {[2]string{"60", "null"}, 1}, {[2]string{"null", "null"}, 0}} {
+	}{
+		{[2]string{`{"cached_tokens":60}`, `{"cached_tokens":70}`}, 0}, {[2]string{`{"cached_tokens":60}`, `{"cached_tokens":null}`}, 1},
+		{[2]string{`{"cached_tokens":60}`, `{}`}, 1}, {[2]string{`{"cached_tokens":60}`, `null`}, 1}, {[2]string{`{"cached_tokens":60}`, `"60"`}, 1},
+		{[2]string{`{"cached_tokens":60}`, `{"cached_tokens":70},"prompt_tokens":109`}, 1},
+		{[2]string{`{"cached_tokens":null}`, `{"cached_tokens":null}`}, 0}, {[2]string{`{}`, `null`}, 0},
+	} {
 		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": call(0, tt.reads[0]) + call(9, tt.reads[1])})
 		if n := c.Sessions[0].Quality.Uncounted; n != tt.want {
 			t.Errorf("reads %v: %d calls in doubt, want %d", tt.reads, n, tt.want)
