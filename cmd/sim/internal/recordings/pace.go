@@ -1,10 +1,13 @@
 package recordings
 
 import (
+	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+
+	"github.com/compactsim/compactsim/traces"
 )
 
 // room is by how much the heap may grow between collections, whatever its size, bytes.
@@ -22,19 +25,38 @@ func measure(name string) uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// paced is up to what size the heap may grow between collections while recordings are read, bytes, and seldom by how much a
-// small one may, per cent: collecting it more often takes a tenth more processor time, and what it saves is less than paced.
+// The heap may grow to leastHeap to mostHeap bytes between collections while recordings are read, and a small one by no more
+// than seldom per cent. What is read of recordings takes less than a quarter of their size: at that size of the heap, reading
+// 171 MB takes the processor time that it takes at mostHeap, and half the memory.
 const (
-	paced  = 160 << 20
-	seldom = 400
+	leastHeap = 32 << 20
+	mostHeap  = 160 << 20
+	seldom    = 400
 )
+
+// heapFor returns at what size of the heap garbage is collected while recordings are read, bytes. Recordings whose size nobody
+// knows ahead, from standard input for instance, count as large.
+func heapFor(inputs *traces.Inputs) int {
+	if inputs == nil {
+		return mostHeap
+	}
+	total := int64(0)
+	for i := range inputs.Files {
+		info, err := os.Stat(inputs.Files[i].Path())
+		if err != nil {
+			return mostHeap
+		}
+		total += info.Size()
+	}
+	return int(min(mostHeap, max(leastHeap, total/4)))
+}
 
 // cycle is larger than what the runtime keeps together with other small things, which would keep it alive.
 type cycle [4]uint64
 
-// pace has garbage collected when the heap reaches paced, or at a growth of so many per cent where that is more. The caller
-// calls the result when all is read: it sets the growth that was before.
-func pace(percent int) (end func() (was int)) {
+// pace has garbage collected when the heap reaches so many bytes, or at a growth of so many per cent where that is more. The
+// caller calls the result when all is read: it returns the growth that was before.
+func pace(percent, heap int) (end func() (was int)) {
 	was := debug.SetGCPercent(seldom)
 	var mu sync.Mutex
 	ended, set := false, seldom
@@ -46,7 +68,7 @@ func pace(percent int) (end func() (was int)) {
 			return
 		}
 		live := max(1, int(measure("/gc/heap/live:bytes")))
-		now := max(percent, min(seldom, (paced-live)*100/live))
+		now := max(percent, min(seldom, (heap-live)*100/live))
 		if now < set || now > set+set/4 { // setting it stops the program for a moment
 			set = now
 			debug.SetGCPercent(now)

@@ -1,17 +1,23 @@
 package recordings
 
 import (
+	"context"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
+
+	"github.com/compactsim/compactsim/traces"
 )
 
-// A small heap may grow by 400 %; with 100 MiB in memory it could reach 500, so that the growth is set to what leads to paced,
+// A small heap may grow by 400 %; with 100 MiB in memory it could reach 500, so that the growth is set to what leads to 160 MiB,
 // 60 %, or the least that is asked for. When the 100 MiB are given up it may grow by more again. Tests before this one add to
 // what is in memory.
 func TestPace(t *testing.T) {
 	const least, tries = 50, 100
-	end := pace(least)
+	end := pace(least, mostHeap)
 	defer func() { debug.SetGCPercent(end()) }()
 	percent := func() int { return int(measure("/gc/gogc:percent")) }
 	settle := func(done func(percent int) bool) {
@@ -31,5 +37,49 @@ func TestPace(t *testing.T) {
 	settle(func(p int) bool { return p > 100 })
 	if got := percent(); got <= 100 {
 		t.Errorf("after 100 MiB were given up the heap grows by %d %%, as before", got)
+	}
+}
+
+// The heap at which garbage is collected is a quarter of the size of all files, but at least 32 and at most 160 MiB; standard
+// input has no size before it is read. The files are sparse: two of 100 MB are 200 MB, of which a quarter is 50 MB.
+func TestHeapFor(t *testing.T) {
+	for _, c := range []struct {
+		sizes []int64
+		want  int
+	}{
+		{nil, 160 << 20},
+		{[]int64{5e6}, 32 << 20},
+		{[]int64{100e6, 100e6}, 50e6},
+		{[]int64{100e6, 1e9}, 160 << 20},
+		{[]int64{5e6, -1}, 160 << 20},
+	} {
+		dir := t.TempDir()
+		var paths []string
+		for i, size := range c.sizes {
+			path := filepath.Join(dir, string(rune('a'+i))+".jsonl")
+			if size < 0 {
+				path = "-"
+			} else if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			} else if err := os.Truncate(path, size); err != nil {
+				t.Fatal(err)
+			}
+			paths = append(paths, path)
+		}
+		var inputs *traces.Inputs
+		if paths != nil {
+			var err error
+			if inputs, err = traces.Find(context.Background(), traces.Options{Stdin: strings.NewReader("")}, paths...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := heapFor(inputs); got != c.want {
+			t.Errorf("files of %v bytes: garbage is collected at %d bytes, not at %d", c.sizes, got, c.want)
+		}
+		if inputs != nil {
+			if err := inputs.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

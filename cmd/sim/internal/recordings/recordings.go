@@ -131,18 +131,20 @@ func (s *Opened) read(ctx context.Context, paths []string) (c *traces.Corpus, er
 		Found:     func(files int) { so.all.Store(int64(files)) },
 		MaxMemory: int64(o.Memory) << 20, Listener: o.Listener, Lazy: o.Lazy,
 	}
-	if opts.MaxMemory > 0 {
-		defer o.limit(opts.MaxMemory)()
-	}
 	stop := o.Watch(so.text)
+	inputs, err := s.find(ctx, &opts, paths)
+	if opts.MaxMemory > 0 {
+		defer o.limit(opts.MaxMemory, heapFor(inputs))()
+	}
 	switch {
+	case err != nil:
 	case len(paths) == 0 && o.Generate != nil:
 		c, err = o.Generate(ctx)
 	case len(paths) == 0:
 		s.Sample = true
 		c, err = agents.ReadFS(ctx, opts, synthetic.Samples())
 	default:
-		c, err = s.readKept(ctx, opts, paths)
+		c, err = s.readKept(ctx, opts, inputs, paths)
 	}
 	stop()
 	if err == nil && o.Strict {
@@ -159,14 +161,15 @@ func (s *Opened) read(ctx context.Context, paths []string) (c *traces.Corpus, er
 	return c, err
 }
 
-// limit limits memory, bytes, and sets the collector's target while recordings are read. The caller calls the result when all is read.
-func (o *Options) limit(memory int64) (end func()) {
+// limit limits memory, bytes, and has garbage collected at a heap of so many bytes while recordings are read. The caller calls
+// the result when all is read.
+func (o *Options) limit(memory int64, heap int) (end func()) {
 	was := debug.SetMemoryLimit(memory / 4 * 3)
 	collect := 100
 	if o.Lazy && !o.Once {
 		collect = 50
 	}
-	paced := pace(collect)
+	paced := pace(collect, heap)
 	return func() {
 		percent := paced()
 		if o.Lazy {
@@ -177,18 +180,23 @@ func (o *Options) limit(memory int64) (end func()) {
 	}
 }
 
-// readKept reads the recordings under paths, and from the store what has not changed since the last time.
-func (s *Opened) readKept(ctx context.Context, opts traces.Options, paths []string) (c *traces.Corpus, err error) {
+// find lists the recordings under paths, nil for no path, and opens the store for what has not changed since the last time.
+func (s *Opened) find(ctx context.Context, opts *traces.Options, paths []string) (*traces.Inputs, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
 	if !s.options.NoStore {
 		s.kept = openStore(s.options.Err)
 	}
 	if s.kept != nil {
 		opts.Store = s.kept
 	}
-	inputs, err := traces.Find(ctx, opts, paths...)
-	if err == nil {
-		c, err = agents.ReadInputs(ctx, opts, inputs, strings.Join(paths, ", "))
-	}
+	return traces.Find(ctx, *opts, paths...) //nolint:wrapcheck // it names the path
+}
+
+// readKept reads the recordings found under paths, and from the store what has not changed since the last time.
+func (s *Opened) readKept(ctx context.Context, opts traces.Options, inputs *traces.Inputs, paths []string) (*traces.Corpus, error) {
+	c, err := agents.ReadInputs(ctx, opts, inputs, strings.Join(paths, ", "))
 	if !opts.Lazy {
 		closeStore(s.options.Err, s.kept)
 	} else if c != nil {
