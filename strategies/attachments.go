@@ -277,7 +277,10 @@ type access struct {
 	tool   uint16
 }
 
-// newest returns accesses in the order in which files come back.
+// newest returns accesses in the order in which files come back. Files that the session did not change come back by their time on
+// disk, and where that is one, in the order of the client's list, which each round of results turns over (bundle of 2.1.332). No recording has the
+// times, and without them the last access foretells as many files: 68 of 100 behind 20 compactions of one process each, the list 69; with the
+// times these are 72 and 84.
 func (b *fileBudget) newest(accesses []access, d *disk) []access {
 	slices.Reverse(accesses)
 	if b.Changed {

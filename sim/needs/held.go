@@ -20,6 +20,9 @@ func Stayed(s *traces.Session, e *traces.Event, first int32) traces.Span {
 	if e.Preserved > 0 { // the client logs it
 		block, line := first, int32(0)
 		for n := e.Preserved; block > 0; block-- {
+			if k := block - 1; k >= e.Summary.From && k < e.Summary.To {
+				continue // stands among the messages that stayed, ahead of results that no call had sent, and is none
+			}
 			if at := s.Blocks[block-1].Line; at != line {
 				if n--; n < 0 {
 					break
