@@ -76,7 +76,7 @@ var recorded = map[string][]string{
 	facts.Qwen:  {"traces-4/qwen-code/*/019f0000-0000-7000-8000-000000000004.jsonl", "lab/sessions/others/qwen-code/*.jsonl"},
 	facts.OTel: {
 		"traces-4/otel/agentevals-dev__agentevals/helm_2.json", "traces-4/otel/agentevals-dev__agentevals/k8s.json", "traces-4/otel/agentevals-dev__agentevals/tempo*", "traces-4/otel/langwatch__langwatch/opencode*",
-		"traces-4/otel/strands*/openai_agents_genai_live*", "traces-4/otel/strands*/otel_genai*",
+		"cases/spans/openinference-stream-twice.json", "traces-4/otel/strands*/openai_agents_genai_live*", "traces-4/otel/strands*/otel_genai*",
 	},
 	facts.Requests: {"traces-4/request-log/cline__cline/read-file.json", "traces-4/request-log/cline__cline/per-turn-metrics.json", "cases/request-logs/trim.jsonl"},
 	facts.ATIF:     {"traces-4/atif/Arize-ai__phoenix/multi_tool*", "traces-4/atif/sachiny0106__Xelron/terminus_2/hello-world-context-summarization.trajectory.json"},

@@ -38,6 +38,8 @@ func TestBadLines(t *testing.T) {
 		{"wrong history", `{"type":"compacted","payload":{"replacement_history":5}}`, 1, "a.jsonl:6: compacted: "},
 		{"deep nesting", `{"type":"x","payload":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`, 1, "a.jsonl:6: "},
 		{"invalid UTF-8", "{\"type\":\"world_state\",\"payload\":\"\xff\"}", 1, "a.jsonl:6: line holds bytes that are not UTF-8"},
+		{"number of an earlier line", `{"timestamp":"2026-06-01T10:00:09.000Z","ordinal":6,"type":"world_state","payload":[]}` + "\n" +
+			`{"timestamp":"2026-06-01T10:00:09.000Z","ordinal":5,"type":"world_state","payload":[]}`, 1, "a.jsonl:7: the number of the line is not above"},
 		{"unknown types", `{"type":"new_thing","payload":{}}`, 0, ""},
 	} {
 		text := good().text() + tt.line

@@ -204,6 +204,7 @@ type lineage struct {
 	turn    string   // that began last, by an event
 	created int64    // when the session began, where its id says so too, unix ns; else 0
 	latest  int64    // latest time of a line, unix ns
+	ordinal int64    // of the last line that has one
 	copying bool     // the turn is a parent's
 	own     bool     // lines are the session's own by now
 	replied bool     // the model has answered since
@@ -215,6 +216,16 @@ const pause = int64(250 * time.Millisecond)
 
 // copies reports whether lines are a parent's still.
 func (l *lineage) copies() bool { return len(l.parents) > 0 && !l.own }
+
+// follows reports whether a line has a higher number than the line before, as far as these are known to be of one session.
+func (l *lineage) follows(r *record) bool {
+	before := l.ordinal
+	if r.ordinal < 0 {
+		return true
+	}
+	l.ordinal = r.ordinal
+	return r.typ == "session_meta" || l.copies() || r.ordinal > before
+}
 
 // baseline reports whether a count repeats what a parent has used: no answer of the session's own stands before it.
 func (l *lineage) baseline() bool { return len(l.parents) > 0 && l.own && !l.replied }

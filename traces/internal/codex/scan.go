@@ -65,6 +65,7 @@ type head struct {
 // record is one line of a rollout. Fields that share its bytes are valid until the next line is read.
 type record struct {
 	timestamp, typ string
+	ordinal        int64 // place of the line in the session, by versions of late 2026; -1 in all others
 
 	item    responseItem // of a response_item
 	event   event        // of an event_msg
@@ -87,8 +88,8 @@ type event struct {
 
 // read reads a line. Its payload is scanned once if the type comes before it, as clients write it.
 func (r *record) read(line []byte) error {
-	*r = record{item: r.item}
-	err := jsonscan.Object(line, jsonscan.To("timestamp", &r.timestamp), jsonscan.To("type", &r.typ), jsonscan.To("payload", r.payload))
+	*r = record{item: r.item, ordinal: -1}
+	err := jsonscan.Object(line, jsonscan.To("timestamp", &r.timestamp), jsonscan.Count("ordinal", &r.ordinal), jsonscan.To("type", &r.typ), jsonscan.To("payload", r.payload))
 	if err == nil && r.as != r.typ {
 		s := jsonscan.New(r.rest)
 		r.payload(&s)
@@ -124,6 +125,7 @@ var (
 	errNoRecord = errors.New("line is no record of a rollout: it has no type")
 	errJoined   = errors.New("another session begins here: rollouts are joined in one file, and read as one session")
 	errTurn     = errors.New("settings of another turn than the one that began: its beginning is lost, or they are of another session")
+	errOrder    = errors.New("the number of the line is not above the number of the line before: a line is here twice, or in another place")
 	errNoCounts = errors.New("event without a type, or a token count without counts that can be read")
 )
 
@@ -156,6 +158,9 @@ func (ro *rollout) parse(ln assembly.Line) error {
 	var err error
 	if r.turn != "" && !ro.begin(r.turn, r.typ == "event_msg") {
 		err = ro.Refuse(ln.Number, errTurn)
+	}
+	if !ro.follows(r) {
+		err = ro.Refuse(ln.Number, errOrder)
 	}
 	if ro.pass(at); err != nil {
 		return err

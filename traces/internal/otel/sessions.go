@@ -32,6 +32,7 @@ type span struct {
 	file                *file
 	line                int
 	start, end          int64            // unix ns
+	open                bool             // it says no end
 	tool                []assembly.Block // of a tool: its call and its result
 	call                *assembly.Request
 
@@ -89,8 +90,12 @@ func collect(files []*file) (list []*span, of map[prompt.Digest]*span) {
 		if len(f.spans) > 0 && !slices.ContainsFunc(f.spans, func(sp *span) bool { return sp.call != nil }) {
 			f.Problems.Add(f.Name, 0, "none of its %d spans is a call of a model with token counts", len(f.spans))
 		}
-		twice := 0
+		twice, open, ended := 0, 0, false
 		for _, sp := range f.spans {
+			if sp.call != nil && sp.open {
+				open++
+			}
+			ended = ended || sp.call != nil && !sp.open
 			o := of[sp.key]
 			if o == nil {
 				of[sp.key], sp.nth = sp, len(list)
@@ -99,6 +104,9 @@ func collect(files []*file) (list []*span, of map[prompt.Digest]*span) {
 				sp.nth = o.nth
 				*o = *sp
 			}
+		}
+		if open > 0 && ended { // what tells that two spans report one call
+			f.Problems.Add(f.Name, 0, "%d spans of calls have no end, and others of the file have one: calls that two spans report may count twice", open)
 		}
 		if f.spans = nil; twice > 0 {
 			f.Problems.Add(f.Name, 0, "%d spans arrive a second time; each is counted once", twice)

@@ -178,7 +178,7 @@ func (f *file) add(line int, v assembly.Values, all []byte) {
 	if us, ok := v.Number("duration"); ok && sp.end == 0 && sp.start != 0 && us >= 0 && us < 9e9 {
 		sp.end = sp.start + int64(us)*1000
 	}
-	sp.end = max(sp.end, sp.start)
+	sp.open, sp.end = sp.end == 0, max(sp.end, sp.start)
 	if sp.key.IsZero() { // it arrives twice if its trace does
 		sp.key = prompt.DigestBytes(all)
 	}
