@@ -93,17 +93,29 @@ func anyRound(s *traces.Session, is func(r *traces.Round) bool) bool {
 // have had written: the largest minimum of a cache that needs markers.
 const leastPlain = 4096
 
+// leastGrown is by how much the reads of a thread grow where something was written, tokens: the least prefix that a cache with markers keeps.
+const leastGrown = 1024
+
 // Unwritten reports whether the calls of a session go to a cache that needs markers through somebody who bills writes
-// as plain input, such as GitHub Copilot: they read from the cache, bill large inputs, and write nothing.
+// as plain input, such as GitHub Copilot, or to a server that keeps every prefix: they read from the cache, bill large inputs
+// or come to read more than at first, and write nothing.
 func Unwritten(s *traces.Session) bool {
 	read, plain := false, false
-	return !anyRound(s, func(r *traces.Round) bool {
-		if CacheOf(s, s.Models[r.Model]) == facts.CacheAutomatic {
-			return false
+	for i := range s.Threads {
+		rounds := s.Threads[i].Rounds
+		for n := range rounds {
+			r := &rounds[n]
+			if CacheOf(s, s.Models[r.Model]) == facts.CacheAutomatic {
+				continue
+			}
+			if r.Usage.Writes() > 0 {
+				return false
+			}
+			read = read || r.Usage.Read > 0
+			plain = plain || r.Usage.Uncached >= leastPlain || r.Usage.Read >= rounds[0].Usage.Read+leastGrown
 		}
-		read, plain = read || r.Usage.Read > 0, plain || r.Usage.Uncached >= leastPlain
-		return r.Usage.Writes() > 0
-	}) && read && plain
+	}
+	return read && plain
 }
 
 // Written reports whether the calls of a session go to a cache that works by itself, and their log

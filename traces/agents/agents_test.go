@@ -251,7 +251,7 @@ func TestConverted(t *testing.T) {
 }
 
 // A session that reads, has a large uncached input and writes nothing goes through a gateway that
-// bills writes as plain input. One that writes does not, nor one that never reads (a client that
+// bills writes as plain input. So does one whose small calls come to read what earlier ones sent, or its server keeps every prefix. One that writes does not, nor one that never reads (a client that
 // marks nothing), nor one of a cache that needs no markers.
 func TestUnwritten(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -262,6 +262,8 @@ func TestUnwritten(t *testing.T) {
 		"gateway":    {"claude-sonnet-4.6", []prompt.Usage{{Uncached: 15_000}, {Uncached: 500, Read: 14_900}}, true},
 		"writes":     {"claude-sonnet-4.6", []prompt.Usage{{Uncached: 15_000}, {Uncached: 500, Read: 14_900, Write5m: 1}}, false},
 		"never read": {"claude-sonnet-4.6", []prompt.Usage{{Uncached: 15_000}, {Uncached: 15_500}}, false},
+		"grows":      {"claude-sonnet-4.6", []prompt.Usage{{Uncached: 2_500}, {Uncached: 500, Read: 2_500}, {Uncached: 400, Read: 3_000}}, true},
+		"steps":      {"claude-sonnet-4.6", []prompt.Usage{{Uncached: 4, Read: 15_000}, {Uncached: 4, Read: 16_023}}, false}, // 1,023 more
 		"tails":      {"claude-sonnet-4.6", []prompt.Usage{{Uncached: 4, Read: 15_000}}, false},
 		"automatic":  {"gpt-5.4", []prompt.Usage{{Uncached: 15_000}, {Uncached: 500, Read: 14_900}}, false},
 	} {
