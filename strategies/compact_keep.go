@@ -11,21 +11,22 @@ import (
 // KeepSet says which messages stay as they are: the first ones, and the newest ones. Of
 // several limits of the newest, the one that keeps least counts.
 type KeepSet struct {
-	First    int       `yaml:"first" doc:"first messages after the head that stay" min:"0" off:"0"`
-	Rounds   int       `yaml:"rounds" doc:"newest API rounds that stay" min:"0" off:"0"`
-	Messages int       `yaml:"messages" doc:"newest messages that stay; a response, a prompt and a result are one each" min:"0" off:"0"`
-	Prompts  int       `yaml:"prompts" doc:"newest prompts that stay, with all that follows" min:"0" off:"0"`
-	Tokens   int64     `yaml:"tokens" doc:"newest messages that stay, as many as have so many tokens" min:"0" off:"0"`
-	PerToken float64   `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
-	AtLeast  bool      `yaml:"at_least" doc:"so many tokens stay or more: the message stays, too, with which the newest messages reach them, unless that is a result; and the newest round, if its results reach them alone" needs:"tokens"`
-	Share    float64   `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
-	ByCount  bool      `yaml:"by_count" doc:"the share is of the messages, and not of their tokens" needs:"share"`
-	Window   float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
-	WithHead bool      `yaml:"with_head" doc:"these tokens, and this share of the window, are for all that stays: the head and the first messages count too" needs:"tokens|window"`
-	PairsGo  bool      `yaml:"pairs_go" doc:"a call goes with its result where a limit would part them, and does not stay with it" needs:"rounds|messages|prompts|tokens|share|window"`
-	Step     float64   `yaml:"step" doc:"what goes to keep these tokens, or this share of the window, goes in steps of this share of the messages, below 1, or of so many tokens; each ends where at_prompt says" min:"0" off:"0" needs:"tokens|window"`
-	AtPrompt promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the next one, or where none follows the next response with calls (prefer); or the one before; behind for any message but one among calls that follow each other: all of these stay; any for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"any"`
-	Reach    int       `yaml:"reach" doc:"newest messages among which a prompt is looked for: the newest one ahead of the cut begins what stays" unit:"messages" min:"0" off:"0" needs:"rounds|messages|prompts|tokens|share|window"`
+	First     int       `yaml:"first" doc:"first messages after the head that stay" min:"0" off:"0"`
+	Rounds    int       `yaml:"rounds" doc:"newest API rounds that stay" min:"0" off:"0"`
+	Messages  int       `yaml:"messages" doc:"newest messages that stay; a response, a prompt and a result are one each" min:"0" off:"0"`
+	Prompts   int       `yaml:"prompts" doc:"newest prompts that stay, with all that follows" min:"0" off:"0"`
+	Tokens    int64     `yaml:"tokens" doc:"newest messages that stay, as many as have so many tokens" min:"0" off:"0"`
+	PerToken  float64   `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
+	AtLeast   bool      `yaml:"at_least" doc:"so many tokens stay or more: the message stays, too, with which the newest messages reach them, unless that is a result; and the newest round, if its results reach them alone" needs:"tokens"`
+	Share     float64   `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
+	PerPrompt int       `yaml:"per_prompt" doc:"messages that each prompt counts for beside its own" needs:"messages" unit:"messages" min:"0" off:"0"`
+	ByCount   bool      `yaml:"by_count" doc:"the share is of the messages, and not of their tokens" needs:"share"`
+	Window    float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
+	WithHead  bool      `yaml:"with_head" doc:"these tokens, and this share of the window, are for all that stays: the head and the first messages count too" needs:"tokens|window"`
+	PairsGo   bool      `yaml:"pairs_go" doc:"a call goes with its result where a limit would part them, and does not stay with it" needs:"rounds|messages|prompts|tokens|share|window"`
+	Step      float64   `yaml:"step" doc:"what goes to keep these tokens, or this share of the window, goes in steps of this share of the messages, below 1, or of so many tokens; each ends where at_prompt says" min:"0" off:"0" needs:"tokens|window"`
+	AtPrompt  promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the next one, or where none follows the next response with calls (prefer); or the one before; behind for any message but one among calls that follow each other: all of these stay; any for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"any"`
+	Reach     int       `yaml:"reach" doc:"newest messages among which a prompt is looked for: the newest one ahead of the cut begins what stays" unit:"messages" min:"0" off:"0" needs:"rounds|messages|prompts|tokens|share|window"`
 }
 
 // promptCut is where a cut goes that would part a turn.
@@ -102,10 +103,10 @@ func (k *KeepSet) limit(c *prompt.Context, body, to int, window int64) int {
 		at = max(at, lastTurns(c, body, to, k.Rounds))
 	}
 	if k.Messages > 0 {
-		at = max(at, newestFrom(c, body, to, k.Messages, k.PairsGo, sameMessage))
+		at = max(at, newestFrom(c, body, to, k.Messages, k.PerPrompt, k.PairsGo, sameMessage))
 	}
 	if k.Prompts > 0 {
-		at = max(at, newestFrom(c, body, to, k.Prompts, false, func(c *prompt.Context, i int) bool { return c.At(i).Kind != prompt.KindPrompt }))
+		at = max(at, newestFrom(c, body, to, k.Prompts, 0, false, func(c *prompt.Context, i int) bool { return c.At(i).Kind != prompt.KindPrompt }))
 	}
 	if k.Tokens > 0 && k.Step == 0 {
 		budget, size := k.Tokens-head, k.size
@@ -137,7 +138,7 @@ func (k *KeepSet) without(c *prompt.Context, body, to int, gone float64) int {
 	if k.Step > 0 {
 		out = min(math.Round(out), float64(n-1))
 	}
-	return newestFrom(c, body, to, n-int(out), k.PairsGo, sameMessage)
+	return newestFrom(c, body, to, n-int(out), 0, k.PairsGo, sameMessage)
 }
 
 // step returns where the newest messages begin that have at most so many tokens, after as few steps from position at on as that takes. A step
@@ -180,9 +181,14 @@ func (k *KeepSet) reach(c *prompt.Context, body, at, to int) int {
 
 // newestFrom returns the position of the n-th entry from the end that begins something,
 // moved back, or forth, so that no pair is parted.
-func newestFrom(c *prompt.Context, body, to, n int, forth bool, continues func(*prompt.Context, int) bool) int {
+func newestFrom(c *prompt.Context, body, to, n, perPrompt int, forth bool, continues func(*prompt.Context, int) bool) int {
 	i := to
 	for ; i > body && n > 0; i-- {
+		if c.At(i-1).Kind == prompt.KindPrompt && !sameMessage(c, i-1) {
+			if n -= perPrompt; n <= 0 { // what counts beside a prompt stands behind it
+				return min(to, legalCut(c, i, body))
+			}
+		}
 		if !continues(c, i-1) {
 			n--
 		}

@@ -78,6 +78,20 @@ func TestTruncateToMessages(t *testing.T) {
 	}
 }
 
+// A prompt and four rounds are nine messages, and ten where the prompt counts twice: a trigger at ten fires then. Of ten that stay, all do. Of nine, the
+// prompt goes: what counts beside it stands behind it and takes the place of the ninth (OpenHands V0's recall).
+func TestPromptsCountBesideMessages(t *testing.T) {
+	rest := []int32{100, 900, 100, 900, 100, 900, 100, 900}
+	for _, tc := range []struct{ trigger, keep, prompts int }{{0, 9, 1}, {1, 10, 1}, {1, 9, 0}} {
+		l, k := layer(t, fmt.Sprintf("truncate-oldest: {opening: true, keep: {messages: %d, per_prompt: 1, pairs_go: true}, trigger: {measure: messages, fixed: 10, per_prompt: %d}}",
+			tc.keep, tc.trigger)), rounds(4, 900)
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		if got := k.sizes(3); len(got) != len(rest)+tc.prompts || !slices.Equal(got[tc.prompts:], rest) {
+			t.Errorf("%+v: %v stays, want %d of the prompt and %v", tc, got, tc.prompts, rest)
+		}
+	}
+}
+
 // A round of 200 tokens and two messages, each of which the client counts 1,000 for: 10,300 at the fourth round. Then each request clears a copy,
 // though of four rounds one message each is left in it.
 func TestClearedMessagesOfACopyCount(t *testing.T) {

@@ -34,7 +34,7 @@ var rivals = map[string][]int64{
 	"docker-agent": {180_000}, "zeph": {140_000, 180_000}, "bash-agent": {98_000}, "oh-my-pi/replay-budget": {183_616}, "stella": {3000},
 
 	"openhands": {80}, "openhands/planning": {100}, "openhands/class": {240}, "openhands/0-masking": {1}, "openhands/0-browser": {1},
-	"openhands/0-recent": {1, 97}, "openhands/0-amortised": {1, 98}, "openhands/0-window": {1},
+	"openhands/0-recent": {1, 100}, "openhands/0-amortised": {1, 100}, "openhands/0-window": {1},
 	"langchain/summarization": {160_000}, "langchain/clear-tools": {100_000},
 	"deepagents": {170_000, 170_000}, "deepagents/no-profile": {20, 170_000},
 	"microsoft/context-window": {84_000, 134_400}, "microsoft/summarization": {7}, "semantic-kernel": {15},

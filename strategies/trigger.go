@@ -92,6 +92,7 @@ type Trigger struct {
 	// ignores what does not lie in (0, 100].
 	PctOverride float64 `yaml:"pct_override,omitempty" doc:"per cent of the window (less the output kept free) that lowers the value; 0 for none" unit:"per cent" min:"0" max:"100"`
 	PerMessage  int64   `yaml:"per_message,omitempty" doc:"tokens that the client counts for each message behind the head beside its text" unit:"tokens" min:"0"`
+	PerPrompt   int64   `yaml:"per_prompt,omitempty" doc:"messages that the client counts for each prompt behind the head beside the prompt's own, where messages are compared" unit:"messages" min:"0"`
 	Shift       float64 `yaml:"shift,omitempty" doc:"moves the value, −1…1: down by that share of the value, or up by that share of what is left to the window" unit:"share" min:"-1" max:"1"`
 	Less        int64   `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level" unit:"tokens" min:"0"`
 
@@ -306,6 +307,9 @@ func (t *Turn) measured(tr *Trigger) int64 {
 	m := t.measure(tr.Measure)
 	if tr.PerMessage > 0 {
 		m += tr.PerMessage * t.measure(measureMessages)
+	}
+	if tr.PerPrompt > 0 && tr.Measure == measureMessages {
+		m += tr.PerPrompt * t.measure(measurePrompts)
 	}
 	return m
 }
