@@ -17,7 +17,7 @@ import (
 // what is in memory.
 func TestPace(t *testing.T) {
 	const least, tries = 50, 100
-	end := pace(least, mostHeap)
+	end := pace(least, 160<<20)
 	defer func() { debug.SetGCPercent(end()) }()
 	percent := func() int { return int(measure("/gc/gogc:percent")) }
 	settle := func(done func(percent int) bool) {
@@ -40,18 +40,18 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// The heap at which garbage is collected is a quarter of the size of all files, but at least 32 and at most 160 MiB; standard
+// The heap at which garbage is collected is a quarter of the size of all files, but at least 32 and at most 96 MiB; standard
 // input has no size before it is read. The files are sparse: two of 100 MB are 200 MB, of which a quarter is 50 MB.
 func TestHeapFor(t *testing.T) {
 	for _, c := range []struct {
 		sizes []int64
 		want  int
 	}{
-		{nil, 160 << 20},
+		{nil, 96 << 20},
 		{[]int64{5e6}, 32 << 20},
 		{[]int64{100e6, 100e6}, 50e6},
-		{[]int64{100e6, 1e9}, 160 << 20},
-		{[]int64{5e6, -1}, 160 << 20},
+		{[]int64{100e6, 1e9}, 96 << 20},
+		{[]int64{5e6, -1}, 96 << 20},
 	} {
 		dir := t.TempDir()
 		var paths []string
