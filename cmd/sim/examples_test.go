@@ -36,7 +36,7 @@ func TestExamplesRun(t *testing.T) {
 	}
 	keep(t, filepath.Join(home, "sim.key"), []byte(strings.Repeat("key ", 8)))
 	keep(t, "mine.yaml", []byte("name: mine\nlayers:\n  - full-compact: {trigger: {fixed: 100000}}\n"))
-	if code, _, errs := exec(t, "traces", "gen", "--profile", "chat", "--sessions", "1", "--as", "claude-code", "-o", "one"); code != exitOK {
+	if code, _, errs := exec(t, "traces", "gen", "--profile", "chat", "--sessions", "1", "-o", "one"); code != exitOK {
 		t.Fatal(errs)
 	}
 	one, err := filepath.Glob("one/*.jsonl")
