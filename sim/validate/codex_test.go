@@ -9,16 +9,18 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/tools/tests/validatetest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // rollouts returns the recorded sessions of Codex in a folder beside the module, or
 // skips.
 func rollouts(t testing.TB, set string) []*traces.Session { return recordedBy(t, set, "codex") }
+
+// read has the sessions that recordedBy has read.
+var read = map[string][]*traces.Session{}
 
 // recordedBy returns the recorded sessions of an agent in a folder beside the module, or skips.
 func recordedBy(t testing.TB, set, agent string) []*traces.Session {
@@ -81,7 +83,7 @@ func TestRolloutsArePredicted(t *testing.T) {
 	}
 	for set, models := range least {
 		t.Run(set, func(t *testing.T) {
-			calls, near, off := codexScore(t, cell(t).WithProfile(fitted(t)), rollouts(t, set))
+			calls, near, off := codexScore(t, validatetest.Cell(t).WithProfile(fitted(t)), rollouts(t, set))
 			for model, want := range models {
 				if got := float64(near[model]) / float64(calls[model]); got < want {
 					t.Errorf("%s: %.4f of %d calls within 1,024 tokens, want %g", model, got, calls[model], want)
@@ -92,19 +94,4 @@ func TestRolloutsArePredicted(t *testing.T) {
 			}
 		})
 	}
-}
-
-// rollout returns a session of Codex whose calls answer tools: totals of input, what the calls
-// read, and seconds of waiting.
-func rollout(model, version string, calls ...[3]int64) *traces.Session {
-	s := &traces.Session{ID: version, Agent: facts.Codex, Models: []string{model}, Versions: []string{version}, Project: "/home/a/p"}
-	t := traces.Thread{ID: "main", Kind: traces.ThreadMain, Parent: -1, ParentRound: -1}
-	for _, c := range calls {
-		t.Rounds = append(t.Rounds, traces.Round{
-			Trigger: traces.TriggerToolResult, Wait: c[2] * 1e9,
-			Usage: prompt.Usage{Read: c[1], Uncached: c[0] - c[1], Output: 300},
-		})
-	}
-	s.Threads = []traces.Thread{t}
-	return s
 }

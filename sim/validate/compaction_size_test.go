@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/tools/tests/validatetest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 )
@@ -32,11 +33,11 @@ func TestRemainderBehindRecordedCompactions(t *testing.T) {
 		if s.Agent != facts.ClaudeCode {
 			continue
 		}
-		_, measured, err := drive(cell(t).WithProfile(p), preset, s, true)
+		_, measured, err := drive(validatetest.Cell(t).WithProfile(p), preset, s, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, parts, err := drive(cell(t), preset, s, true)
+		_, parts, err := drive(validatetest.Cell(t), preset, s, true)
 		if err != nil {
 			t.Fatal(err)
 		}

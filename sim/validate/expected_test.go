@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/compactsim/compactsim/tools/tests/validatetest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
@@ -75,7 +76,7 @@ func generated(t testing.TB, name string, n int) []*traces.Session {
 // held predicts sessions by the built-in profile.
 func held(t testing.TB, sessions []*traces.Session) []Expect {
 	t.Helper()
-	config := unverified(t)
+	config := validatetest.Unverified(t)
 	config.Profile = fitted(t)
 	list, err := Against(context.Background(), config, 0, sessions)
 	if err != nil {
@@ -133,7 +134,7 @@ func TestBreaksOfGeneratedSessions(t *testing.T) {
 	}
 }
 
-func TestBreaksOfRecordedSessions(t *testing.T) { testBreaks(t, recordings(t, "traces")) }
+func TestBreaksOfRecordedSessions(t *testing.T) { testBreaks(t, validatetest.Recordings(t, "traces")) }
 
 // Sessions of a client that no profile knows: a new version, which shares nothing with others.
 func TestBreakOfUnknownVersion(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/tools/tests/validatetest"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -43,7 +44,7 @@ func (x replayed) String() string {
 // pairs compares the compactions of a session's threads with a preset's.
 func pairs(t *testing.T, preset *strategies.Strategy, s *traces.Session) (list []replayed, unmatched int) {
 	t.Helper()
-	fired, context, err := drive(unverified(t).WithProfile(middling(fitted(t))), preset, s, false)
+	fired, context, err := drive(validatetest.Unverified(t).WithProfile(middling(fitted(t))), preset, s, false)
 	if err != nil {
 		t.Fatal(err)
 	}

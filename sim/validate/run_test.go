@@ -3,53 +3,18 @@ package validate
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"io/fs"
 	"math"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/sim/summarizer"
-	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/tools/tests/validatetest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
-
-func cell(t testing.TB) sim.Config {
-	t.Helper()
-	registry, err := strategies.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	recorded, err := registry.Strategy("recorded")
-	if err != nil {
-		t.Fatal(err)
-	}
-	prices, err := costmodel.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sim.Config{
-		Strategy: recorded, Summarizer: summarizer.Default(), Prices: prices, Watch: sim.Watch{Verify: true},
-		Server: func(facts.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
-	}
-}
-
-// unverified is a cell that does not check itself: some recordings are damaged.
-func unverified(t testing.TB) sim.Config {
-	c := cell(t)
-	c.Verify = false
-	return c
-}
 
 func fitted(t testing.TB) *profile.Profile {
 	t.Helper()
@@ -69,46 +34,6 @@ func samples(t testing.TB) []*traces.Session {
 	t.Cleanup(func() { c.Close() })
 	return c.Sessions
 }
-
-// recordings returns the recorded Claude Code sessions of a set beside the
-// module: all of the first, and of others the half that rules and numbers were
-// chosen on, whose session ids have a SHA-256 that begins with 0 to 7.
-func recordings(t testing.TB, sets ...string) []*traces.Session {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("recorded sessions take long")
-	}
-	name := strings.Join(sets, " ")
-	if list := read[name]; list != nil {
-		return list
-	}
-	var files []string
-	for _, set := range sets {
-		dir := filepath.Join("..", "..", "..", "shared", set, "claude-code")
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			id, _, _ := strings.Cut(d.Name(), ".")
-			if set == "traces" || sha256.Sum256([]byte(id))[0] < 0x80 {
-				files = append(files, path)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Skip("no recorded sessions beside the module:", err)
-		}
-	}
-	c, err := agents.Read(context.Background(), traces.Options{}, files...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read[name] = c.Sessions // nothing changes them: they stay open for the other tests
-	return c.Sessions
-}
-
-// read has the sessions that recordings and recordedBy have read.
-var read = map[string][]*traces.Session{}
 
 func atLeast(t *testing.T, name string, got *float64, want float64) {
 	t.Helper()
@@ -135,7 +60,7 @@ func deref(x *float64) any {
 // neither hidden calls nor switches thinking: the plain model predicts them but
 // for the sizes it does not know.
 func TestSamplesArePredicted(t *testing.T) {
-	r, err := Run(context.Background(), Options{Config: cell(t)}, samples(t))
+	r, err := Run(context.Background(), Options{Config: validatetest.Cell(t)}, samples(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,9 +71,9 @@ func TestSamplesArePredicted(t *testing.T) {
 
 // docs/validation.md states the figures; these are its tolerances.
 func TestRecordingsArePredicted(t *testing.T) {
-	sessions := recordings(t, "traces")
-	o := Options{Config: cell(t).WithProfile(fitted(t)), Replications: 60, Calls: true}
-	plain := cell(t)
+	sessions := validatetest.Recordings(t, "traces")
+	o := Options{Config: validatetest.Cell(t).WithProfile(fitted(t)), Replications: 60, Calls: true}
+	plain := validatetest.Cell(t)
 	plain.Verify = false
 	o.DrawnFor = func(_ *traces.Session, seed uint64) sim.Config { return Drawn(plain, o.Config.Profile, seed) }
 	r, err := Run(context.Background(), o, sessions)
@@ -180,7 +105,7 @@ func TestRecordingsArePredicted(t *testing.T) {
 // What is learned inside a session comes from earlier calls only: changing how
 // a call in its middle was served changes no prediction up to that call.
 func TestPredictionsDoNotLookAhead(t *testing.T) {
-	o := Options{Config: cell(t).WithProfile(fitted(t))}
+	o := Options{Config: validatetest.Cell(t).WithProfile(fitted(t))}
 	changes := 0
 	for _, s := range samples(t) {
 		before, _, _, err := o.session(s)
@@ -216,7 +141,7 @@ func TestPredictionsDoNotLookAhead(t *testing.T) {
 
 // Sessions that cannot be compared are listed with the reason.
 func TestSkippedSessionsAreListed(t *testing.T) {
-	r, err := Run(context.Background(), Options{Config: cell(t)}, []*traces.Session{{ID: "empty", Models: []string{"m"}}})
+	r, err := Run(context.Background(), Options{Config: validatetest.Cell(t)}, []*traces.Session{{ID: "empty", Models: []string{"m"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +152,7 @@ func TestSkippedSessionsAreListed(t *testing.T) {
 
 func BenchmarkValidate(b *testing.B) {
 	sessions := samples(b)
-	o := Options{Config: cell(b).WithProfile(fitted(b))}
+	o := Options{Config: validatetest.Cell(b).WithProfile(fitted(b))}
 	for b.Loop() {
 		if _, err := Run(context.Background(), o, sessions); err != nil {
 			b.Fatal(err)
@@ -250,12 +175,12 @@ func TestUnshownCallsArePredicted(t *testing.T) {
 		{Event: int32(at), Model: "claude-opus-4-5", Usage: million},
 		{Event: -1, Cut: true, Model: "claude-opus-4-5", Usage: million}, {Event: -1, Model: "claude-opus-4-5", Usage: million},
 	}
-	with, err := Run(t.Context(), Options{Config: unverified(t)}, []*traces.Session{&s})
+	with, err := Run(t.Context(), Options{Config: validatetest.Unverified(t)}, []*traces.Session{&s})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Unshown = s.Unshown[:1]
-	without, err := Run(t.Context(), Options{Config: unverified(t)}, []*traces.Session{&s})
+	without, err := Run(t.Context(), Options{Config: validatetest.Unverified(t)}, []*traces.Session{&s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +200,7 @@ func TestRunLoadsBodies(t *testing.T) {
 	}
 	var texts [2]bytes.Buffer
 	for i, sessions := range [][]*traces.Session{whole, heads} {
-		r, err := Run(context.Background(), Options{Config: cell(t), Workers: 1}, sessions)
+		r, err := Run(context.Background(), Options{Config: validatetest.Cell(t), Workers: 1}, sessions)
 		if err != nil {
 			t.Fatal(err)
 		}

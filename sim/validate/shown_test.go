@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/tools/tests/validatetest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
@@ -22,7 +23,7 @@ func TestShortReadsAreShown(t *testing.T) {
 		calls = append(calls, [3]int64{30_000, 29_000, 1})
 	}
 	calls[3][1], calls[12][1] = 10_000, 2_000
-	s := rollout("gpt-5.4", "0.118.0", calls...)
+	s := validatetest.Rollout("gpt-5.4", "0.118.0", calls...)
 	s.Models = append(s.Models, "gpt-5.5")
 	rounds, nothing := s.Threads[0].Rounds, prompt.Usage{Uncached: 30_000}
 	rounds[4].Wait, rounds[4].Usage = 3600e9, nothing
@@ -51,7 +52,7 @@ func TestEachProviderShowsItsOwnLosses(t *testing.T) {
 		calls = append(calls, [3]int64{30_000, 29_952, 1})
 	}
 	calls = append(calls, [3]int64{40_000, 0, 1}, [3]int64{40_000, 39_936, 1}, [3]int64{40_000, 0, 1}, [3]int64{40_000, 39_936, 1})
-	s := rollout("gpt-5.4", "1", calls...)
+	s := validatetest.Rollout("gpt-5.4", "1", calls...)
 	s.Agent, s.Models = facts.OpenCode, append(s.Models, "deepseek-chat")
 	for r := 5; r < len(calls); r++ {
 		s.Threads[0].Rounds[r].Model = 1
@@ -99,7 +100,7 @@ func TestEachProviderShowsItsOwnLosses(t *testing.T) {
 // after a pause or by another model says nothing. 30,000 and 31,000 were due, and of 31,000
 // only 19,968 read.
 func TestOtherAgentsShowLosses(t *testing.T) {
-	s := rollout("gpt-5.4", "1", [][3]int64{{30_000, 0, 0}, {31_000, 29_952, 1}, {32_000, 19_968, 1}, {33_000, 0, 700}}...)
+	s := validatetest.Rollout("gpt-5.4", "1", [][3]int64{{30_000, 0, 0}, {31_000, 29_952, 1}, {32_000, 19_968, 1}, {33_000, 0, 700}}...)
 	s.Agent = facts.OpenCode
 	o := profile.ShownBy(s)[0]
 	if o.Agent != facts.OpenCode || o.Provider != "openai" || o.Marked {

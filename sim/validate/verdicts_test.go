@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/learning"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
+	"github.com/compactsim/compactsim/tools/tests/validatetest"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
@@ -22,8 +23,8 @@ var named = map[signs.Verdict][]exchange.MissClass{
 // Newer logs carry the server's own comparison of a request with the one before. Most calls of which it names a
 // difference are predicted to miss, for that reason; where it sees none, hardly one is predicted to miss over a change.
 func TestPredictedMissesAreWhatTheServerNames(t *testing.T) {
-	sessions := recordings(t, "traces-3")
-	config := unverified(t)
+	sessions := validatetest.Recordings(t, "traces-3")
+	config := validatetest.Unverified(t)
 	p, _, err := learning.Learn(t.Context(), config, fitted(t), sessions, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/validate"
+	"github.com/compactsim/compactsim/tools/tests/validatetest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 )
@@ -25,7 +26,7 @@ func TestServedIsFitted(t *testing.T) {
 		steps = append(steps, [3]int64{total + 1000, (total-384)/512*512 + 384, 1})
 	}
 	rows := fitServed([]*traces.Session{
-		rollout("gpt-5.4", "0.142.0", steps...), rollout("gpt-5.4", "0.118.0", replies...), rollout("gpt-5.4", "0.119.0", replies...),
+		validatetest.Rollout("gpt-5.4", "0.142.0", steps...), validatetest.Rollout("gpt-5.4", "0.118.0", replies...), validatetest.Rollout("gpt-5.4", "0.119.0", replies...),
 	})
 	want := []profile.Served{
 		{Agent: facts.Codex, Model: "gpt-5.4", Version: "0.118.0", Step: 128, Lag: 51, Replies: true},
@@ -44,7 +45,7 @@ func TestServedIsFitted(t *testing.T) {
 			t.Errorf("row %d: %+v, want %+v", i, r, w)
 		}
 	}
-	if rows := fitServed([]*traces.Session{rollout("gpt-5.4", "0.118.0", replies[:5]...)}); len(rows) != 0 {
+	if rows := fitServed([]*traces.Session{validatetest.Rollout("gpt-5.4", "0.118.0", replies[:5]...)}); len(rows) != 0 {
 		t.Errorf("four calls make a row: %+v", rows)
 	}
 }
@@ -57,11 +58,11 @@ func TestRetentionIsFitted(t *testing.T) {
 		calls = append(calls, [3]int64{30000, 29568, 450 + 10*n}, [3]int64{30000, 2432, 700 + 10*n})
 	}
 	all := func(string, string, string) bool { return true }
-	e := fitRetention([]*traces.Session{rollout("m", "1", calls...)}, 3600, all)
+	e := fitRetention([]*traces.Session{validatetest.Rollout("m", "1", calls...)}, 3600, all)
 	if e.Value != 500 || e.Low > 490 || e.High < 700 || e.High > 710 || e.N != 12 {
 		t.Errorf("retention %+v, want 500 s in about 490…700 of 12 gaps", e)
 	}
-	e = fitRetention([]*traces.Session{rollout("m", "1", calls[0], calls[2])}, 3600, all)
+	e = fitRetention([]*traces.Session{validatetest.Rollout("m", "1", calls[0], calls[2])}, 3600, all)
 	if e.Value != 3600 || e.N != 1 {
 		t.Errorf("retention %+v of one gap, want 3,600 s", e)
 	}
@@ -122,7 +123,7 @@ func TestUnseenModelsKeepTheirRows(t *testing.T) {
 		Served:   []profile.Served{{Model: "gpt-5.5", Version: "0.140.0", Step: 512, Offset: 384}},
 		First:    []profile.FirstRead{{Session: "x", Model: "gpt-5.5", Read: 2432}},
 	}
-	c := fittedCodex(t, base, rollout("gpt-5.4", "0.118.0", [3]int64{30000, 3456, 0}))
+	c := fittedCodex(t, base, validatetest.Rollout("gpt-5.4", "0.118.0", [3]int64{30000, 3456, 0}))
 	if len(c.Served) != 1 || c.Served[0] != base.Served[0] || !c.Switches.Served {
 		t.Errorf("served %+v, want the base's", c.Served)
 	}

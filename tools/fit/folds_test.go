@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/validate"
+	"github.com/compactsim/compactsim/tools/tests/validatetest"
 	"github.com/compactsim/compactsim/traces/facts"
 )
 
@@ -84,7 +85,7 @@ func TestResidualsOfFewSessions(t *testing.T) {
 
 // Each fifth of the sessions is predicted by a profile fitted on the remaining sessions.
 func TestUnseenSessionsArePredicted(t *testing.T) {
-	r, err := crossValidate(context.Background(), validate.Options{Config: unverified(t)}, fitted(t), recordings(t, "traces", "traces-3"), "session")
+	r, err := crossValidate(context.Background(), validate.Options{Config: validatetest.Unverified(t)}, fitted(t), validatetest.Recordings(t, "traces", "traces-3"), "session")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestUnseenSessionsArePredicted(t *testing.T) {
 // The default profile is what this tool fits on the recordings.
 func TestDefaultProfileIsReproduced(t *testing.T) {
 	want := fitted(t)
-	got := fitOn(t, unverified(t), want, recordings(t, "traces", "traces-2", "traces-3", "traces-5"))
+	got := fitOn(t, validatetest.Unverified(t), want, validatetest.Recordings(t, "traces", "traces-2", "traces-3", "traces-5"))
 	for i := range want.Static {
 		if i >= len(got.Static) || got.Static[i] != want.Static[i] {
 			t.Fatalf("static prefixes differ from row %d of the profile", i)

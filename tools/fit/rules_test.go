@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/validate"
+	"github.com/compactsim/compactsim/tools/tests/validatetest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
@@ -87,7 +88,7 @@ func TestFitFindsWhereARuleHolds(t *testing.T) {
 		{From: "2.1.100", Calls: 10, Gained: 10, Saved: 0.069}, {From: "2.1.200", Calls: 5, Lost: 1, Saved: -0.0345},
 	}}
 	for _, sessions := range [][]*traces.Session{{falls, too, stays}, {stays, too, falls}} {
-		p := fitOn(t, cell(t), base, sessions)
+		p := fitOn(t, validatetest.Cell(t), base, sessions)
 		if !reflect.DeepEqual(p.Evidence, want) {
 			t.Errorf("evidence %+v, want %+v", p.Evidence, want)
 		}
@@ -106,7 +107,7 @@ func TestFitFindsWhereARuleHolds(t *testing.T) {
 func TestOneSessionIsNoEvidence(t *testing.T) {
 	base := &profile.Profile{Epochs: []string{"2.1.100"}}
 	sessions := []*traces.Session{hookedSession("falls", "2.1.120", 6, true), hookedSession("stays", "2.1.120", 1, false)}
-	p := fitOn(t, cell(t), base, sessions)
+	p := fitOn(t, validatetest.Cell(t), base, sessions)
 	want := profile.Evidence{"tool_hook": {{From: "2.1.100", Calls: 5, Gained: 1, Saved: 0.0345}}}
 	if !reflect.DeepEqual(p.Evidence, want) || p.RulesFor("2.1.120") != 0 {
 		t.Errorf("evidence %+v, want %+v", p.Evidence, want)
@@ -118,7 +119,7 @@ func TestOneSessionIsNoEvidence(t *testing.T) {
 func TestLearnTriesRulesOfUnknownVersions(t *testing.T) {
 	base := &profile.Profile{Epochs: []string{"2.1.100"}}
 	sessions := []*traces.Session{hookedSession("one", "2.1.120", 6, true), hookedSession("two", "2.1.121", 6, true)}
-	p, learned, err := learning.Learn(context.Background(), cell(t), base, sessions, nil)
+	p, learned, err := learning.Learn(context.Background(), validatetest.Cell(t), base, sessions, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +136,8 @@ func TestFittedRulesPredict(t *testing.T) {
 		hookedSession("stays", "2.1.240", 6, false),
 	}
 	base := &profile.Profile{Epochs: []string{"2.1.100", "2.1.200"}}
-	p := fitOn(t, cell(t), base, sessions)
-	r, err := validate.Run(context.Background(), validate.Options{Config: cell(t).WithProfile(p)}, sessions)
+	p := fitOn(t, validatetest.Cell(t), base, sessions)
+	r, err := validate.Run(context.Background(), validate.Options{Config: validatetest.Cell(t).WithProfile(p)}, sessions)
 	if err != nil {
 		t.Fatal(err)
 	}
