@@ -151,7 +151,7 @@ var damages = []struct {
 	{"torn", func(lines [][]byte, i int) [][]byte { lines[i] = lines[i][:len(lines[i])/2]; return lines[:i+1] }},
 }
 
-// recordedMixes are recordings of our own clients, beside those of the test of fields.
+// recordedMixes are recordings of our own clients; the test of fields has further ones.
 var recordedMixes = map[string][]string{
 	facts.Codex:    {"lab/sessions/others/codex-remote/*.jsonl"},
 	facts.OpenCode: {"lab/sessions/others/opencode-anthropic/ses*", "lab/sessions/others/opencode-responses/ses*", "lab/sessions/others/kilo/ses*"},
