@@ -224,10 +224,14 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32, d *disk) []pro
 		size := now.size
 		bytes, counted := size.bytes, size.tokens
 		perByte := 0.0
-		if b.Bytes && t.PerByte != nil {
+		if (b.Bytes || b.Calls) && t.PerByte != nil {
 			perByte = t.PerByte(file.object)
 		}
-		if perByte > 0 {
+		switch {
+		case perByte == 0:
+		case b.Calls: // the limit is in bytes
+			size.tokens = int32(float64(size.bytes)*perByte + 0.5)
+		default:
 			text := size.bytes - now.numbers
 			if now.lines > 0 {
 				size.bytes = text + now.numbering(0)

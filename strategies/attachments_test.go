@@ -101,6 +101,10 @@ func TestFilesByCalls(t *testing.T) {
 	if got, want := restored(k, budget, k.path("/kept")), []file{{"/kept", 800}, {"/fits", 5000}, {"/larger", 60}}; !slices.Equal(got, want) {
 		t.Errorf("by calls: %v, want %v", got, want)
 	}
+	k.PerByte = half // 3,200 and 20,000 bytes
+	if got, want := restored(k, budget, k.path("/kept")), []file{{"/kept", 1600}, {"/fits", 10_000}, {"/larger", 60}}; !slices.Equal(got, want) {
+		t.Errorf("by calls, at half a token a byte: %v, want %v", got, want)
+	}
 }
 
 // Not restored: plan, transcript, CLAUDE.md (004, U97), files in kept messages, what
