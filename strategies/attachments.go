@@ -229,7 +229,7 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32, d *disk) []pro
 		}
 		switch {
 		case perByte == 0:
-		case b.Calls: // the limit is in bytes
+		case !b.Bytes: // by calls, with a limit in bytes
 			size.tokens = int32(float64(size.bytes)*perByte + 0.5)
 		default:
 			text := size.bytes - now.numbers
