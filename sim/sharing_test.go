@@ -87,8 +87,9 @@ func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := testConfig(t, "none")
-	shared, rested := 0, 0
+	draws, shared, rested := 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
+		draws++
 		s := mixture(rt, registry)
 		if name := rapid.SampledFrom(append([]string{""}, registry.Presets()...)).Draw(rt, "preset"); name != "" || s == nil {
 			s, err = registry.Strategy(cmp.Or(name, "none"))
@@ -148,7 +149,7 @@ func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
 			}
 		}
 	})
-	if shared == 0 || rested == 0 {
+	if draws >= 100 && (shared == 0 || rested == 0) { // the 20 draws of a run with the race detector may have none
 		t.Errorf("%d runs of strategies of one kind and %d of strategies that rest, want some of both", shared, rested)
 	}
 }
