@@ -29,15 +29,11 @@ func (l *Loop) Run(s *traces.Session) (results.Row, error) {
 // rows in the order given, valid until the next run. A session without a time begins with
 // the first one.
 func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
-	if err := l.reset(sessions); err != nil {
-		return nil, err
-	}
-	for _, s := range l.replays {
-		l.clock.user = uint64(s.heads.User)
-		for i := range s.session.Threads {
-			if t := &s.session.Threads[i]; t.Parent < 0 {
-				l.clock.schedule(s.origin+t.Delay, eventStart, s.base+int32(i))
-			}
+	l.reset()
+	l.first = begin(sessions)
+	for i, session := range sessions {
+		if err := l.admit(i, session); err != nil {
+			return nil, err
 		}
 	}
 	return l.play(func() {})
@@ -111,8 +107,44 @@ func origin() string {
 // been cancelled.
 const untilAsked = 1 << 14
 
+// seats are what the sessions of a cohort are simulated in.
+type seats struct {
+	replays []*replay // by index of the session
+	spare   []*replay // of earlier cohorts
+	threads []*thread // of all sessions, session by session
+}
+
+// vacate takes all sessions off their seats, which are used again in the same order.
+func (l *seats) vacate() {
+	for _, s := range slices.Backward(l.replays) {
+		l.spare = append(l.spare, s)
+	}
+	l.replays, l.threads = l.replays[:0], l.threads[:0]
+}
+
+// seat returns the seat of the next session.
+func (l *seats) seat() (s *replay) {
+	if n := len(l.spare); n > 0 {
+		s, l.spare = l.spare[n-1], l.spare[:n-1]
+	} else {
+		s = &replay{}
+	}
+	s.index, s.base = int32(len(l.replays)), int32(len(l.threads))
+	l.replays = append(l.replays, s)
+	return s
+}
+
+// hold makes room for so many threads of a session that has a seat.
+func (l *seats) hold(s *replay, threads int) {
+	s.threads = s.threads[:cap(s.threads)] // what is stored is used again
+	s.threads = slices.Grow(s.threads, max(0, threads-len(s.threads)))[:threads]
+	for i := range s.threads {
+		l.threads = append(l.threads, &s.threads[i])
+	}
+}
+
 // reset makes the loop ready for a cohort.
-func (l *Loop) reset(sessions []*traces.Session) error {
+func (l *Loop) reset() {
 	l.clock.reset()
 	if l.config.Meter != nil {
 		l.config.Meter.Reset()
@@ -125,45 +157,33 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 	l.turn.TakeBackground()
 	l.sides.Reset()
 	l.users = l.users[:0]
-	for len(l.pool) < len(sessions) {
-		l.pool = append(l.pool, &replay{})
-	}
-	l.replays = l.pool[:len(sessions)]
-	threads := 0
-	for _, s := range sessions {
-		threads += len(s.Threads)
-	}
-	l.threads = l.threads[:cap(l.threads)] // what is stored is used again
-	l.threads = slices.Grow(l.threads, max(0, threads-len(l.threads)))[:threads]
-	return l.fill(sessions)
+	l.vacate()
 }
 
-// fill brings the sessions of a cohort and their threads to their initial
-// state.
-func (l *Loop) fill(sessions []*traces.Session) error {
-	first, base := begin(sessions), int32(0)
-	for i, session := range sessions {
-		if err := l.replays[i].assign(l, i, session); err != nil {
-			return err
-		}
+// admit brings the session at a place of the cohort and its threads to their initial state, and has it begin at its time.
+func (l *Loop) admit(i int, session *traces.Session) error {
+	s := l.seat()
+	if err := s.assign(l, i, session); err != nil {
+		return err
 	}
-	for i, session := range sessions {
-		s := l.replays[i]
-		s.index, s.base = int32(i), base
-		origin := int64(0)
-		if session.Start > 0 && first > 0 {
-			origin = session.Start - first
+	origin := int64(0)
+	if session.Start > 0 && l.first > 0 {
+		origin = session.Start - l.first
+	}
+	s.reset(l, session, origin)
+	l.hold(s, len(session.Threads))
+	for j := range s.threads {
+		s.threads[j].prepare(s, int32(j))
+	}
+	s.orderChildren()
+	if l.config.Verify {
+		s.verify.Begin(session)
+	}
+	l.clock.user = uint64(s.heads.User)
+	for j := range session.Threads {
+		if t := &session.Threads[j]; t.Parent < 0 {
+			l.clock.schedule(s.origin+t.Delay, eventStart, s.base+int32(j))
 		}
-		s.reset(l, session, origin)
-		threads := l.threads[base : base+int32(len(session.Threads))]
-		for j := range threads {
-			threads[j].prepare(s, int32(j))
-		}
-		s.orderChildren(threads)
-		if l.config.Verify {
-			s.verify.Begin(session)
-		}
-		base += int32(len(threads))
 	}
 	return nil
 }
@@ -175,8 +195,9 @@ func (s *replay) assign(l *Loop, i int, session *traces.Session) error {
 		return fmt.Errorf("session %s: organisation %d, user %d: want 1 or more, and 0 or more", session.ID, p.Owner, p.User)
 	}
 	l.users.through(p.User)
+	s.user = l.users[p.User]
 	s.person, s.client, s.heads.Owner, s.heads.Assembly = p, p.Client, p.Owner, p.Assembly
-	s.heads.User, s.seat = p.User, l.users[p.User].seat()
+	s.heads.User, s.seat = p.User, s.user.seat()
 	if of := l.config.Strategy.For(session.Agent, session.Version(), session.Variant); of != s.strategy {
 		s.strategy, s.ends = of, l.config.Overflow.ends(of)
 	}

@@ -354,17 +354,16 @@ func (u *user) seat() int32 {
 }
 
 // users are the users of a cohort by index.
-type users []user
+type users []*user
 
 // through makes room for the users through an index. New ones have no past.
 func (u *users) through(index int32) {
 	for int(index) >= len(*u) {
-		if len(*u) < cap(*u) {
-			*u = (*u)[:len(*u)+1] // what is stored is used again
-		} else {
-			*u = append(*u, user{})
+		n := len(*u)
+		if *u = slices.Grow(*u, 1)[:n+1]; (*u)[n] == nil { // what is stored is used again
+			(*u)[n] = &user{}
 		}
-		(*u)[len(*u)-1].reset()
+		(*u)[n].reset()
 	}
 }
 
@@ -372,8 +371,8 @@ func (u *users) through(index int32) {
 func (u *users) copyFrom(o users) {
 	*u = (*u)[:0]
 	u.through(int32(len(o)) - 1)
-	for i := range o {
-		to, from := &(*u)[i], &o[i]
+	for i, from := range o {
+		to := (*u)[i]
 		ends, live := append(to.Ends, from.Ends...), append(to.Live, from.Live...)
 		*to = *from
 		to.Ends, to.Live = ends, live

@@ -234,7 +234,7 @@ func (s *flights) copyFrom(o *flights) {
 // and the thread goes on.
 func (l *Loop) land(i int32) {
 	f := l.flights.take(i)
-	t := &l.threads[f.thread]
+	t := l.threads[f.thread]
 	if !f.refused {
 		t.replay.serve(f.Model)
 		t.replay.server.End(l.clock.now, f.ticket, int64(f.answer.Output))

@@ -76,10 +76,10 @@ func (l *Loop) partWays(t *thread, hook int) {
 	f := l.forks.take(l)
 	f.copyFrom(l)
 	f.turn.Kin.Stand(others)
-	for i := range f.threads {
-		f.turn.Kin.Adopt(f.threads[i].layers)
+	for _, t := range f.threads {
+		f.turn.Kin.Adopt(t.layers)
 	}
-	l.forks.finish(f, func() { f.ask(&f.threads[t.id], hook) })
+	l.forks.finish(f, func() { f.ask(f.threads[t.id], hook) })
 }
 
 // rouse simulates the run, which has no layers, to its end under each strategy that has something to do before the request of a
@@ -117,19 +117,18 @@ func (f *forks) wake(l *Loop, k int, thread int32) {
 		r.strategy = s
 		l.turn.Kin.Unfit(k, r.session, r.Refuse)
 	}
-	for i := range c.threads {
-		t := &c.threads[i]
+	for i, t := range c.threads {
 		t.strategy, t.layers = s, layers.sets[i]
 		t.hooks.bind(t.layers, layers.bars)
 		t.replay.book.Layers(len(t.layers))
 	}
-	f.finish(c, func() { c.ask(&c.threads[thread], 0) })
+	f.finish(c, func() { c.ask(c.threads[thread], 0) })
 }
 
 // leave gives up what the copy l of a run shares with other runs, which then change it in place again.
 func (*forks) leave(l *Loop) {
-	for i := range l.threads {
-		l.threads[i].Context.Leave()
+	for _, t := range l.threads {
+		t.Context.Leave()
 	}
 	l.sides.Leave()
 }
@@ -146,20 +145,14 @@ func (l *Loop) copyFrom(o *Loop) {
 	l.breaks.copyFrom(&o.breaks)
 	l.users.copyFrom(o.users)
 	l.caches.CopyFrom(&o.caches)
-	for len(l.pool) < len(o.replays) {
-		l.pool = append(l.pool, &replay{})
-	}
-	l.replays = l.pool[:len(o.replays)]
-	for i, s := range o.replays {
-		l.replays[i].copyFrom(s, l)
-	}
-	l.threads = l.threads[:cap(l.threads)]
-	for len(l.threads) < len(o.threads) {
-		l.threads = append(l.threads, thread{})
-	}
-	l.threads = l.threads[:len(o.threads)]
-	for i := range o.threads {
-		l.threads[i].copyFrom(&o.threads[i], l)
+	l.vacate()
+	for _, s := range o.replays {
+		r := l.seat()
+		r.copyFrom(s, l)
+		l.hold(r, len(s.threads))
+		for i := range s.threads {
+			r.threads[i].copyFrom(&s.threads[i], r)
+		}
 	}
 	l.turn.TakeBackground()
 	l.sides.CopyFrom(&o.sides, func(thread int32) *prompt.Arena { return &l.threads[thread].replay.arena })
@@ -168,7 +161,7 @@ func (l *Loop) copyFrom(o *Loop) {
 // copyFrom makes s the copy of a session under way, for a loop that has users and servers already.
 func (s *replay) copyFrom(o *replay, l *Loop) {
 	arena, book := s.arena, s.book
-	gauge, detector, hidden := s.gauge, s.detector, s.hidden
+	gauge, detector, hidden, threads := s.gauge, s.detector, s.hidden, s.threads
 	*s = *o
 	hidden.CopyFrom(&o.hidden)
 	s.hidden = hidden
@@ -180,19 +173,19 @@ func (s *replay) copyFrom(o *replay, l *Loop) {
 	s.gauge = gauge
 	detector.Become(&o.detector.Detector)
 	detector.said = o.detector.said
-	s.detector, s.user = detector, &l.users[s.heads.User]
-	s.loop = l
+	s.detector, s.user = detector, l.users[s.heads.User]
+	s.loop, s.threads = l, threads
 	s.fetch.Bind(&s.book.Row, &s.arena)
 	s.heads.Bind(&s.arena, &s.book.Row, s)
 	s.server = l.caches.Of(s.session.Agent, s.heads.Assembly.Provider, s.cache)
 }
 
-// copyFrom makes t the copy of a thread, for a loop that has its session already.
-func (t *thread) copyFrom(o *thread, l *Loop) {
+// copyFrom makes t the copy of a thread, in the copy of its session.
+func (t *thread) copyFrom(o *thread, s *replay) {
 	context, layers, hooks, deleted, fetch := t.Context, t.layers, t.hooks, t.Deleted, t.fetch
 	hidden, inbox, mailbox, wakes, carried := t.hidden, t.inbox, t.mailbox, t.wakes, t.carried
 	*t = *o // scores are shared: nobody changes them
-	t.replay = l.replays[o.replay.index]
+	t.replay = s
 	context.Become(&o.Context, &t.replay.arena)
 	layers = layers[:0]
 	for _, layer := range o.layers {

@@ -59,7 +59,7 @@ func TestPlaceOfAnAgentsMemory(t *testing.T) {
 		})
 		l := laid(t, c, s)
 		last := len(tc.want) - 1
-		got := headTokens(t, &l.threads[1], func(i int) bool { return tc.memory > 0 && i == last })
+		got := headTokens(t, l.threads[1], func(i int) bool { return tc.memory > 0 && i == last })
 		if len(got) != len(tc.want) || got[last] != tc.want[last] {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
@@ -88,7 +88,7 @@ func TestSectionsThatFit(t *testing.T) {
 		t.Errorf("markers at %v, want them behind identity, static section and prompt", at)
 	}
 	l := laid(t, c, s)
-	if got := headTokens(t, &l.threads[0], func(i int) bool { return i > 0 && i < 4 }); len(got) < 4 || got[1] != 40 || got[2] != 15 || got[3] != 3945 {
+	if got := headTokens(t, l.threads[0], func(i int) bool { return i > 0 && i < 4 }); len(got) < 4 || got[1] != 40 || got[2] != 15 || got[3] != 3945 {
 		t.Errorf("the head is %v", got)
 	}
 }
@@ -113,7 +113,7 @@ func TestProjectFilesOfTheReminder(t *testing.T) {
 // A recorded call that wrote nothing keeps the lifetime of the one before.
 func TestLifetimeOfARecordedCall(t *testing.T) {
 	l := laid(t, testConfig(t, "none"), threeCalls())
-	th := &l.threads[0]
+	th := l.threads[0]
 	for i, tc := range []struct {
 		usage prompt.Usage
 		want  exchange.TTL

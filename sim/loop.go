@@ -28,9 +28,8 @@ type Loop struct {
 	config   Config
 	assembly *Assembly // of sessions whose person has none
 	clock    clock
-	replays  []*replay // the sessions of the cohort
-	pool     []*replay
-	threads  []thread // of all sessions, session by session
+	seats
+	first    int64     // unix ns of the earliest session that has a time, 0 for none
 	wire
 	breaks   detection
 	sides    side.Calls
@@ -69,9 +68,9 @@ func (l *Loop) Window() int64 {
 func (l *Loop) happen(e event) {
 	switch e.kind {
 	case eventStart:
-		l.start(&l.threads[e.of])
+		l.start(l.threads[e.of])
 	case eventInput:
-		l.input(&l.threads[e.of])
+		l.input(l.threads[e.of])
 	case eventFirst:
 		f := &l.flights.list[e.of]
 		s := l.threads[f.thread].replay
@@ -80,9 +79,9 @@ func (l *Loop) happen(e event) {
 	case eventEnd:
 		l.land(e.of)
 	case eventTimer:
-		l.ring(&l.threads[e.of], int(e.arg), e.at)
+		l.ring(l.threads[e.of], int(e.arg), e.at)
 	case eventAwait:
-		if t := &l.threads[e.of]; t.wait.ends(e.at) {
+		if t := l.threads[e.of]; t.wait.ends(e.at) {
 			l.wake(t)
 		}
 	}
@@ -129,7 +128,7 @@ func (l *Loop) end(t *thread) {
 	}
 	t.ended = true
 	if p := t.Trace.Parent; p >= 0 && t.Agent() {
-		parent := &l.threads[t.replay.base+p]
+		parent := &t.replay.threads[p]
 		parent.running--
 		if t.Trace.ParentRound < parent.heard-1 { // the input behind its launch has come without its result
 			parent.unread++
@@ -151,7 +150,7 @@ func (l *Loop) spawn(t *thread, round int32) {
 	for t.child >= 0 && s.session.Threads[t.child].ParentRound <= round {
 		c := t.child
 		t.child = s.children[c]
-		child := &l.threads[s.base+c]
+		child := &s.threads[c]
 		switch {
 		case child.Trace.Kind == traces.ThreadBranch:
 			child.branch(t)

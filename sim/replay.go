@@ -88,7 +88,8 @@ func (s *replay) serve(model int32) {
 // place is where a session stands in its cohort.
 type place struct {
 	index    int32
-	base     int32   // index of its first thread among the loop's threads
+	base     int32 // index of its first thread among the loop's threads
+	threads  []thread
 	children []int32 // threads by parent and parent round
 	origin   int64   // when it begins, ns on the cohort's clock
 	user     *user
@@ -108,7 +109,7 @@ type shows struct {
 // reset makes s the state of a session at its beginning.
 func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.loop = l
-	s.session, s.version, s.origin, s.user = session, session.Version(), origin, &l.users[s.heads.User]
+	s.session, s.version, s.origin = session, session.Version(), origin
 	s.gauge.Kin, s.gauge.Row = l.turn.Kin, &s.book.Row
 	s.gauge.Begin(len(session.Threads))
 	if s.client == nil {
@@ -303,17 +304,17 @@ func (s *replay) Model(name string) int32 {
 
 // orderChildren links every thread to its children in the order of the rounds
 // they start from. Readers put parents before children.
-func (s *replay) orderChildren(threads []thread) {
+func (s *replay) orderChildren() {
 	s.children = s.children[:0]
-	for range threads {
+	for range s.threads {
 		s.children = append(s.children, -1)
 	}
-	for i := len(threads) - 1; i >= 0; i-- {
+	for i := len(s.threads) - 1; i >= 0; i-- {
 		p := s.session.Threads[i].Parent
 		if p < 0 {
 			continue
 		}
-		at := &threads[p].child
+		at := &s.threads[p].child
 		for *at >= 0 && s.session.Threads[*at].ParentRound < s.session.Threads[i].ParentRound {
 			at = &s.children[*at]
 		}
@@ -325,8 +326,8 @@ func (s *replay) orderChildren(threads []thread) {
 // finish completes the row. Every recorded call has been simulated: Verify
 // checks it.
 func (s *replay) finish(l *Loop) {
-	for i := range s.session.Threads {
-		if l.threads[int(s.base)+i].overflow {
+	for i := range s.threads {
+		if s.threads[i].overflow {
 			s.book.Row.Figures[measures.OverWindow] = 1
 		}
 	}
@@ -337,8 +338,8 @@ func (s *replay) finish(l *Loop) {
 	s.heads.Tell()
 	s.countUnsimulated()
 	var layers []strategies.Layer
-	if len(s.session.Threads) > 0 {
-		layers = l.threads[s.base].layers
+	if len(s.threads) > 0 {
+		layers = s.threads[0].layers
 	}
 	s.book.Close(layers, s.paid(l.config.Observer))
 	if l.config.Verify {

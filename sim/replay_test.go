@@ -14,11 +14,12 @@ func TestChildrenInOrder(t *testing.T) {
 		{Parent: -1}, {Parent: 0, ParentRound: 5}, {Parent: 0, ParentRound: 2}, {Parent: 0, ParentRound: 5},
 		{Parent: 2, ParentRound: 1}, {Parent: 0, ParentRound: 0}, {Parent: 2, ParentRound: 0}, {Parent: -1},
 	}}}
-	threads := make([]thread, len(s.session.Threads))
+	new(seats).hold(s, len(s.session.Threads))
+	threads := s.threads
 	for i := range threads {
 		threads[i].child = -1
 	}
-	s.orderChildren(threads)
+	s.orderChildren()
 	for parent, want := range map[int][]int32{0: {5, 2, 1, 3}, 2: {6, 4}, 1: nil, 7: nil} {
 		var got []int32
 		for at := threads[parent].child; at >= 0; at = s.children[at] {

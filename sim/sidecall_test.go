@@ -16,7 +16,7 @@ import (
 // are cut off; the messages asked for; and its instruction. What it does not ask for is not there.
 func TestWhatACallSends(t *testing.T) {
 	l := laid(t, testConfig(t, "none"), newSession("s").turns(2, 0, 1000).session())
-	th := &l.threads[0]
+	th := l.threads[0]
 	head, first, second := []int32{12_000, 4000, 2000}, []int32{300, 40, 60, 100}, []int32{1000, 40, 60, 100}
 	n := int32(th.Context.Len())
 	for name, tc := range map[string]struct {

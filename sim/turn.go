@@ -138,7 +138,7 @@ func (h *host) SetMemory(tokens int32, content prompt.Digest) {
 func (h *host) Post(m strategies.Message) {
 	s, from := h.thread.replay, h.thread
 	for i := range s.session.Threads {
-		to := &h.loop.threads[int(s.base)+i]
+		to := &s.threads[i]
 		sibling := m.To == strategies.ToSiblings && to != from && to.Agent() && to.Trace.Parent == from.Trace.Parent &&
 			to.Started && !to.ended
 		if m.Tokens <= 0 || !sibling && m.To != int32(i) {

@@ -70,15 +70,15 @@ func TestWhoReadsAMessage(t *testing.T) {
 		"of nothing":    {strategies.Message{To: 0}, nil, nil},
 		"to nobody":     {strategies.Message{To: 9, Tokens: 50}, nil, nil},
 	} {
-		l := &Loop{threads: make([]thread, len(session.Threads))}
-		s := &replay{session: session}
+		l, s := &Loop{}, &replay{session: session}
+		l.hold(s, len(session.Threads))
 		for i := range l.threads {
-			th := &l.threads[i]
+			th := l.threads[i]
 			th.replay, th.Trace, th.Started, th.ended = s, &session.Threads[i], i != 4, i == 5
 		}
-		(&host{loop: l, thread: &l.threads[1]}).Post(tc.message)
+		(&host{loop: l, thread: l.threads[1]}).Post(tc.message)
 		for i := range l.threads {
-			th := &l.threads[i]
+			th := l.threads[i]
 			in, mail := 0, 0
 			for _, n := range tc.inbox {
 				if n == i {
