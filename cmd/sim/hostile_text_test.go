@@ -7,9 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/spf13/cobra"
 )
 
 // hostileTexts are what a recording may say of its model, project, session and files.
@@ -21,8 +24,21 @@ var hostileTexts = []string{
 	"@octocat fixes #1 https://evil.example www.evil.example\x07",
 }
 
-// linked is what a forge makes a mention, an issue or a link of in Markdown.
-var linked = regexp.MustCompile(`@[A-Za-z]|#[0-9]|://|www\.[a-z]`)
+// linked is what a forge makes a mention, an issue or a link of in Markdown, or a renderer (cmark-gfm 0.29): an address of www is one up
+// to its first dot, whatever follows.
+var linked = regexp.MustCompile(`(?i)@[a-z]|#[0-9]|\bgh-[0-9]|://|www\.|<[a-z/!]`)
+
+// ownTags are what Markdown of sim has of HTML.
+var ownTags = regexp.MustCompile(`</?(details|summary|sub|br)>`)
+
+// unlinked fails for Markdown with a link, a mention or a tag that sim does not write itself.
+func unlinked(t *testing.T, what, text string) {
+	t.Helper()
+	text = ownTags.ReplaceAllString(text, "")
+	if at := linked.FindStringIndex(text); at != nil {
+		t.Errorf("%s has a live link or a tag: %q", what, text[max(0, at[0]-40):min(len(text), at[1]+40)])
+	}
+}
 
 // hostileSession is a session of three calls in which every text that reaches a report is text.
 func hostileSession(n int, text string) string {
@@ -99,12 +115,10 @@ func plainCells(t *testing.T, what, text string) {
 	}
 }
 
-// No text of a recording reaches a terminal, a CI job, Markdown or CSV so that it is acted on,
-// whatever the verb and the format.
-func TestHostileTexts(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	in := filepath.Join(dir, "in")
+// hostileFolder writes a session of each text into a folder of dir, some under names that have it, and returns the folder.
+func hostileFolder(t *testing.T, dir string) (in string) {
+	t.Helper()
+	in = filepath.Join(dir, "in")
 	if err := os.Mkdir(in, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -117,6 +131,15 @@ func TestHostileTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return in
+}
+
+// No text of a recording reaches a terminal, a CI job, Markdown or CSV so that it is acted on,
+// whatever the verb and the format.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in := hostileFolder(t, dir)
 	check := filepath.Join(dir, "check.yaml")
 	if err := os.WriteFile(check, []byte("scenario: {strategies: [none]}\nrules:\n"+
 		"  - {metric: cost_usd, max: 0.000001, group: project}\n  - {metric: cost_usd, max: 0.000001, group: model}\n"), 0o644); err != nil {
@@ -142,18 +165,13 @@ func TestHostileTexts(t *testing.T) {
 			t.Errorf("sim %s: exit %d, %q", line, code, stderr)
 		}
 		if strings.Contains(line, "markdown") {
-			if at := linked.FindStringIndex(stdout); at != nil {
-				t.Errorf("sim %s has a live link: %q", line, stdout[max(0, at[0]-40):min(len(stdout), at[1]+40)])
-			}
+			unlinked(t, "sim "+line, stdout)
 			stdout = strings.ReplaceAll(stdout, "\u200b", "") // which breaks links
 		}
 		harmless(t, "sim "+line, stdout)
 		harmless(t, "stderr of sim "+line, annotation.ReplaceAllString(stderr, ""))
 		if strings.Contains(line, "csv") && code == exitOK {
 			plainCells(t, "sim "+line, stdout)
-		}
-		if strings.Contains(line, "markdown") && strings.Contains(stdout, "<script") {
-			t.Errorf("sim %s has a <script", line)
 		}
 	}
 	for name, text := range tree(t, dir) {
@@ -165,5 +183,62 @@ func TestHostileTexts(t *testing.T) {
 			harmless(t, name, text)
 			plainCells(t, name, text)
 		}
+	}
+}
+
+// In the Markdown of every verb, nothing that a recording, a scenario or a run is called links, notifies or is a tag. The command
+// itself says which verbs there are: one without a line here fails.
+func TestMarkdownOfEveryVerb(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in, out := hostileFolder(t, dir), filepath.Join(dir, "out")
+	name, err := json.Marshal("@octocat #1 GH-1 www.evil.example https://e.example <b>|`x`")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenario, check, strategy := filepath.Join(dir, "s.yaml"), filepath.Join(dir, "c.yaml"), filepath.Join(dir, "@octocat #1.yaml")
+	for path, text := range map[string]string{
+		scenario: "name: NAME\ndoc: NAME\nstrategies:\n  - {name: NAME, doc: NAME, preset: auto-compact/167k}\n  - none\n",
+		strategy: "name: NAME\ndoc: NAME\nlayers: []\n",
+		check:    "scenario: s.yaml\nrules:\n  - {metric: cost_usd, max: 0.000001, strategy: NAME, group: project}\n  - {metric: cost_usd, max: 0, group: model}\n",
+	} {
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "NAME", string(name))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, _, stderr := exec(t, "run", "-q", "--out", out, scenario, in); code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	lines := map[string][]string{
+		"run": {scenario, in}, "ablate": {scenario, in}, "rank": {scenario}, "tune": {in}, "advise": {in}, "audit": {"--by", "project,model", in},
+		"explain": {"--all", hostileTexts[13] + "s13" + hostileTexts[13], in}, "compare": {"@octocat=" + out, "#1 www.evil.example=" + out},
+		"check": {check, in}, "validate": {in}, "traces ls": {in}, "traces store ls": {}, "scenarios ls": {}, "strategies ls": {},
+		"strategies diff": {"none", "auto-compact/167k"}, "strategies check": {strategy, in},
+	}
+	var try func(cmd *cobra.Command, path string)
+	try = func(cmd *cobra.Command, path string) {
+		for _, c := range cmd.Commands() {
+			try(c, strings.TrimSpace(path+" "+c.Name()))
+		}
+		flag := cmd.Flags().Lookup("format")
+		if flag == nil || !strings.Contains(flag.Usage, "markdown") || flag.Hidden {
+			return
+		}
+		args, known := lines[path]
+		if !known {
+			t.Errorf("sim %s writes Markdown, and no line of this test runs it", path)
+			return
+		}
+		code, stdout, stderr := exec(t, slices.Concat(strings.Fields(path), args, []string{"--format", "markdown"})...)
+		if code != exitOK && code != exitCheck || stdout == "" {
+			t.Errorf("sim %s: exit %d, %s", path, code, stderr)
+		}
+		unlinked(t, "sim "+path, stdout)
+		harmless(t, "sim "+path, strings.ReplaceAll(stdout, "\u200b", ""))
+		delete(lines, path)
+	}
+	try(newRoot(), "")
+	for path := range lines {
+		t.Errorf("sim %s does not write Markdown", path)
 	}
 }

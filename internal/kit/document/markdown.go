@@ -220,8 +220,8 @@ func (p *page) fold(s *Section) error {
 }
 
 // live matches what a forge turns into links in any text: mentions, numbers of
-// issues, addresses.
-var live = regexp.MustCompile(`(?i)@|#\b|\bgh-|www\.|:/`)
+// issues, addresses. An address of www is one up to its first dot, so the character comes ahead of the dot.
+var live = regexp.MustCompile(`(?i)@|#\b|\bgh-|www\b|:/`)
 
 // unlink puts a zero-width character into these. Names come from recordings, and
 // Markdown that somebody posts must not notify anybody.
