@@ -68,14 +68,14 @@ func (in Input) open(size int) (io.ReadCloser, error) {
 			f.Close()
 			return nil, fmt.Errorf("reading gzip: %w", err)
 		}
-		return &unpacked{z, stored, f.Close}, nil
+		return &unpacked{z, stored, f.Close, 0}, nil
 	case bytes.HasPrefix(head, zstdMagic):
 		z, err := decoder(br)
 		if err != nil {
 			f.Close()
 			return nil, fmt.Errorf("reading zstd: %w", err)
 		}
-		return &unpacked{z, stored, sync.OnceValue(func() error { release(z); return f.Close() })}, nil
+		return &unpacked{z, stored, sync.OnceValue(func() error { release(z); return f.Close() }), 0}, nil
 	}
 	return &plainFile{br, br, f}, nil
 }
@@ -88,18 +88,6 @@ const (
 	leastBomb = 64 << 20
 	bombTimes = 200
 )
-
-// Bomb returns an error that wraps ErrBomb if a text of n bytes or more is too much for the file.
-func (in Input) Bomb(n int64) error {
-	if n < leastBomb {
-		return nil
-	}
-	size := in.Size()
-	if size < 0 || n/bombTimes <= size {
-		return nil
-	}
-	return fmt.Errorf("%d bytes unpack to %d MiB and more: %w", size, n>>20, ErrBomb)
-}
 
 // Size returns the size of the file as it lies there, bytes, or -1 where that cannot be known: who reads the file says why.
 func (in Input) Size() int64 {
@@ -190,25 +178,36 @@ type unpacked struct {
 	io.Reader
 	s     *stored
 	close func() error
+	n     int64 // bytes read so far
 }
 
 // Close closes the file.
 func (e *unpacked) Close() error { return e.close() }
 
+// Read implements io.Reader. What is much more than the file can hold of a recording is an error that wraps ErrBomb, wherever lines end.
 func (e *unpacked) Read(p []byte) (int, error) {
 	n, err := e.Reader.Read(p)
+	e.n += int64(n)
+	if e.n >= leastBomb && e.n/bombTimes > e.size() {
+		return 0, fmt.Errorf("%d bytes unpack to %d MiB and more: %w", e.size(), e.n>>20, ErrBomb)
+	}
 	if err == nil || errors.Is(err, io.EOF) {
 		return n, err
 	}
-	size := e.s.read
-	if info, statErr := e.s.f.Stat(); statErr == nil {
-		size = info.Size()
-	}
+	size := e.size()
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return n, fmt.Errorf("%w: the file is cut off at byte %d, and how much is missing is unknown", err, size)
 	}
 	left := size - e.s.read
 	return n, fmt.Errorf("%w; %d of %d bytes (%.0f %%) are unread", err, left, size, 100*float64(left)/float64(max(1, size)))
+}
+
+// size returns the size of the file as it lies there, bytes, or how much of it is read where that cannot be known.
+func (e *unpacked) size() int64 {
+	if info, err := e.s.f.Stat(); err == nil {
+		return info.Size()
+	}
+	return e.s.read
 }
 
 // plainFile reads through the buffer that looked at the first bytes.

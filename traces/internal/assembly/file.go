@@ -118,7 +118,6 @@ func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, p
 	lines := NewLineReader(&Interruptible{ctx, opts.Watch(r)}, opts.MaxLine)
 	lines.turn = opts.Long()
 	defer lines.Release()
-	blank := 0
 	for {
 		ln, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -127,17 +126,14 @@ func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, p
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err == nil && blank > maxBlank {
-			err = fmt.Errorf("%d blank lines in a row", blank)
+		if errors.Is(err, traces.ErrBomb) {
+			return err
 		}
 		if err != nil {
 			return f.Unreadable(fmt.Errorf("reading stopped after line %d: %w", f.Lines, err))
 		}
-		if blank++; len(ln.Text) > 0 {
-			blank = 0
-		}
 		if ln.Number%1024 == 1 {
-			if err := errors.Join(in.Bomb(ln.Place), opts.Room(f.Name)); err != nil {
+			if err := opts.Room(f.Name); err != nil {
 				return err
 			}
 		}
@@ -169,11 +165,11 @@ func (f *File) ReadAll(ctx context.Context, opts traces.Options, in traces.Input
 	_, err = all.ReadFrom(io.LimitReader(&Interruptible{ctx, opts.Watch(r)}, int64(opts.MaxLine)+1))
 	text := all.Bytes()
 	f.Bytes = int64(len(text))
-	switch bomb := in.Bomb(f.Bytes); {
+	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case bomb != nil:
-		return nil, bomb
+	case errors.Is(err, traces.ErrBomb):
+		return nil, err
 	case err != nil:
 		return nil, f.Unreadable(fmt.Errorf("reading stopped after %d bytes: %w", len(text), err))
 	case len(text) > opts.MaxLine:
@@ -281,10 +277,6 @@ func (f *File) Unreadable(err error) error {
 	f.Problems.List = append(f.Problems.List, list[:min(len(list), max(0, f.Problems.Limit-1))]...)
 	return refused
 }
-
-// maxBlank is the largest number of consecutive blank lines: a compressed file
-// of some kilobytes may hold billions.
-const maxBlank = 10_000_000
 
 // Interruptible is a reader that ends when its context does.
 type Interruptible struct {

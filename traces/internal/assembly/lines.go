@@ -78,7 +78,7 @@ func (l *LineReader) Next() (Line, error) {
 			return l.skip()
 		}
 		if l.err != nil {
-			if searched > 0 {
+			if searched > 0 && !errors.Is(l.err, traces.ErrBomb) {
 				return l.take(searched, 0), nil
 			}
 			return Line{}, l.err
