@@ -45,3 +45,49 @@ func TestConstantReads(t *testing.T) {
 		}
 	}
 }
+
+// A request that holds more has another input. Two calls of a session, or the only two, that count the same are in doubt; one of many
+// may be a server's, and so are calls of which no text shows that they hold more.
+func TestEqualInputs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		inputs []int64
+		bytes  int32
+		event  bool // the log says that the context was cut ahead of each call
+		want   int
+	}{
+		"two calls":     {[]int64{9000, 9000}, 400, false, 1},
+		"without texts": {[]int64{9000, 9000}, 0, false, 0},
+		"cut":           {[]int64{9000, 9000}, 400, true, 0},
+		"one of many":   {[]int64{9000, 9000, 9100, 9200, 9300, 9400}, 400, false, 0},
+		"two of many":   {[]int64{9000, 9000, 9000, 9200, 9300, 9400, 9500, 9600, 9700, 9800, 9900}, 400, false, 2},
+	} {
+		th := traces.Thread{}
+		s := traces.Session{Models: []string{"gpt-5.5"}, Blocks: []prompt.Block{{Bytes: tc.bytes}}}
+		for i, n := range tc.inputs {
+			th.Rounds = append(th.Rounds, traces.Round{Usage: prompt.Usage{Uncached: n - 8000, Read: 8000, Output: 10 * int64(i)}, Input: traces.Span{To: 1}})
+			if tc.event {
+				th.Events = append(th.Events, traces.Event{Kind: traces.EventMicrocompact, Round: int32(i)})
+			}
+		}
+		s.Threads = []traces.Thread{th}
+		draft := Session{Files: []*File{NewFile("a", traces.Options{})}}
+		if draft.doubt(&s, 0); s.Quality.Uncounted != tc.want {
+			t.Errorf("%s: %d calls in doubt, want %d", name, s.Quality.Uncounted, tc.want)
+		}
+	}
+}
+
+// Calls that contradict those around them count beside calls that a file lacks, and once where they were counted one by one.
+func TestDoubtsAddUp(t *testing.T) {
+	s := traces.Session{Models: []string{"gpt-5.5"}, Threads: []traces.Thread{{}}}
+	for range 9 {
+		s.Threads[0].Rounds = append(s.Threads[0].Rounds, traces.Round{Usage: prompt.Usage{Uncached: 900, Read: 8000}})
+	}
+	for one, want := range map[int]int{0: 3 + 8, 2: 3 + 8, 8: 3 + 8} {
+		draft := Session{Files: []*File{NewFile("a", traces.Options{})}}
+		s.Quality.Uncounted = 3 + one
+		if draft.doubt(&s, one); s.Quality.Uncounted != want {
+			t.Errorf("%d counted one by one: %d in doubt, want %d", one, s.Quality.Uncounted, want)
+		}
+	}
+}

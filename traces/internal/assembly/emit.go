@@ -25,6 +25,7 @@ type emitter struct {
 	message    int32
 	placements map[traces.Breakpoints]uint16 // as Round has them
 	untimed    int                           // calls without a usable time
+	doubted    int                           // calls of rounds whose own counts do not fit together
 }
 
 // emit makes the session, whose threads give up their blocks. heard says whether to note what was heard of these.
@@ -62,7 +63,7 @@ func (s *Session) emit(heard bool) *traces.Session {
 	}
 	out.Quality = s.Quality
 	if !s.Summed { // the client's own sum confirms the counts, or says what is missing
-		s.doubt(out)
+		s.doubt(out, e.doubted)
 	}
 	out.Quality.Unshown = countUnshown(out.Unshown)
 	Measure(out)
@@ -143,7 +144,8 @@ func (e *emitter) thread(t *Thread) traces.Thread {
 		}
 		if ev.uncounted {
 			e.s.Quality.Uncounted++
-			e.s.Problem(Place{Source: ev.Source, Line: ev.Line}, "the call that made a summary has no usable token counts; it is not in the bill")
+			e.s.Problem(Place{Source: ev.Source, Line: ev.Line}, "the call that made a summary has %s",
+				map[bool]string{true: "token counts that contradict each other", false: "no usable token counts; it is not in the bill"}[ev.summary != nil])
 		}
 	}
 	return out
@@ -364,17 +366,12 @@ func (e *emitter) flags(rd *Round, out *traces.Round) {
 	case rd.OK:
 		return
 	}
-	q.Uncounted++
+	if q.Uncounted++; rd.OK {
+		e.doubted++
+	}
 	if !rd.Told {
 		e.s.Problem(rd.Place, text, rd.ID)
 	}
-}
-
-// spoke reports whether a reply has a text or a tool call, which take tokens.
-func spoke(reply []Block) bool {
-	return slices.ContainsFunc(reply, func(b Block) bool {
-		return b.Bytes > 0 && (b.Kind == prompt.KindText || b.Kind == prompt.KindToolUse)
-	})
 }
 
 // mostAhead is how much older than its request a response may be, ns: some logs have whole seconds, or the time of a result that was

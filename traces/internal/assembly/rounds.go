@@ -246,7 +246,7 @@ func (t *Rounds) compact(s *Step) {
 	if s.At != 0 && t.lastAt != 0 {
 		ev.Wait = max(0, s.At-t.lastAt)
 	}
-	ev.uncounted = s.Usage.Bad && !s.Usage.OK
+	ev.uncounted = s.Usage.Bad && !s.Usage.OK || s.Usage.Doubt && !s.Aside // a request of its own may say nothing of the cache
 	if s.Usage.OK && (s.Aside || s.Usage.Read == 0 && s.Usage.Writes() == 0) {
 		ev.Asked, ev.Told = int32(s.Usage.Input()), int32(s.Usage.Output)
 	}
