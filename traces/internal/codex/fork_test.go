@@ -235,3 +235,21 @@ func TestRecordOfAnother(t *testing.T) {
 		t.Errorf("%d calls, %d uncounted, problems %v", s.NumCalls(), s.Quality.Uncounted, s.Problems)
 	}
 }
+
+// Records under another id than the session's are the session's where a token count repeats one of them: ids were replaced. The record
+// of the summary, which nothing repeats, is then not lost. How much of an output is reasoning need not stand in both.
+func TestThreadUnderAnotherID(t *testing.T) {
+	as := func(r *rollout, input, cached, output int) {
+		r.line("token_usage_record", fmt.Sprintf(`{"thread_id":"s9","usage":{"input_tokens":%d,"cached_input_tokens":%d,"output_tokens":%d}}`, input, cached, output))
+	}
+	r := new(rollout).begin("s1", "gpt-5.5").user("one").assistant("msg_1", "a")
+	as(r, 8000, 0, 20)
+	r.count(8000, 0, 20, 5).user("two").assistant("msg_2", "b")
+	as(r, 8200, 7936, 30)
+	r.count(8200, 7936, 30, 9)
+	as(r, 90_000, 80_000, 2500)
+	s := readOne(t, r.line("compacted", `{"message":""}`).user("three").assistant("msg_3", "c").count(7000, 4096, 40, 0))
+	if usage := s.Usage(); s.NumCalls() != 3 || usage.Input() != 8000+8200+7000 || len(s.Summaries) != 1 || s.Summaries[0].Usage.Read != 80_000 {
+		t.Errorf("%d calls of %d tokens, summaries %+v, problems %v", s.NumCalls(), usage.Input(), s.Summaries, s.Problems)
+	}
+}

@@ -41,10 +41,11 @@ func (ro *rollout) record(it *assembly.Step, payload []byte) error {
 		return nil
 	}
 	switch {
-	case thread == "" || thread == ro.id || ro.copies():
+	case thread == "" || thread == ro.id || thread == ro.thread || ro.copies():
 	case slices.Contains(ro.parents, thread):
 		return errJoined
 	default:
+		ro.stranger, ro.strange = thread, re.usage
 		return nil // of an agent, in whose rollout it stands
 	}
 	if err := ro.Once("the counts of response", re.id); err != nil {
@@ -155,11 +156,10 @@ func (u *tokenUsage) read(text []byte) error {
 		jsonscan.Count("reasoning_output_tokens", &u.Reasoning), jsonscan.Count("total_tokens", &u.Total))
 }
 
-// same reports whether all counts that both have are equal.
+// same reports whether all counts that both have are equal. Reasoning is a part of the output, which not every kind of line has.
 func (u *tokenUsage) same(v *tokenUsage) bool {
 	equal := func(a, b int64) bool { return a < 0 || b < 0 || a == b }
-	return equal(u.Input, v.Input) && equal(u.Cached, v.Cached) && equal(u.CacheWrite, v.CacheWrite) &&
-		equal(u.Output, v.Output) && equal(u.Reasoning, v.Reasoning)
+	return equal(u.Input, v.Input) && equal(u.Cached, v.Cached) && equal(u.CacheWrite, v.CacheWrite) && equal(u.Output, v.Output)
 }
 
 // equal reports whether all counts can be read and are equal.

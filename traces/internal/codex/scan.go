@@ -53,6 +53,10 @@ type tokenCounts struct {
 	nothing int32      // line of a token count without counts behind an answer that has none yet, 0 for none
 	repeats int        // token counts that repeat the last one though the model had answered since
 	lost    int64      // tokens that the totals have and no token count
+	// thread is the session's in records where these and the description have different ids, as after a replacement of ids; "" until
+	// a token count repeats a record of another thread, the last one of which is stranger.
+	thread, stranger string
+	strange          tokenUsage // of the stranger's last record
 }
 
 // head is what the rollout shows of the prefix before the conversation.
@@ -314,6 +318,9 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 		before = total.less(&last) // the rest is the parents'
 	}
 	ro.totals, ro.last = total, last
+	if ro.stranger != "" && ro.strange.equal(&last) {
+		ro.thread = ro.stranger
+	}
 	if ro.baseline() || ro.recorded(name, &last) {
 		return nil
 	}
