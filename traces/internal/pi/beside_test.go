@@ -1,6 +1,8 @@
 package pi
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -34,6 +36,42 @@ func TestCompactionUsage(t *testing.T) {
 		if got.NumCalls() != 5 || got.Blocks[got.Threads[0].Rounds[0].Input.From].Kind != prompt.KindPrompt {
 			t.Errorf("%s: %d calls; the system prompt counts as what a person said", name, got.NumCalls())
 		}
+	}
+}
+
+// A version that splits writes by lifetime counts the calls of each compaction, unless an extension wrote the summary: where it does not,
+// or where the counts do not add up to their sum, a call is in doubt.
+func TestCompactionWithoutUsage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		split  string
+		fields string
+		want   int
+	}{
+		"lost":              {`,"cacheWrite1h":0`, "", 1},
+		"by an extension":   {`,"cacheWrite1h":0`, `,"fromHook":true`, 0},
+		"earlier versions":  {"", "", 0},
+		"a sum that is not": {"", `,"usage":{"input":700,"cacheRead":0,"cacheWrite":0,"output":40,"totalTokens":790}`, 1},
+		"a sum that is":     {"", `,"usage":{"input":700,"cacheRead":0,"cacheWrite":0,"output":90,"totalTokens":790}`, 0},
+	} {
+		s := newScript().user("one").answer(words("a"), 3, 0, 5000, 60)
+		s.add("compaction", `"summary":"S","tokensBefore":5300`+tc.fields)
+		s.user("two").answer(words("b"), 3, 0, 4000, 9)
+		got := readOne(t, strings.ReplaceAll(s.text(), `"cacheWrite":5000`, `"cacheWrite":5000`+tc.split))
+		if got.Quality.Uncounted != tc.want || got.NumCalls() != 2 {
+			t.Errorf("%s: %d calls in doubt of %d, want %d; problems %v", name, got.Quality.Uncounted, got.NumCalls(), tc.want, got.Problems)
+		}
+	}
+}
+
+// An answer stands below what was asked. One without a parent is a bad line and goes on with the line before.
+func TestAnswerWithoutParent(t *testing.T) {
+	text := newScript().user("one").answer(words("a"), 3, 0, 5000, 60).user("two").answer(words("b"), 3, 5000, 60, 9).text()
+	lost := regexp.MustCompile(`"parentId":("[^"]*"|null)`).ReplaceAllString(text, `"parentId":null`)
+	if s := readOne(t, lost); s.Quality.BadLines != 2 || s.NumCalls() != 2 {
+		t.Errorf("%d bad lines, %d calls, problems %v", s.Quality.BadLines, s.NumCalls(), s.Problems)
+	}
+	if s := readOne(t, text); s.Quality.BadLines != 0 {
+		t.Errorf("whole: problems %v", s.Problems)
 	}
 }
 

@@ -55,6 +55,7 @@ type file struct {
 	index assembly.IDs // of entries of the tree, by id
 	said  []said       // by entry of the tree
 	model string       // of the last call
+	hour  bool         // the version says how much is written for an hour
 }
 
 // said is what an entry of the tree says, for the compactions that keep some entries.
@@ -84,6 +85,7 @@ type line struct {
 	Model     string         `json:"model"`
 	Target    string         `json:"targetId"`
 	Instead   jsontext.Value `json:"replacement"` // of the content of the target; null for nothing
+	Hook      bool           `json:"fromHook"`    // an extension wrote the summary
 }
 
 // counts are the token counts of a call, or of all calls of a compaction.
@@ -129,7 +131,10 @@ type content struct {
 	Data      string         `json:"data"`
 }
 
-var errNoRole = errors.New("it has no role")
+var (
+	errNoRole   = errors.New("it has no role")
+	errNoParent = errors.New("an answer or a result without a parent; the line before is taken for it")
+)
 
 // parse reads one line.
 func (f *file) parse(ln assembly.Line) error {
@@ -165,6 +170,7 @@ func (f *file) parse(ln assembly.Line) error {
 	}
 	for _, u := range [...]*counts{l.Message.Usage, l.Usage} {
 		if u != nil {
+			f.hour = f.hour || u.Write1h != nil
 			f.USD += f.Cost(ln.Number, u.Cost.Total)
 		}
 	}
@@ -190,7 +196,11 @@ func (f *file) parse(ln assembly.Line) error {
 	if i, ok := f.index.Get(l.Parent); ok {
 		parent = i
 	} else if l.ID != "" && l.Parent == "" {
-		parent = -1
+		if role := l.Message.Role; role != "assistant" && role != "toolResult" {
+			parent = -1
+		} else if err := f.Refuse(ln.Number, errNoParent); err != nil {
+			return err
+		}
 	} else if l.Parent != "" {
 		f.Problems.Add(f.Name, ln.Number, "parent %s is not in the file; the line before is taken for it", l.Parent)
 	}
@@ -391,9 +401,11 @@ func settings() []facts.Setting {
 	}}
 }
 
-// addSummaryCalls adds to a compaction the counts of its calls: two where it cuts a turn and messages precede that turn.
+// addSummaryCalls adds to a compaction the counts of its calls: two where it cuts a turn and messages precede that turn. Versions that
+// split writes by lifetime count the calls of every compaction but those of extensions (a recording of November 2026).
 func (f *file) addSummaryCalls(l *line, s *assembly.Step) {
 	if l.Usage == nil {
+		s.Usage.Bad = f.hour && !l.Hook
 		return
 	}
 	s.Usage, s.Model, s.Calls = l.Usage.usage(), assembly.ModelName(f.model), 1
