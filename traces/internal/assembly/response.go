@@ -293,7 +293,7 @@ func Summaries(iterations []byte) (list []Usage) {
 	return list
 }
 
-// Usage splits the counts into disjoint classes. Anthropic's interface always has both reads and writes.
+// Usage splits the counts into disjoint classes. Anthropic's interface always has both reads and writes; none has writes alone.
 func (a *Response) Usage() Usage {
 	l := a.counts.Logged()
 	if thoughts := a.counts.Count("thoughts"); thoughts.N > 0 {
@@ -301,7 +301,8 @@ func (a *Response) Usage() Usage {
 		l.Output = Count{Logged: true, N: l.Output.N + thoughts.N}
 	}
 	l.Input.N += max(0, a.counts.Count("tool").N)
-	if l.Apart = !a.inside; a.bad || l.Apart && l.Read.Logged != l.Write.Logged {
+	l.Apart = !a.inside
+	if half := l.Read.Logged != l.Write.Logged && (l.Apart || l.Write.Logged); a.bad || half {
 		return Usage{Reasoning: -1, Bad: true}
 	}
 	return l.Usage()

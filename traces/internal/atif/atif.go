@@ -276,13 +276,17 @@ func (f *file) compare(s *assembly.Session, files []*file) {
 		}
 		return
 	}
-	if lost := f.final.prompt.N + f.final.completion.N - all.prompt.N - all.completion.N; lost > 0 {
+	less := max(0, f.sum.prompt.N-f.final.prompt.N)
+	if f.final.completion.Logged {
+		less += max(0, f.sum.completion.N-f.final.completion.N)
+	}
+	if lost := f.final.prompt.N + f.final.completion.N - all.prompt.N - all.completion.N; lost > 0 && less == 0 {
 		s.Problems.Add(f.Name, 0, "final_metrics count %d tokens more than the steps at hand: calls of other trajectories, or such as no step has; they are not in the bill", lost)
 		if !f.resumed {
 			s.Quality.LostTokens += lost
 		}
-	} else if less := f.sum.prompt.N - f.final.prompt.N; less > 0 {
-		s.Problems.Add(f.Name, 0, "final_metrics count %d tokens of input less than the steps", less)
+	} else if less > 0 {
+		s.Problems.Add(f.Name, 0, "final_metrics count %d tokens less than the steps", less)
 		s.Quality.Uncounted++
 	}
 }

@@ -109,7 +109,8 @@ func TestFinal(t *testing.T) {
 	}{
 		"equal":      {final(2100, 1000, 57), 0, 0, "[]"},
 		"more":       {final(3100, 1000, 157), 1100, 0, "count 1100 tokens more"},
-		"less":       {final(2000, 1000, 57), 0, 1, "count 100 tokens of input less"},
+		"less":       {final(2000, 1000, 57), 0, 1, "count 100 tokens less"},
+		"one less":   {final(2107, 1000, 50), 0, 1, "count 7 tokens less"}, // as much together: counts of one step stand in another
 		"other read": {final(2100, 0, 57), 0, 1, "but 0 reads and 57 of output"},
 	} {
 		c := agenttest.Read(t, Describe(), map[string]string{"a.json": trajectoryOf("s", tc.final, asked, first, second)})

@@ -153,6 +153,9 @@ func (f *file) record(v jsontext.Value) error {
 	if _, ok := r.usage(); !ok {
 		return errNoCounts
 	}
+	if err := f.Once("the record of usage of call", r.Call); err != nil {
+		return err
+	}
 	for _, t := range f.threads {
 		if i, ok := t.calls[r.Call]; ok && r.Call != "" {
 			f.count(t.Calls[i].Call, &r)

@@ -36,7 +36,12 @@ func TestUsageRecords(t *testing.T) {
 			}
 		}
 	}
-	got := read(t, newScript().user("go").record("r1", 5, 9, 9, 40).answer("r1", "one", 40, "").shutdown(totalsOf("claude-opus-5", 9003, 0, 9000, 40)).text())
+	got := read(t, newScript().user("go").record("r1", 9003, 0, 9000, 40).answer("r1", "one", 0, "").record("r1", 9304, 9000, 300, 50).
+		shutdown(totalsOf("claude-opus-5", 9003, 0, 9000, 40)).text())
+	if got.Quality.BadLines != 1 || got.Usage() != first {
+		t.Errorf("a second record of a call: %d bad lines, %+v", got.Quality.BadLines, got.Usage())
+	}
+	got = read(t, newScript().user("go").record("r1", 5, 9, 9, 40).answer("r1", "one", 40, "").shutdown(totalsOf("claude-opus-5", 9003, 0, 9000, 40)).text())
 	if got.Quality.BadLines != 1 || got.Usage() != first {
 		t.Errorf("an impossible record: %d bad lines, %+v", got.Quality.BadLines, got.Usage())
 	}

@@ -540,4 +540,7 @@ func TestBlankReads(t *testing.T) {
 			t.Errorf("reads %v: %d calls in doubt, want %d", tt.reads, n, tt.want)
 		}
 	}
+	if c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": call(0, `{"cache_write_tokens":60}`)}); len(c.Sessions) != 0 { // no interface has writes alone
+		t.Errorf("writes without reads: %+v", agenttest.Total(c))
+	}
 }
