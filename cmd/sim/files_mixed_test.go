@@ -162,8 +162,7 @@ var recordedMixes = map[string][]string{
 		"traces-4/deepseek-harness/deepseek-ai__*/apps/web/approval-composer/session.jsonl", "traces-4/deepseek-harness/deepseek-ai__*/apps/web/goal-multi-turn-actions/session.jsonl",
 	},
 	facts.Cline:    {"lab/sessions/others/cline/*.messages.json"},
-	facts.OTel:     {"cases/spans/openai-writes-recorded.jsonl"},
-	facts.Requests: {"cases/request-logs/trunc.jsonl", "traces-4/request-log/cline__cline/subagents.json"},
+	facts.Requests: {"cases/spans/openai-writes-recorded.jsonl", "cases/request-logs/trunc.jsonl", "traces-4/request-log/cline__cline/subagents.json"},
 	facts.ATIF:     {"traces-4/atif/sachiny0106__Xelron/openhands/hello-world.trajectory.json"},
 }
 
