@@ -130,11 +130,17 @@ type Watch struct {
 	// Record, when not nil, gets every call in order of completion. The
 	// record is only valid during the call.
 	Record func(*results.CallRecord)
+	// Ended, when not nil, gets the row of every session that a Runner simulates, and what each of its calls cost, in order of completion.
+	// Both are only valid during the call. It must be safe for concurrent use.
+	Ended func(*results.Row, []Spent)
 	// Observer, when not nil, is told what happens and why.
 	Observer Observer
 	// Meter, when not nil, is told of the calls in flight and counts in the rows of their sessions.
 	Meter Meter
 }
+
+// Spent is a call of a session with what it cost.
+type Spent = account.Spent
 
 // Meter is told, in order of time, of every request that a server answers and of the end of its
 // response. The request and the outcome are only valid during the call.

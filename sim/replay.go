@@ -156,7 +156,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	if all := s.fetch.Density.Of(-1); s.named && all > 0 && profile.Compare(s.version, hidden.OpensInLines) >= 0 {
 		s.denser(all / resultsPerByte)
 	}
-	s.book.Record = l.config.Record
+	s.book.Record, s.book.Spends = l.config.Record, l.config.Ended != nil
 	s.book.Begin(session, origin, results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.person.Organisation,
 		Figures: results.Figures{measures.Sessions: 1}})
 	s.book.Row.Loop = s.fetch.Loop()

@@ -226,7 +226,7 @@ func (b *batch) runAlone(ctx context.Context, l *Loop, cell int, cohort []int) e
 		l.config.Observer = b.Observe(cell, l.group)
 	}
 	breaks, err := b.runOf(l, cohort, func(cohort []int, rows []results.Row) error {
-		b.keep(cell, cohort, rows)
+		b.keep(l, cell, cohort, rows)
 		return nil
 	})
 	if err != nil {
@@ -239,11 +239,14 @@ func (b *batch) runAlone(ctx context.Context, l *Loop, cell int, cohort []int) e
 	return nil
 }
 
-// keep hands out the rows of a cohort under a cell.
-func (b *batch) keep(cell int, cohort []int, rows []results.Row) {
+// keep hands out the rows of a cohort that a loop has simulated under a cell.
+func (b *batch) keep(l *Loop, cell int, cohort []int, rows []results.Row) {
 	for i, session := range cohort {
 		if b.Skip != nil && b.Skip(cell, session) {
 			continue
+		}
+		if ended := b.cells[cell].Ended; ended != nil {
+			ended(&rows[i], l.replays[i].book.Spent)
 		}
 		if b.Keep == nil {
 			b.rows[cell][session] = rows[i]

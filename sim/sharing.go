@@ -222,7 +222,7 @@ func (b *batch) keepKin(l *Loop, group, cohort []int) {
 			s.rowUnder(k, &l.rows[i])
 			l.rows[i].Strategy = b.cells[group[k]].Strategy.Name
 		}
-		b.keep(group[k], cohort, l.rows)
+		b.keep(l, group[k], cohort, l.rows)
 		b.finish(len(cohort))
 	}
 }

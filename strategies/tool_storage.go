@@ -107,7 +107,13 @@ var (
 	_ BeforeRequest   = (*toolStorage)(nil)
 	_ IntentResult    = (*toolStorage)(nil)
 	_ AfterCompaction = (*toolStorage)(nil)
+	_ sparing         = (*toolStorage)(nil)
 )
+
+// sparing is a layer of which it can be said ahead that it finds nothing to do in a session: advice asks.
+type sparing interface {
+	Spares(largest []prompt.Block, tools []string) bool
+}
 
 // freshResult is a result of the message under decision.
 type freshResult struct {
@@ -281,6 +287,16 @@ func (l *toolStorage) largest() *freshResult {
 		}
 	}
 	return most
+}
+
+// Spares reports whether every result of a session stays, given the largest results of each tool and the session's names of tools.
+func (l *toolStorage) Spares(largest []prompt.Block, tools []string) bool {
+	p, t := &l.params, &Turn{Tools: tools}
+	l.never.reset()
+	return p.Retune.Request == 0 && p.PerMessage == 0 && !slices.ContainsFunc(largest, func(b prompt.Block) bool {
+		limit := l.limit(t, &b)
+		return limit > 0 && b.Bytes > limit
+	})
 }
 
 // apply makes the context show a result as decided, and reports whether that

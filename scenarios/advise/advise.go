@@ -12,7 +12,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/scenarios/choose"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
@@ -118,19 +117,6 @@ type Together struct {
 // maxChanges is how many changes are advised for an agent.
 const maxChanges = 7
 
-// adviser is the plan under which sessions are simulated.
-type adviser struct {
-	*scenarios.Plan
-	asIs map[*traces.Session]*unchanged         // sessions without a change, as far as they have been simulated
-	same map[candidate]map[*traces.Session]bool // sessions that a value leaves as they are in every figure
-}
-
-// unchanged is how a session ends under strategy own without a change, and what its calls use.
-type unchanged struct {
-	row  results.Row
-	used *used
-}
-
 // Run finds the settings that make the sessions of each agent cheaper.
 func Run(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (*Advice, error) {
 	return newAdviser(plan).run(ctx, corpus)
@@ -176,13 +162,6 @@ func (p *adviser) run(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 	return a, nil
 }
 
-// newAdviser returns what advises under a plan: the strategy is own, whatever the plan names.
-func newAdviser(plan *scenarios.Plan) *adviser {
-	own := *plan
-	own.Design, own.Strategies = nil, []string{measures.StrategyOwn}
-	return &adviser{&own, map[*traces.Session]*unchanged{}, map[candidate]map[*traces.Session]bool{}}
-}
-
 // adviceKey returns a store that keeps advice about sessions whose recordings have not changed since, and the key of all that
 // the advice depends on; "" where a session is in no store, or a profile is given.
 func adviceKey(p *scenarios.Plan, corpus *traces.Corpus) (traces.Store, string) {
@@ -216,19 +195,25 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *facts.Agent, sessions 
 	if err := p.trust(ctx, one, sessions); err != nil {
 		return nil, err
 	}
+	groups, err := p.offers(agent, one, sessions)
+	if err != nil {
+		return nil, err
+	}
+	if len(groups) > 0 && len(sessions) <= endsKept && !prunes(sessions, groups[0]) { // they share much with the client without a change
+		if _, err := p.costs(ctx, sessions, groups[0]); err != nil {
+			return nil, err
+		}
+	}
 	rows, taken, err := p.measure(ctx, sessions, nil)
 	if err != nil {
 		return nil, err
 	}
 	one.Use.AsIs = one.Use.tokens(taken)
-	tools, follow := map[string]bool{}, map[string]int{}
+	follow := map[string]int{}
 	for i := range rows {
 		whole, err := sessions[i].Load()
 		if err != nil {
 			return nil, err
-		}
-		for _, name := range whole.Tools {
-			tools[name] = true
 		}
 		one.Bare += bare(whole)
 		if set := scenarios.Followed(p.Registry, whole, p.Prices); set != "" {
@@ -247,35 +232,35 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *facts.Agent, sessions 
 		one.UnloggedUSD += row.CostUSD() - row.LoggedUSD(&billed)
 	}
 	one.AsIsUSD = one.was.CostUSD()
-	if len(sessions) < choose.Blocks {
-		return one, nil // too few to choose on some and judge on others
-	}
-	settings := slices.DeleteFunc(slices.Clone(agent.Settings), func(x facts.Setting) bool {
-		return !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return x.Has(s.Variant) })
-	})
-	for _, group := range offered(settings, one.Version, slices.Collect(maps.Keys(tools))) {
-		found, err := p.search(ctx, sessions, group)
-		if err != nil {
+	for _, group := range groups {
+		if err := p.try(ctx, sessions, one, group); err != nil {
 			return nil, err
 		}
 		step()
-		if found == nil {
-			continue
-		}
-		if found.with, found.taken, err = p.total(ctx, sessions, []candidate{found.at}); err != nil {
-			return nil, err
-		}
-		found.SavesUSD, found.Effect, found.Tokens = one.AsIsUSD-found.with.CostUSD(), one.effect(found.with), one.Use.tokens(found.taken)
-		if found.wins() {
-			one.Changes = append(one.Changes, *found)
-		} else {
-			one.Open = append(one.Open, *found)
-		}
+		p.forget()
 	}
 	slices.SortStableFunc(one.Changes, func(a, b Change) int { return cmp.Compare(b.Unseen, a.Unseen) })
 	slices.SortStableFunc(one.Open, func(a, b Change) int { return cmp.Compare(b.rank(), a.rank()) })
 	one.Changes = one.Changes[:min(len(one.Changes), maxChanges)]
 	return one, p.together(ctx, sessions, one)
+}
+
+// try adds the best value of a group of settings to the changes of an agent, or to those about which nothing is decided.
+func (p *adviser) try(ctx context.Context, sessions []*traces.Session, one *AgentAdvice, group []candidate) error {
+	found, err := p.search(ctx, sessions, group)
+	if err != nil || found == nil {
+		return err
+	}
+	if found.with, found.taken, err = p.total(ctx, sessions, []candidate{found.at}); err != nil {
+		return err
+	}
+	found.SavesUSD, found.Effect, found.Tokens = one.AsIsUSD-found.with.CostUSD(), one.effect(found.with), one.Use.tokens(found.taken)
+	if found.wins() {
+		one.Changes = append(one.Changes, *found)
+	} else {
+		one.Open = append(one.Open, *found)
+	}
+	return nil
 }
 
 // count sets what is known of sessions before they are simulated.

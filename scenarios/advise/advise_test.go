@@ -175,6 +175,15 @@ func TestSettingsOfSomeSessions(t *testing.T) {
 	}
 }
 
+// costsOf returns what sessions cost without a change and with each of some assignments, USD.
+func costsOf(t *testing.T, p *adviser, sessions []*traces.Session, with ...string) [][]float64 {
+	costs, err := p.costsWith(t.Context(), sessions, func(*traces.Session) []string { return with })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return costs
+}
+
 // Every value of every setting is one that the simulation takes.
 func TestSettingsCanBeSimulated(t *testing.T) {
 	if testing.Short() {
@@ -226,13 +235,10 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 		t.Fatal("no setting was tried")
 	}
 	for _, c := range tried {
-		rows, err := p.ownRows(t.Context(), corpus.WithCalls(), [][]string{nil, strings.Fields(c.Assign)}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		costs := costsOf(t, p, corpus.WithCalls(), c.Assign)
 		usd := 0.0
-		for i := range rows[0] {
-			usd += rows[1][i].CostUSD() - rows[0][i].CostUSD()
+		for i := range costs[0] {
+			usd += costs[1][i] - costs[0][i]
 		}
 		if math.Abs(usd+c.SavesUSD) > 1e-9 {
 			t.Errorf("%s=%s saves $%.4f, a run shows $%.4f", c.Setting, c.Value, c.SavesUSD, -usd)

@@ -53,17 +53,10 @@ func TestAdviceForWhoFollowsASetting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := adviserOf(t, 1)
-	alone, err := p.ownRows(t.Context(), c.Sessions[:1], [][]string{nil}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	alone, p := costsOf(t, adviserOf(t, 1), c.Sessions[:1], unchanged), adviserOf(t, 1)
 	const percent = "client.env.CLAUDE_AUTOCOMPACT_PCT_OVERRIDE="
-	beside, err := p.ownRows(t.Context(), c.Sessions[:1], [][]string{nil, {percent + "40"}, {percent + "75"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if one, other := alone[0][0].CostUSD(), beside[0][0].CostUSD(); math.Abs(one-other) > 1e-9 {
+	beside := costsOf(t, p, c.Sessions[:1], percent+"40", percent+"75")
+	if one, other := alone[0][0], beside[0][0]; math.Abs(one-other) > 1e-9 {
 		t.Errorf("without a change $%.4f by itself, $%.4f beside candidates", one, other)
 	}
 	a, err := p.run(t.Context(), c)

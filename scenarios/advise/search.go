@@ -32,11 +32,7 @@ const (
 // not used to choose it; nil when no value makes the sessions cheaper.
 func (p *adviser) search(ctx context.Context, sessions []*traces.Session, group []candidate) (*Change, error) {
 	tried := group
-	calls := 0
-	for _, s := range sessions {
-		calls += s.NumCalls()
-	}
-	if calls*len(group) > searchCalls && len(group) > pruneKeep && len(sessions) >= 2*pruneEvery*choose.Blocks {
+	if prunes(sessions, group) {
 		var pruned, rest []*traces.Session
 		for i, s := range sessions {
 			if i%pruneEvery == 0 {
@@ -77,64 +73,58 @@ func (p *adviser) search(ctx context.Context, sessions []*traces.Session, group 
 	return c, nil
 }
 
+// prunes reports whether a search tries a group of settings on some of the sessions first.
+func prunes(sessions []*traces.Session, group []candidate) bool {
+	calls := 0
+	for _, s := range sessions {
+		calls += s.NumCalls()
+	}
+	return calls*len(group) > searchCalls && len(group) > pruneKeep && len(sessions) >= 2*pruneEvery*choose.Blocks
+}
+
 // costs returns the cost of each session, USD: first without a change, then by
 // candidate. A session that only a value ends early counts cutShort times its cost without it.
 func (p *adviser) costs(ctx context.Context, sessions []*traces.Session, list []candidate) ([][]float64, error) {
-	var sets [][]string
-	for _, c := range list {
-		sets = append(sets, c.assigns())
-	}
-	costs := make([][]float64, 1+len(sets))
-	for part := range slices.Chunk(sessions, rowsAtOnce) {
-		if some := slices.DeleteFunc(slices.Clone(part), func(s *traces.Session) bool { return p.asIs[s] != nil }); len(some) > 0 {
-			if _, _, err := p.measure(ctx, some, nil); err != nil {
-				return nil, err
-			}
-		}
-		rows, err := p.ownRows(ctx, part, sets, func(set, session int) bool { return p.leaves(list[set:set+1], part[session]) })
-		if err != nil {
+	return p.costsWith(ctx, sessions, func(s *traces.Session) []string { return assignedBy(list, s) })
+}
+
+// costsWith returns the same with each of some assignments.
+func (p *adviser) costsWith(ctx context.Context, sessions []*traces.Session, with func(*traces.Session) []string) ([][]float64, error) {
+	var costs [][]float64
+	for part := range slices.Chunk(sessions, endsAtOnce) {
+		if err := p.simulate(ctx, part, with); err != nil {
 			return nil, err
 		}
 		for _, s := range part {
-			costs[0] = append(costs[0], p.asIs[s].row.CostUSD())
-		}
-		for i := range rows {
-			for j, s := range part {
-				costs[1+i] = append(costs[1+i], p.costOf(list[i], s, &rows[i][j]))
+			was := p.end(unchanged, s)
+			for i, text := range append([]string{unchanged}, with(s)...) {
+				if i == len(costs) {
+					costs = append(costs, nil)
+				}
+				costs[i] = append(costs[i], costOf(p.end(text, s), was))
 			}
+		}
+		if len(sessions) > endsKept {
+			p.forget()
 		}
 	}
 	return costs, nil
 }
 
-// costOf returns what a session costs with a value, whose row it takes unless the value is known to change nothing.
-func (p *adviser) costOf(c candidate, s *traces.Session, row *results.Row) float64 {
-	was := &p.asIs[s].row
-	if p.leaves([]candidate{c}, s) {
-		return was.CostUSD()
-	}
-	if row.Figures == was.Figures {
-		if p.same[c] == nil {
-			p.same[c] = map[*traces.Session]bool{}
-		}
-		p.same[c][s] = true
-	}
-	return costOf(row, was)
-}
-
-// rowsAtOnce is how many sessions have their rows in memory for each candidate: a row takes some kB.
-const rowsAtOnce = 1000
+// endsAtOnce is how many sessions are simulated together with each candidate: an ending takes some kB. endsKept is of how many sessions
+// the endings with candidates are kept for what else is asked of the best one.
+const endsAtOnce, endsKept = 250, 1000
 
 // cutShort is the factor by which the cost of a session without a value counts when the value ends
-// the session early, or has no row for it, so that this is no saving.
+// the session early, or it does not come to its end, so that this is no saving.
 const cutShort = 10
 
-// costOf returns what a session costs with a change, given its row without one.
-func costOf(row, was *results.Row) float64 {
-	if row.Strategy == "" || row.CutShort() && !was.CutShort() {
-		return cutShort * was.CostUSD()
+// costOf returns what a session costs with a change, given how it ends with it and without.
+func costOf(is, was *ending) float64 {
+	if is == nil || is.row.CutShort() && !was.row.CutShort() {
+		return cutShort * was.row.CostUSD()
 	}
-	return row.CostUSD()
+	return is.row.CostUSD()
 }
 
 // among returns a choice among values with known costs by session; the

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -73,28 +73,20 @@ type Use struct {
 	windows [2][]int64
 }
 
-// tally gathers the calls of sessions. It is safe for concurrent use.
+// tally gathers the calls of sessions.
 type tally struct {
-	mu       sync.Mutex
 	sessions map[string]*used // by id
 }
 
 // used is what the calls of a session use.
 type used struct {
-	start   int64 // unix ns, 0 without a time
-	calls   []tallied
+	start   int64       // unix ns, 0 without a time
+	calls   []sim.Spent // by the clock of the session
 	classes prompt.Usage
 }
 
-// tallied is a call with what it cost.
-type tallied struct {
-	at    int64 // unix ns, 0 for unknown
-	usd   float64
-	model string
-}
-
 func newTally(sessions []*traces.Session) *tally {
-	t := &tally{sessions: map[string]*used{}}
+	t := &tally{map[string]*used{}}
 	for _, s := range sessions {
 		t.sessions[s.ID] = &used{start: s.Start}
 	}
@@ -103,14 +95,8 @@ func newTally(sessions []*traces.Session) *tally {
 
 // add counts a call.
 func (t *tally) add(r *results.CallRecord) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	u := t.sessions[r.Session]
-	at := u.start
-	if at != 0 {
-		at += r.Start
-	}
-	u.calls = append(u.calls, tallied{at, r.Cost.Total(), r.Model})
+	u.calls = append(u.calls, sim.Spent{Start: r.Start, USD: r.Cost.Total(), Model: r.Model})
 	u.classes.Add(&r.Usage)
 }
 
@@ -127,24 +113,30 @@ func (t *tally) bill(s *traces.Session, prices *costmodel.Table) {
 	}
 }
 
-// sorted returns all calls in an order that does not depend on workers, and their tokens.
-func (t *tally) sorted() (list []tallied, classes prompt.Usage) {
+// sorted returns all calls in an order that does not depend on workers, with the times at which they start, unix ns, 0 for unknown, and
+// their tokens.
+func (t *tally) sorted() (list []sim.Spent, classes prompt.Usage) {
 	for _, u := range t.sessions {
-		list = append(list, u.calls...)
+		for _, c := range u.calls {
+			if c.Start += u.start; u.start == 0 {
+				c.Start = 0
+			}
+			list = append(list, c)
+		}
 		classes.Add(&u.classes)
 	}
-	slices.SortFunc(list, func(a, b tallied) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.usd, b.usd), cmp.Compare(a.model, b.model))
+	slices.SortFunc(list, func(a, b sim.Spent) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.USD, b.USD), cmp.Compare(a.Model, b.Model))
 	})
 	return list, classes
 }
 
 // begins returns when windows of a length begin: one with the first call, the next with the first call
 // after its end, and so on.
-func begins(calls []tallied, length time.Duration) (list []int64) {
+func begins(calls []sim.Spent, length time.Duration) (list []int64) {
 	for _, c := range calls {
-		if c.at != 0 && (len(list) == 0 || c.at >= list[len(list)-1]+int64(length)) {
-			list = append(list, c.at)
+		if c.Start != 0 && (len(list) == 0 || c.Start >= list[len(list)-1]+int64(length)) {
+			list = append(list, c.Start)
 		}
 	}
 	return list
@@ -165,12 +157,12 @@ func newUse(logged *tally, prices *costmodel.Table) Use {
 }
 
 // weigh returns the weights of the model whose calls cost most, at the prices of its last call.
-func weigh(list []tallied, prices *costmodel.Table) *Weights {
+func weigh(list []sim.Spent, prices *costmodel.Table) *Weights {
 	usd, last := map[string]float64{}, map[string]int64{}
 	most := ""
 	for _, c := range list {
-		usd[c.model] += c.usd
-		last[c.model] = c.at
+		usd[c.Model] += c.USD
+		last[c.Model] = c.Start
 	}
 	for model := range usd {
 		if usd[model] > usd[most] || most != "" && usd[model] == usd[most] && model < most {
@@ -210,7 +202,7 @@ func (u *Use) tokens(t *tally) Tokens {
 	}
 	w := &Weighted{FiveHours: u.peaks(list, u.windows[0]), Week: u.peaks(list, u.windows[1])}
 	for _, c := range list {
-		w.All += u.weight(c.usd)
+		w.All += u.weight(c.USD)
 	}
 	out.Weighted = w
 	return out
@@ -221,20 +213,20 @@ func (u *Use) weight(usd float64) float64 { return usd * 1e6 / u.Weights.InputUS
 
 // peaks returns the fullest and the median window. A call counts in the last window that has begun, one
 // before them all in the first: what a setting delays stays where its work was.
-func (u *Use) peaks(list []tallied, begins []int64) Peaks {
+func (u *Use) peaks(list []sim.Spent, begins []int64) Peaks {
 	if len(begins) == 0 {
 		return Peaks{}
 	}
 	sums := make([]float64, len(begins))
 	for _, c := range list {
-		if c.at == 0 {
+		if c.Start == 0 {
 			continue
 		}
-		i, found := slices.BinarySearch(begins, c.at)
+		i, found := slices.BinarySearch(begins, c.Start)
 		if !found {
 			i = max(0, i-1)
 		}
-		sums[i] += u.weight(c.usd)
+		sums[i] += u.weight(c.USD)
 	}
 	slices.Sort(sums)
 	return Peaks{Windows: len(sums), Peak: sums[len(sums)-1], Typical: stats.Quantile(sums, 0.5)}

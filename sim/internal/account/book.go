@@ -25,6 +25,8 @@ type Book struct {
 	Row    results.Row
 	Models Models
 	Record func(*results.CallRecord) // is told every call that has ended; nil for nobody
+	Spends bool                      // Spent lists what each call costs
+	Spent  []Spent
 
 	session  *traces.Session
 	origin   int64              // when the session begins
@@ -43,7 +45,21 @@ func (b *Book) Begin(s *traces.Session, origin int64, row results.Row) {
 	}
 	clear(b.firings)
 	clear(b.reasons)
-	b.paybacks = b.paybacks[:0]
+	b.paybacks, b.Spent = b.paybacks[:0], b.Spent[:0]
+}
+
+// Spent is a call that cost something.
+type Spent struct {
+	Start int64 // ns on the session's clock
+	USD   float64
+	Model string
+}
+
+// spend adds a call to what is spent.
+func (b *Book) spend(start int64, cost *results.Cost, model string) {
+	if b.Spends {
+		b.Spent = append(b.Spent, Spent{start, cost.Total(), model})
+	}
 }
 
 // Layers makes room for the firings of so many layers.
@@ -55,9 +71,10 @@ func (b *Book) Layers(n int) {
 
 // CopyFrom makes b an independent copy, keeping b's storage.
 func (b *Book) CopyFrom(o *Book) {
-	list, firings, paybacks := b.Models.List, b.firings, b.paybacks
+	list, firings, paybacks, spent := b.Models.List, b.firings, b.paybacks, b.Spent
 	*b = *o
 	b.Models.List, b.firings = append(list[:0], o.Models.List...), append(firings[:0], o.firings...)
+	b.Spent = append(spent[:0], o.Spent...)
 	b.paybacks, b.reasons = append(paybacks[:0], o.paybacks...), maps.Clone(o.reasons)
 }
 
@@ -149,6 +166,7 @@ func (b *Book) Ended(t *Thread, of *course.Course, c *Call, now int64) {
 			b.Row.Figures[measures.UnloggedInputUSD] += cost.Total() - cost[measures.ClassOutput]
 		}
 	}
+	b.spend(c.Start-b.origin, &cost, b.Models.Of(c.Model).Name)
 	if b.Record != nil {
 		b.tell(results.CallRecord{
 			Thread: of.Index, Round: round, Source: c.Source,
@@ -177,6 +195,7 @@ func (b *Book) advise(of *course.Course, c *Call, now int64) {
 		}
 		cost := b.Models.cost(b.Models.Named(a.Model, 0, s.StartTime()), b.date(c.Start), &a.Usage)
 		b.Row.Bill(measures.SourceAdvisor, &a.Usage, &cost)
+		b.spend(c.Start-b.origin, &cost, a.Model)
 		if b.Record != nil {
 			b.tell(results.CallRecord{
 				Thread: of.Index, Round: -1, Source: measures.SourceAdvisor, Model: a.Model,
@@ -205,8 +224,9 @@ func (b *Book) Carry(commands bool) {
 func (b *Book) carry(c *traces.UnshownCall) {
 	cost := b.Models.cost(b.Models.Named(c.Model, 0, b.session.StartTime()), c.At, &c.Usage)
 	b.Row.Bill(measures.SourceOther, &c.Usage, &cost)
+	at := max(0, c.At-b.session.Start)
+	b.spend(at, &cost, c.Model)
 	if b.Record != nil {
-		at := max(0, c.At-b.session.Start)
 		b.tell(results.CallRecord{
 			Round: -1, Source: measures.SourceOther, Model: c.Model, Start: at, End: at,
 			Usage: c.Usage, Expected: c.Usage.Read, Context: c.Usage.Input(), Cost: cost,
