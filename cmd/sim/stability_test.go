@@ -11,7 +11,8 @@ import (
 	"github.com/compactsim/compactsim/tools/tests/agenttest"
 )
 
-// What docs/stability.md promises is held by tests that there are, and its table of losses has every format, with all that cannot be told.
+// What docs/stability.md promises is held by tests that there are. It has every format, a test for each loss that is told, and all
+// fields that cannot be told.
 func TestStabilityNamesTests(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/stability.md")
@@ -46,16 +47,31 @@ func TestStabilityNamesTests(t *testing.T) {
 			t.Errorf("there is no script %s", m[1])
 		}
 	}
+	losses := map[string]string{} // by format, the name of its heading
+	_, sections, _ := strings.Cut(string(page), "\n### Losses, by format\n")
+	sections, _, _ = strings.Cut(sections, "\n### ")
+	for _, section := range strings.Split(sections, "\n#### ")[1:] {
+		heading, text, _ := strings.Cut(section, "\n")
+		losses[strings.ReplaceAll(strings.ToLower(heading), " ", "-")] = text
+	}
 	for _, agent := range agenttest.Agents() {
-		_, row, found := strings.Cut(string(page), "\n| `"+agent+"` |")
-		row, _, _ = strings.Cut(row, "\n")
-		if !found || !strings.Contains(row, "`Test") {
-			t.Errorf("no row of %s names a test", agent)
+		told, not, found := strings.Cut(losses[agent], "Cannot be told")
+		if !found || !strings.Contains(string(page), "](#"+agent+")") {
+			t.Errorf("the page lacks what cannot be told of %s, or a link to it", agent)
+		}
+		items := strings.Split(told, "\n- ")[1:]
+		if len(items) == 0 {
+			t.Errorf("%s: nothing is told", agent)
+		}
+		for _, item := range items {
+			if !strings.Contains(item, "`Test") {
+				t.Errorf("%s: no test is named for %q", agent, item)
+			}
 		}
 		for _, list := range untold[agent] {
 			for _, field := range list {
-				if !strings.Contains(row, "`"+field+"`") {
-					t.Errorf("the row of %s lacks %s, which cannot be told", agent, field)
+				if !strings.Contains(not, "`"+field+"`") {
+					t.Errorf("the page lacks %s of %s, which cannot be told", field, agent)
 				}
 			}
 		}

@@ -30,7 +30,7 @@ import (
 )
 
 // untold are changes that nothing in a log gives away, by format, since no other count holds what they replace. A field stands for those in it.
-// docs/stability.md has them in its table of formats.
+// docs/stability.md has them under their formats.
 var untold = map[string]map[string][]string{
 	facts.Codex:      {"tail moved into the other file": {string(lines)}, "one moved into the other file": {string(lines)}}, // an answer cut off ahead of its count, where nothing follows
 	facts.ClaudeCode: {"constant": {".message.usage.input_tokens"}},                                                         // a handful of tokens behind the last marker of each call
