@@ -57,10 +57,10 @@ func (f *fitter) densify() {
 }
 
 // densifyOpening gives what a first call shows the density of the thread's results, where the static prefix is known from calls
-// behind compactions: the rest is then not all reminders, which come back with each compaction.
+// that begin anew: the rest is then not all reminders, which come back with each compaction.
 func (f *fitter) densifyOpening() {
 	rd, last := &f.t.Calls[0], len(f.t.Ahead)-1
-	if !rd.OK || rd.Read >= minStatic || last < 0 || f.t.Ahead[last].Kind != prompt.KindReminder || f.t.readBehind(rd.total) == 0 {
+	if !rd.OK || rd.Read >= minStatic || last < 0 || f.t.Ahead[last].Kind != prompt.KindReminder || f.t.readAnew(rd.total) == 0 {
 		return
 	}
 	all := f.densities().all

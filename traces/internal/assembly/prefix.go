@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 // what the first call read from the cache; later calls do not matter, so that a
 // session cut short gets the same prefix. Without a read it is the version's
 // for a main thread. For a sub-agent, and where the version's is more than all that is not
-// visible, it is what a call behind a compaction read, else all that is not visible.
+// visible, it is what a call read that begins anew, else all that is not visible.
 func (s *Session) layPrefix(t *Thread, summary []Block) {
 	rd := &t.Calls[0]
 	visible := Tokens(rd.Before) + Tokens(summary)
@@ -90,22 +91,31 @@ func (s *Session) staticOf(t *Thread, total, visible int64) int64 {
 		return read
 	case s.Static != nil && (t.Kind == traces.ThreadMain || t.MidContext) && s.Static(rd.Version) < hidden:
 		return s.Static(rd.Version)
-	case t.readBehind(total) > 0:
-		return t.readBehind(total)
+	case t.readAnew(total) > 0:
+		return t.readAnew(total)
 	}
 	return hidden
 }
 
-// readBehind returns the least that a call right behind a compaction read, which is what compactions leave of a request: tools
-// and system prompt. Up to so many tokens, 0 for none.
-func (t *Thread) readBehind(most int64) (least int64) {
-	for i := range t.Happened {
-		ev := &t.Happened[i]
-		if ev.Kind != traces.EventCompact || ev.Round == 0 || int(ev.Round) >= len(t.Calls) || !t.Calls[ev.Round].OK {
-			continue
+// readAnew returns the least that a call right behind a compaction read, or one of another process of the client, which are what
+// begins anew behind tools and system prompt. Up to so many tokens, 0 for none.
+func (t *Thread) readAnew(most int64) (least int64) {
+	take := func(r int) {
+		if r == 0 || r >= len(t.Calls) || !t.Calls[r].OK {
+			return
 		}
-		if read := t.Calls[ev.Round].Read; read >= minStatic && read <= most && (least == 0 || read < least) {
+		if read := t.Calls[r].Read; read >= minStatic && read <= most && (least == 0 || read < least) {
 			least = read
+		}
+	}
+	for i := range t.Happened {
+		if ev := &t.Happened[i]; ev.Kind == traces.EventCompact {
+			take(int(ev.Round))
+		}
+	}
+	for r := range t.Calls {
+		if t.Calls[r].Signs.Has(signs.Process) {
+			take(r)
 		}
 	}
 	return least

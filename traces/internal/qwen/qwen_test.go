@@ -180,3 +180,25 @@ func TestWhatWasWritten(t *testing.T) {
 		}
 	}
 }
+
+// What the first call of another process reads is tools and system prompt: a client whose requests differ behind these (0.24.4) reads
+// 7,000 of 9,000 tokens, and what else the first request had is ahead of the first prompt.
+func TestHeadOfAnotherProcess(t *testing.T) {
+	for read, want := range map[int]int{7000: 7000, 9000: 9000} {
+		s := new(script)
+		s.said("0", "claude-sonnet-4-6", "anthropic", 9000, 0)
+		s.said("2", "claude-sonnet-4-6", "anthropic", 9500, read)
+		c := agenttest.Read(t, Describe(), map[string]string{"q1.jsonl": s.text()})
+		session, head := c.Sessions[0], 0
+		for _, b := range session.Blocks {
+			if b.Kind.Level() != prompt.LevelMessages {
+				head += int(b.Tokens)
+			}
+		}
+		if abs(head-want) > 5 { // of 9,000 some are the prompt's
+			t.Errorf("read %d: the head has %d tokens, want %d", read, head, want)
+		}
+	}
+}
+
+func abs(n int) int { return max(n, -n) }
