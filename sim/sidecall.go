@@ -197,7 +197,7 @@ type Composer interface {
 // summarize asks the summariser for the answer of a call.
 func (t *thread) summarize(c *side.Call) prompt.Answer {
 	l, s, in := t.replay.loop, t.replay, &c.Intent
-	in.Denser = s.dense
+	in.Usual = agents.Of(s.session.Agent).Summary() * cmp.Or(s.dense, 1)
 	if l.composer == nil || in.Known != nil {
 		s.wrote.of(in, s)
 		return l.config.Summarizer.Summarize(in, s.draws, c.Event, c.Span)

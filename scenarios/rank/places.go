@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // againstOwn estimates what each cell costs more than the agent's own strategy in other sessions like these, drawn by sessions or
@@ -221,11 +223,11 @@ type assumption struct {
 
 // assumptions returns what a ranking may rest on: sizes of summaries, what is fetched again, how much longer agents work whose
 // observations were summarised (0.18 of the rounds after compactions: The Complexity Trap, arXiv 2508.21433), lifetimes, and draws
-// other than by a seed.
-func assumptions(seed uint64) (list []assumption) {
+// other than by a seed. usual is how long summaries are where the scenario does not say it, tokens.
+func assumptions(seed uint64, usual float64) (list []assumption) {
 	scaled := func(name, of string, factor float64) assumption {
 		return assumption{name, of, func(s *scenarios.Scenario) []string {
-			return []string{fmt.Sprintf("summarizer.median=%v", factor*s.Summarizer.Median), fmt.Sprintf("summarizer.share=%v", min(factor*s.Summarizer.Share, 1))}
+			return []string{fmt.Sprintf("summarizer.median=%v", factor*cmp.Or(s.Summarizer.Median, usual)), fmt.Sprintf("summarizer.share=%v", min(factor*s.Summarizer.Share, 1))}
 		}}
 	}
 	live := func(name, of string, factor float64) assumption {
@@ -263,7 +265,11 @@ func (r *ranker) assume(ctx context.Context, corpus *traces.Corpus, out *studies
 	asIs.Cells = slices.DeleteFunc(slices.Clone(asIs.Cells), func(c results.Cell) bool { return !names[c.Cell] })
 	v, _ := r.view("as it is", &asIs, everywhere)
 	list = append(list, v)
-	for _, a := range assumptions(r.design.Scenario.Seed) {
+	usual := 0.
+	for _, s := range r.sessions {
+		usual += agents.Of(s.Agent).Summary() / float64(len(r.sessions))
+	}
+	for _, a := range assumptions(r.design.Scenario.Seed, usual) {
 		design, err := r.design.With(a.set(&r.design.Scenario))
 		if err != nil {
 			return nil, err

@@ -75,7 +75,7 @@ func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *t
 		return nil, err
 	}
 	if with.Assumptions {
-		r.steps += len(assumptions(r.design.Scenario.Seed))
+		r.steps += len(assumptions(0, 0))
 	}
 	if r.kinds, err = kindsOf(r.sessions); err != nil {
 		return nil, err

@@ -187,7 +187,7 @@ func TestAssumptionsAreSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, a := range assumptions(as.Scenario.Seed) {
+		for _, a := range assumptions(as.Scenario.Seed, 3070) {
 			other, err := as.With(a.set(&as.Scenario))
 			if err != nil {
 				t.Fatalf("%s: %v", a.name, err)

@@ -177,9 +177,8 @@ type Intent struct {
 	// Compacts says that the call begins with a compaction of its thread, which it waits for.
 	Compacts bool
 	Ordinal  uint8 // distinguishes repeated calls of one layer at one point (retries)
-	// Denser is how many times as many tokens a byte of the session has as one of the sessions that the summariser was fitted
-	// to; 0 for as many.
-	Denser float64
+	// Usual is how long the summaries of the session's agent usually are, tokens of that session; 0 where it is not known.
+	Usual float64
 	// Number counts the calls of a session that ask the summariser, from 1. The loop sets it.
 	Number int32
 	// Known, when set, is the answer: one that the recording gives, with its tokens and how long the caller waited, or

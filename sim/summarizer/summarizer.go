@@ -3,6 +3,7 @@
 package summarizer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -32,7 +33,7 @@ func (Sizing) Names() []string { return []string{"lognormal", "fraction", "fixed
 // Stub sizes summaries without a model.
 type Stub struct {
 	Sizing Sizing  `yaml:"sizing" doc:"How its size is chosen: lognormal (median, sigma), fraction (share of what it replaces) or fixed (median)."`
-	Median float64 `yaml:"median" min:"0" max:"1e6" needs:"sizing=lognormal|sizing=fixed" doc:"Tokens. Fitted to 14 recorded compactions: 6.3–16.9 kB, median 11.8 kB at 0.26 tokens a byte." unit:"tokens"`
+	Median float64 `yaml:"median" min:"0" max:"1e6" needs:"sizing=lognormal|sizing=fixed" doc:"Tokens; 0 for as many as recorded summaries of the session's client have: Claude Code's 3,070, Codex's 1,430, and 1,970 where recordings show too few." unit:"tokens"`
 	Sigma  float64 `yaml:"sigma" min:"0" max:"5" needs:"sizing=lognormal" doc:"Standard deviation of the logarithm of the size, from the same 14."`
 	// Recorded gives own the size of the summaries that a session's client was given.
 	Recorded bool    `yaml:"recorded" needs:"sizing=lognormal" doc:"A session whose recording has compactions keeps the mean size of their summaries in place of a drawn one, under its own client's strategy. Off, all are drawn."`
@@ -52,14 +53,16 @@ type Stub struct {
 	Script `yaml:",inline"`
 }
 
-// Default returns a stub fitted to the 14 compactions of the recorded Claude
-// Code sessions: summaries of 6.3–16.9 kB, median 11.8 kB at 0.26 tokens a byte
-// ≈ 3,070 tokens, σ of the logarithm 0.29. That the analysis block adds 60 %
+// Usual is how long a summary is where neither the stub nor the session's client says it, tokens: of the 14 compactions of the
+// recorded Claude Code sessions, which have summaries of 6.3–16.9 kB, median 11.8 kB at 0.26 tokens a byte.
+const Usual = 3070
+
+// Default returns a stub fitted to the same compactions: σ of the logarithm 0.29. That the analysis block adds 60 %
 // and that 80 tokens a second come out is assumed; together they give the 62 s
 // median wait of the automatic ones.
 func Default() *Stub {
 	return &Stub{
-		Median: 3070, Sigma: 0.29, Recorded: true, Stripped: 0.6, BytesPerToken: 1 / 0.26,
+		Sigma: 0.29, Recorded: true, Stripped: 0.6, BytesPerToken: 1 / 0.26,
 		FirstToken: 2e9, OutputRate: 80,
 	}
 }
@@ -84,14 +87,11 @@ func (s *Stub) Summarize(in *prompt.Intent, src draws.Source, event uint64, span
 	if reason := s.failure(in, src, event); reason != "" {
 		return s.failed(reason)
 	}
-	size := s.Median
+	size := cmp.Or(s.Median, in.Usual, Usual)
 	switch s.Sizing {
 	case Fraction:
 		size = s.Share * float64(in.Summarised)
 	case logNormal:
-		if in.Denser > 0 {
-			size *= in.Denser
-		}
 		size = draws.LogNormal(src.Uint64(draws.SummarySize, event), size, s.Sigma)
 	}
 	recorded := s.Recorded && in.Recorded > 0 && s.Sizing == logNormal

@@ -362,3 +362,12 @@ func TestUnclaimedFiles(t *testing.T) {
 		}
 	}
 }
+
+// Ten recorded sessions of Codex have summaries of 1,430 tokens in the geometric mean; pi's two are too few (../shared, seen halves).
+func TestUsualSummaries(t *testing.T) {
+	for name, want := range map[string]float64{facts.ClaudeCode: 3070, facts.Codex: 1430, facts.Pi: 1970, facts.OpenCode: 1970} {
+		if got := Of(name).Summary(); got != want {
+			t.Errorf("%s: %g tokens, want %g", name, got, want)
+		}
+	}
+}
