@@ -16,6 +16,7 @@ type microcompactParams struct {
 	Tools       toolNames `yaml:"tools" doc:"tools whose results may be cleared, by name or operation, or all; tools of MCP never are"`
 	KeepLast    int       `yaml:"keep_last" doc:"newest calls of these tools whose results stay" unit:"calls" min:"0"`
 	Threshold   int64     `yaml:"threshold" doc:"tokens of such results to come down to" unit:"tokens" min:"1"`
+	From        int64     `yaml:"from" doc:"tokens of such results that must be exceeded before any is cleared" unit:"tokens" min:"0" off:"0"`
 	MinSaved    int64     `yaml:"min_saved" doc:"tokens below which a clearing is not worth it" unit:"tokens" min:"0"`
 	Count       countWay  `yaml:"count" doc:"how a result's tokens are counted: estimate (a quarter of its bytes, not padded) or true"`
 	Placeholder int32     `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" unit:"tokens" min:"0"`
@@ -141,6 +142,9 @@ func (l *microcompact) markUnder(p *microcompactParams) Outcome {
 		total = l.results.tokens
 	}
 	l.marked = l.marked[:0]
+	if total <= p.From {
+		return Outcome{Declined, belowThreshold}
+	}
 	for _, r := range l.results.older(p.KeepLast) {
 		if total-saved <= p.Threshold {
 			break
@@ -152,12 +156,14 @@ func (l *microcompact) markUnder(p *microcompactParams) Outcome {
 	}
 	switch {
 	case len(l.marked) == 0:
-		return Outcome{Declined, "tool results below the threshold"}
+		return Outcome{Declined, belowThreshold}
 	case saved < p.MinSaved:
 		return Outcome{Declined, "too little to save"}
 	}
 	return Outcome{}
 }
+
+const belowThreshold = "tool results below the threshold"
 
 // clear replaces the marked results by the placeholder.
 func (l *microcompact) clear(t *Turn) {

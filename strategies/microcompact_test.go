@@ -259,3 +259,24 @@ func TestMicrocompactAtTheWindow(t *testing.T) {
 		}
 	}
 }
+
+// Qwen Code 0.24.4 clears only above 500,000 characters of results, 125,000 tokens as a quarter, and then until half of these are left
+// (source; a session of 88,000 true tokens behind it was seen): of results of 40,000 each three are left alone, and of four, with the newest kept, the
+// oldest three go at a threshold below 80,000 and two at 80,000.
+func TestMicrocompactFrom(t *testing.T) {
+	const p = 12
+	for _, tc := range []struct {
+		rest string
+		have int
+		want []int32
+	}{{"threshold: 80000", 3, []int32{40000, 40000, 40000}}, {"threshold: 80000", 4, []int32{p, p, 40000, 40000}}, {"threshold: 79999", 4, []int32{p, p, p, 40000}}} {
+		k := newTalk()
+		for range tc.have {
+			k.round("Read", "", 40000)
+		}
+		microcompacted(t, k, "microcompact: {trigger: {fixed: 1}, keep_last: 1, count: true, from: 125000, min_saved: 0, "+tc.rest+"}")
+		if got := k.results(); !slices.Equal(got, tc.want) {
+			t.Errorf("%d results, %s: %v, want %v", tc.have, tc.rest, got, tc.want)
+		}
+	}
+}

@@ -20,7 +20,7 @@ import (
 var rivals = map[string][]int64{
 	"codex/local": {189_474}, "codex/token-budget": {190_000},
 	"gemini-cli/mask": {30_000}, "gemini-cli/graph": {1, 150_000, 150_000},
-	"qwen-code": {167_000}, "opencode/2": {168_000}, "opencode/prune": {20_001}, "kilo": {20_001, 168_000},
+	"qwen-code": {1, 167_000}, "opencode/2": {168_000}, "opencode/prune": {20_001}, "kilo": {20_001, 168_000},
 	"oh-my-pi": {170_000}, "kit": {183_616}, "openclaw": {183_616}, "openclaw/cache-ttl": {5 * minutes},
 	"cline/2026-08": {180_000}, "cline/2026-11": {180_000}, "cline/2026-08-basic": {180_000}, "cline/2026-05": {160_000, 160_000},
 	"roo": {171_808}, "continue": {153_000}, "goose": {160_000}, "crush": {160_000}, "hermes": {100_000, 100_000},
