@@ -17,6 +17,7 @@ type outcome struct {
 	real       *bill
 	open       *prediction
 	closed     *prediction
+	told       [2]*prediction // open and closed, told how long the script's summaries are; nil where the recording shows it
 	rule       *prediction // closed, by the profile that is told the agent's rule; nil where the agent never looks back
 	base       *prediction // open and closed loop under A, nil where that is what is asked
 	baseClosed *prediction
@@ -40,9 +41,9 @@ func (o *outcome) firstRight() bool {
 	return o.real.Compactions[0].Call == o.open.places[0].Call
 }
 
-// behind returns by how much the size behind compactions is off, NaN where there are none.
-func (o *outcome) behind() float64 {
-	if len(o.real.Compactions) == 0 || len(o.open.places) == 0 {
+// behind returns by how much a prediction's size behind compactions is off, NaN where there are none.
+func (o *outcome) behind(p *prediction) float64 {
+	if len(o.real.Compactions) == 0 || len(p.places) == 0 {
 		return math.NaN()
 	}
 	mean := func(l []compaction) float64 {
@@ -52,7 +53,7 @@ func (o *outcome) behind() float64 {
 		}
 		return n / float64(len(l))
 	}
-	return mean(o.open.places)/mean(o.real.Compactions) - 1
+	return mean(p.places)/mean(o.real.Compactions) - 1
 }
 
 // judge predicts all pairs whose recording is at hand.
@@ -86,15 +87,22 @@ func judge(ctx context.Context, folder string) ([]*outcome, error) {
 		if o.usdA, err = p.cost(bills[pr.from.Name]); err != nil {
 			return nil, err
 		}
+		drawn := len(bills[pr.from.Name].Compactions) == 0 && len(o.real.Compactions) > 0
+		told := append(slices.Clone(pr.sets), fmt.Sprintf("summarizer.median=%d", newScript(pr.from.Script).summaryTokens()), "summarizer.sigma=0")
 		for _, q := range []struct {
 			to         **prediction
 			loop, prof string
+			sets       []string
 			wanted     bool
-		}{{&o.open, "never", "default", true}, {&o.closed, "fitted", "default", true}, {&o.rule, "fitted", ruled, pr.from.recalls()}} {
+		}{
+			{&o.open, "never", "default", pr.sets, true}, {&o.closed, "fitted", "default", pr.sets, true},
+			{&o.rule, "fitted", ruled, pr.sets, pr.from.recalls()},
+			{&o.told[0], "never", "default", told, drawn}, {&o.told[1], "fitted", "default", told, drawn},
+		} {
 			if !q.wanted {
 				continue
 			}
-			if *q.to, err = p.ask(ctx, c, pr.sets, q.loop, q.prof); err != nil {
+			if *q.to, err = p.ask(ctx, c, q.sets, q.loop, q.prof); err != nil {
 				return nil, fmt.Errorf("%s: %w", pr.name(), err)
 			}
 		}
@@ -117,7 +125,6 @@ type line struct {
 	version         string // of the client
 	pairs           int
 	cost, worst     [2]float64 // mean and greatest error of cost, open and closed loop, shares
-	mean            [2]float64 // error of cost with its sign
 	saving          [2]float64 // mean error of what is saved, points of A's bill
 	signs           [2]int     // of changes of more than 5 %, those with the right sign
 	changes         int
@@ -125,11 +132,38 @@ type line struct {
 	first           int     // pairs whose first compaction is at the right call
 	behind, sizes   float64 // error of the size behind compactions, with its sign and without
 	sized           int
-	rule, ruleWorst float64 // error of cost by the profile that is told the rule
+	drawn           [2]lengths // of pairs whose recording shows no summary: its length drawn, and told
+	rule, ruleWorst float64    // error of cost by the profile that is told the rule
 	ruled           int
 	// Rounds of fetches more than in the recording: real, by the built-in profile, and by the one that is told the rule.
 	rounds, built, foretold float64
 	placed, atStep          int // rounds that the last one foretells, and those before the step at which the agent really fetched
+}
+
+// lengths are sums of errors over pairs whose recording shows no summary: of cost in the open and the closed loop, and of the size
+// behind compactions.
+type lengths struct {
+	pairs       int
+	cost, worst [2]float64
+	sizes       float64
+}
+
+func (l *lengths) add(o *outcome, by [2]*prediction) {
+	l.pairs++
+	for i, p := range by {
+		off := math.Abs(o.misses(p))
+		l.cost[i] += off
+		l.worst[i] = max(l.worst[i], off)
+	}
+	if b := o.behind(by[0]); !math.IsNaN(b) {
+		l.sizes += math.Abs(b)
+	}
+}
+
+// means returns the errors for a pair.
+func (l *lengths) means() (open, closed, size float64) {
+	n := float64(l.pairs)
+	return l.cost[0] / n, l.cost[1] / n, l.sizes / n
 }
 
 // steps returns the steps of the script before which rounds of fetches lie, given by their places among the main calls.
@@ -188,7 +222,7 @@ func lines(list []*outcome) []*line {
 		if o.firstRight() {
 			g.first++
 		}
-		if b := o.behind(); !math.IsNaN(b) {
+		if b := o.behind(o.open); !math.IsNaN(b) {
 			g.behind += b
 			g.sizes += math.Abs(b)
 			g.sized++
@@ -196,7 +230,6 @@ func lines(list []*outcome) []*line {
 		for i, p := range []*prediction{o.open, o.closed} {
 			off := o.misses(p)
 			g.cost[i] += math.Abs(off)
-			g.mean[i] += off
 			g.worst[i] = max(g.worst[i], math.Abs(off))
 			if base := []*prediction{o.base, o.baseClosed}[i]; base != nil {
 				measured, predicted := o.saving(p, base)
@@ -209,6 +242,10 @@ func lines(list []*outcome) []*line {
 					}
 				}
 			}
+		}
+		if o.told[0] != nil {
+			g.drawn[0].add(o, [2]*prediction{o.open, o.closed})
+			g.drawn[1].add(o, o.told)
 		}
 		if o.rule != nil {
 			g.ruled++
@@ -227,7 +264,7 @@ func lines(list []*outcome) []*line {
 	for _, g := range by {
 		n := float64(g.pairs)
 		for i := range g.cost {
-			g.cost[i], g.mean[i], g.saving[i] = g.cost[i]/n, g.mean[i]/n, g.saving[i]/n
+			g.cost[i], g.saving[i] = g.cost[i]/n, g.saving[i]/n
 		}
 		if g.sized > 0 {
 			g.behind /= float64(g.sized)

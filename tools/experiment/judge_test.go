@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -74,5 +75,21 @@ func TestFollow(t *testing.T) {
 	})
 	if !slices.Equal(p.places, []compaction{{2, 20, 7}}) || !slices.Equal(p.rounds, []int{3}) {
 		t.Errorf("compactions %v and fetches %v, want one behind the second main call and one behind the third", p.places, p.rounds)
+	}
+}
+
+// What is told is the mean of the summaries that the server writes: the first of mid has 831 tokens (counted 2026-11-29), and all have 500 to 1,200.
+func TestToldLength(t *testing.T) {
+	s := newScript("mid")
+	least, most := math.MaxInt, 0
+	for k := range maxSummaries {
+		n := tokens(s.Threads[0].summary(k), s.Density)
+		least, most = min(least, n), max(most, n)
+	}
+	if first := tokens(s.Threads[0].summary(0), s.Density); first != 831 {
+		t.Errorf("the first summary has %d tokens, want 831", first)
+	}
+	if got := s.summaryTokens(); got <= least || got >= most || least < 500 || most > 1200 {
+		t.Errorf("told %d tokens of summaries of %d to %d", got, least, most)
 	}
 }

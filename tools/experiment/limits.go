@@ -27,6 +27,10 @@ func (l *line) measures() map[string]float64 {
 	if l.sized > 0 {
 		m["size behind compactions"] = l.sizes
 	}
+	if t := &l.drawn[1]; t.pairs > 0 {
+		m["told, cost, open"], m["told, cost, closed"], m["told, size behind compactions"] = t.means()
+		m["told, worst, open"], m["told, worst, closed"] = t.worst[0], t.worst[1]
+	}
 	if l.ruled > 0 {
 		m["cost, by rule"], m["worst, by rule"] = l.rule, l.ruleWorst
 	}

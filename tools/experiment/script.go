@@ -97,5 +97,16 @@ func (s *Script) texts(yield func(string)) {
 	}
 }
 
+// summaryTokens returns how long the summaries of a script are on average, tokens.
+func (s *Script) summaryTokens() int {
+	n, of := 0, 0
+	for _, t := range s.Threads {
+		for k := 0; t.Prompts != nil && k < maxSummaries; k++ {
+			n, of = n+tokens(t.summary(k), s.Density), of+1
+		}
+	}
+	return n / of
+}
+
 // maxSummaries is more than any session makes.
 const maxSummaries = 80

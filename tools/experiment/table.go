@@ -64,6 +64,19 @@ func groups(lines []*line) string {
 			fmt.Fprintf(&b, "| %s | %d | %.1f %% | %.1f %% (%.1f) | %.0f / %.0f / %.0f | %s |\n", strings.TrimPrefix(l.group, "reads again, "), l.ruled, 100*l.cost[1], 100*l.rule, 100*l.ruleWorst, l.rounds, l.built, l.foretold, placed)
 		}
 	}
+	b.WriteString("\n| no summary is recorded | pairs | cost, open loop (worst), drawn | told | closed loop (worst), drawn | told | size behind compactions, drawn / told |\n|---|---:|---:|---:|---:|---:|---:|\n")
+	for _, l := range lines {
+		if l.drawn[0].pairs == 0 {
+			continue
+		}
+		var cells [2][3]string
+		for i := range l.drawn {
+			open, closed, size := l.drawn[i].means()
+			cells[i] = [...]string{fmt.Sprintf("%.1f %% (%.1f)", 100*open, 100*l.drawn[i].worst[0]), fmt.Sprintf("%.1f %% (%.1f)", 100*closed, 100*l.drawn[i].worst[1]),
+				fmt.Sprintf("%.0f %%", 100*size)}
+		}
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %s | %s / %s |\n", l.group, l.drawn[0].pairs, cells[0][0], cells[1][0], cells[0][1], cells[1][1], cells[0][2], cells[1][2])
+	}
 	return b.String()
 }
 
