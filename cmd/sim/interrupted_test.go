@@ -32,8 +32,8 @@ func (w *firstWrite) Write(p []byte) (int, error) {
 	return w.text.Write(p) //nolint:wrapcheck // never fails
 }
 
-// Ctrl-C during a run prints the table of what was simulated so far, and leaves the output folder as it was: with the
-// earlier run, or none.
+// Ctrl-C during a run prints the table of what was simulated so far, and leaves the output folder and the file of a chart as they were:
+// with the earlier run, or none.
 func TestInterruptedRunWritesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func TestInterruptedRunWritesNothing(t *testing.T) {
 	for _, name := range []string{"before", "fresh"} {
 		out := filepath.Join(dir, name)
 		for wait := time.Duration(0); ; wait += 200 * time.Millisecond {
-			cmd, _ := process(t, append(sweep, "--out", out)...)
+			cmd, _ := process(t, append(sweep, "--out", out, "--chart", filepath.Join(dir, "c.svg"))...)
 			var stdout bytes.Buffer
 			stderr := &firstWrite{begun: make(chan struct{})}
 			cmd.Stdout, cmd.Stderr = &stdout, stderr

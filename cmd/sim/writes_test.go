@@ -39,6 +39,7 @@ var writers = []struct{ old, fresh string }{
 	{"run -q --chart DIR/c.svg --strategy recorded IN", "run -q --chart DIR/c.svg IN"},
 	{"calibrate -q -o DIR/p.yaml --name one IN", "calibrate -q -o DIR/p.yaml --name two IN"},
 	{"validate -q --chart DIR/v.svg IN", "validate -q --chart DIR/v.svg IN"},
+	{"report -q -o DIR/r.html --strategy recorded IN", "report -q -o DIR/r.html --strategy none IN"},
 }
 
 // tree returns the files under a folder as readers find them: files of a journal in their

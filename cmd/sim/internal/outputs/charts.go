@@ -15,8 +15,12 @@ import (
 	"github.com/compactsim/compactsim/reports/charts"
 )
 
-// DrawInto draws a chart into a file, with its data in a file beside it. What cannot be drawn is a warning.
+// DrawInto draws a chart into a file, with its data in a file beside it. What cannot be drawn is a warning. An interrupted command
+// leaves the file as it was, since a chart does not say that it lacks sessions.
 func DrawInto(ctx context.Context, file string, d charts.Drawing, form charts.Form, warn io.Writer) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted before %s was written: %w", file, context.Cause(ctx))
+	}
 	list, err := drawMembers(d, form, file)
 	if errors.Is(err, charts.ErrTooSmall) {
 		return console.Misuse(fmt.Errorf("--size: %w", err))
