@@ -1,6 +1,16 @@
+// Package prompt is the vocabulary of the simulator: what a request to a model is made of (blocks, entries, edits),
+// what comes back (usage), and the context that a strategy edits between calls.
+//
+// It knows no agent, no provider and no price. Token counts are true tokens (what the server would count) unless a name
+// says estimate; times are int64 nanoseconds on the simulated clock.
 package prompt
 
-import "github.com/compactsim/compactsim/sim/prompt/op"
+import (
+	"math/bits"
+
+	"github.com/compactsim/compactsim/sim/prompt/op"
+	"github.com/zeebo/xxh3"
+)
 
 // Kind says what a block is. The order carries no meaning.
 type Kind uint8
@@ -120,4 +130,43 @@ type Block struct {
 	File      uint16 // index into the session's files
 	Kind      Kind
 	Op        op.Op
+}
+
+// Digest is a 128-bit hash of content or of a prefix. It is stable across processes and platforms, so it may be stored.
+type Digest struct{ Hi, Lo uint64 }
+
+// IsZero reports whether d is the zero digest, which no content has.
+func (d Digest) IsZero() bool { return d == Digest{} }
+
+// DigestBytes hashes content with XXH3-128.
+func DigestBytes(b []byte) Digest {
+	h := xxh3.Hash128(b)
+	return Digest{h.Hi, h.Lo}
+}
+
+// DigestString hashes content with XXH3-128.
+func DigestString(s string) Digest {
+	h := xxh3.HashString128(s)
+	return Digest{h.Hi, h.Lo}
+}
+
+// Odd constants from the fractional parts of √2, √3, √5 and √7: any odd numbers without structure serve.
+const (
+	mix0 = 0x6a09e667f3bcc909
+	mix1 = 0xbb67ae8584caa73b
+	mix2 = 0x3c6ef372fe94f82b
+	mix3 = 0xa54ff53a5f1d36f1
+)
+
+// Extend returns the digest of a prefix d followed by content e. It is the link
+// of the prefix chain: two multiply-folds, not commutative and not associative.
+func (d Digest) Extend(e Digest) Digest {
+	h1, l1 := bits.Mul64(d.Hi^e.Lo^mix0, d.Lo^mix1|1)
+	h2, l2 := bits.Mul64(e.Hi^d.Lo^mix2, e.Lo^d.Hi^mix3)
+	return Digest{h1 ^ l2 + e.Hi, l1 ^ bits.RotateLeft64(h2, 31) + d.Hi}
+}
+
+// ExtendInt returns the digest of a prefix d followed by a number.
+func (d Digest) ExtendInt(n uint64) Digest {
+	return d.Extend(Digest{n * mix0, n ^ mix2})
 }

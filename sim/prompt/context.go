@@ -23,6 +23,32 @@ var formNames = [...]string{"verbatim", "range", "pointer", "cleared", "summary"
 // String returns the lower-case name used in reports.
 func (f Form) String() string { return formNames[min(int(f), len(formNames)-1)] }
 
+// EditCause says what changed a prefix.
+type EditCause uint8
+
+// The causes of a changed prefix.
+const (
+	CauseNone       EditCause = iota
+	CauseEdit                 // content cleared or replaced in place
+	CauseCompaction           // messages replaced by a summary
+	CauseRewind               // the conversation went back
+	CauseHead                 // tools or system changed
+)
+
+var causeNames = [...]string{"none", "edit", "compaction", "rewind", "head"}
+
+// String returns the lower-case name used in reports.
+func (c EditCause) String() string { return causeNames[min(int(c), len(causeNames)-1)] }
+
+// Change is the first position at which a request differs from what its thread sent before, appended entries aside.
+type Change struct {
+	At    int32 // index of the first changed entry; -1 when nothing changed
+	Cause EditCause
+}
+
+// NoChange is the Change of a request that only appends.
+var NoChange = Change{At: -1}
+
 // Entry is one position of a context. Chain and Cum are set by Seal.
 type Entry struct {
 	Chain  Digest // hash of the prefix ending with this entry

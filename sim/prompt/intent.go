@@ -1,124 +1,6 @@
-// Package prompt is the vocabulary of the simulator: what a request to a model is made of (blocks, entries, edits),
-// what comes back (usage), and the context that a strategy edits between calls.
-//
-// It knows no agent, no provider and no price. Token counts are true tokens (what the server would count) unless a name
-// says estimate; times are int64 nanoseconds on the simulated clock.
 package prompt
 
-import (
-	"math/bits"
-
-	"github.com/compactsim/compactsim/sim/prompt/ask"
-	"github.com/zeebo/xxh3"
-)
-
-// EditCause says what changed a prefix.
-type EditCause uint8
-
-// The causes of a changed prefix.
-const (
-	CauseNone       EditCause = iota
-	CauseEdit                 // content cleared or replaced in place
-	CauseCompaction           // messages replaced by a summary
-	CauseRewind               // the conversation went back
-	CauseHead                 // tools or system changed
-)
-
-var causeNames = [...]string{"none", "edit", "compaction", "rewind", "head"}
-
-// String returns the lower-case name used in reports.
-func (c EditCause) String() string { return causeNames[min(int(c), len(causeNames)-1)] }
-
-// Change is the first position at which a request differs from what its thread sent before, appended entries aside.
-type Change struct {
-	At    int32 // index of the first changed entry; -1 when nothing changed
-	Cause EditCause
-}
-
-// NoChange is the Change of a request that only appends.
-var NoChange = Change{At: -1}
-
-// Usage counts the tokens of one call or a sum of calls. The input classes are
-// disjoint: their sum is what the server processed.
-type Usage struct {
-	Uncached   int64 // neither read from nor written to the cache
-	Read       int64 // read from the cache
-	Write5m    int64 // written with a 5-minute lifetime
-	Write1h    int64 // written with a 1-hour lifetime
-	WriteOther int64 // written with another or an unstated lifetime
-	Output     int64
-}
-
-// Input returns all input tokens: read, written and uncached.
-func (u *Usage) Input() int64 {
-	return u.Uncached + u.Read + u.Writes()
-}
-
-// Writes returns the tokens written to the cache in any tier.
-func (u *Usage) Writes() int64 { return u.Write5m + u.Write1h + u.WriteOther }
-
-// Written returns the usage with the uncached tokens written to the cache, for a lifetime of its own,
-// but for those behind the last entry.
-func (u *Usage) Written(tail int64) Usage {
-	out := *u
-	n := max(0, out.Uncached-tail)
-	out.Uncached, out.WriteOther = out.Uncached-n, out.WriteOther+n
-	return out
-}
-
-// Plain returns the usage with what is written to the cache as plain input.
-func (u *Usage) Plain() Usage {
-	return Usage{Uncached: u.Uncached + u.Writes(), Read: u.Read, Output: u.Output}
-}
-
-// Add adds v to u.
-func (u *Usage) Add(v *Usage) {
-	u.Uncached += v.Uncached
-	u.Read += v.Read
-	u.Write5m += v.Write5m
-	u.Write1h += v.Write1h
-	u.WriteOther += v.WriteOther
-	u.Output += v.Output
-}
-
-// Digest is a 128-bit hash of content or of a prefix. It is stable across processes and platforms, so it may be stored.
-type Digest struct{ Hi, Lo uint64 }
-
-// IsZero reports whether d is the zero digest, which no content has.
-func (d Digest) IsZero() bool { return d == Digest{} }
-
-// DigestBytes hashes content with XXH3-128.
-func DigestBytes(b []byte) Digest {
-	h := xxh3.Hash128(b)
-	return Digest{h.Hi, h.Lo}
-}
-
-// DigestString hashes content with XXH3-128.
-func DigestString(s string) Digest {
-	h := xxh3.HashString128(s)
-	return Digest{h.Hi, h.Lo}
-}
-
-// Odd constants from the fractional parts of √2, √3, √5 and √7: any odd numbers without structure serve.
-const (
-	mix0 = 0x6a09e667f3bcc909
-	mix1 = 0xbb67ae8584caa73b
-	mix2 = 0x3c6ef372fe94f82b
-	mix3 = 0xa54ff53a5f1d36f1
-)
-
-// Extend returns the digest of a prefix d followed by content e. It is the link
-// of the prefix chain: two multiply-folds, not commutative and not associative.
-func (d Digest) Extend(e Digest) Digest {
-	h1, l1 := bits.Mul64(d.Hi^e.Lo^mix0, d.Lo^mix1|1)
-	h2, l2 := bits.Mul64(e.Hi^d.Lo^mix2, e.Lo^d.Hi^mix3)
-	return Digest{h1 ^ l2 + e.Hi, l1 ^ bits.RotateLeft64(h2, 31) + d.Hi}
-}
-
-// ExtendInt returns the digest of a prefix d followed by a number.
-func (d Digest) ExtendInt(n uint64) Digest {
-	return d.Extend(Digest{n * mix0, n ^ mix2})
-}
+import "github.com/compactsim/compactsim/sim/prompt/ask"
 
 // Intent is a model call that a layer asks for. The loop makes it, at its place
 // on the clock, and hands the Result back to the layer.
@@ -205,7 +87,7 @@ type Answer struct {
 	Total   int64  // ns to the end of the response
 	Around  bool   // Summary includes what the client writes around it
 	Digest  Digest // of the summary's content
-	Failed  string // reason	Failed  string // reason of a failure: "" for none
+	Failed  string // reason of a failure: "" for none
 	Excess  int64  // FailTooLong: tokens above the limit; 0 when the server does not say
 	// Measured is what a real server said of the call; nil for a modelled one.
 	Measured *Measured
