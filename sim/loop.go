@@ -29,7 +29,7 @@ type Loop struct {
 	assembly *Assembly // of sessions whose person has none
 	clock    clock
 	seats
-	first    int64     // unix ns of the earliest session that has a time, 0 for none
+	first int64 // unix ns of the earliest session that has a time, 0 for none
 	wire
 	breaks   detection
 	sides    side.Calls

@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"pgregory.net/rapid"
 )
 
 // What stays of a compaction, in talks of ten rounds of 100 and 900 tokens behind a
@@ -137,4 +139,55 @@ func TestKeptInSteps(t *testing.T) {
 			t.Errorf("of turns of %d, %d tokens stay, want %d", turn, got, want)
 		}
 	}
+}
+
+// A cut looks again only at messages that the cut before had not: 16 times as many rounds take about 16 times as long, not 256
+// times as when each cut walked to the end of the context. 64 lies as far from either.
+func TestCutOfTheNewestIsLinear(t *testing.T) {
+	least := func(n int) time.Duration {
+		c := rounds(n, 900).Context
+		least := time.Hour
+		for range 5 {
+			start := time.Now()
+			if at := newestWithin(c, 3, c.Len(), 1<<40, tokensBetween); at != 3 {
+				t.Fatalf("all fits, and the cut is at %d", at)
+			}
+			least = min(least, time.Since(start))
+		}
+		return least
+	}
+	if few, many := least(500), least(8000); many > 64*few {
+		t.Errorf("%v for 500 rounds, %v for 8,000", few, many)
+	}
+}
+
+// Results come any time behind their calls, in any order: the cuts are where walks to the end of the context put them.
+func TestCutOfTheNewestPartsNoPair(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		k := newTalk()
+		var open []int32
+		for range rapid.IntRange(1, 30).Draw(rt, "entries") {
+			switch n := rapid.IntRange(-3, len(open)-1).Draw(rt, "what"); n {
+			case -1:
+				open = append(open, k.use("Bash", "", 100).Call)
+			case -2, -3:
+				k.add([]prompt.Kind{prompt.KindPrompt, prompt.KindText}[n+3], 100)
+			default:
+				k.add(prompt.KindToolResult, 300).Call = open[n]
+				open = slices.Delete(open, n, n+1)
+			}
+		}
+		c, left := k.Context, rapid.Int64Range(0, 9000).Draw(rt, "budget")
+		got, want := newestWithin(c, 3, c.Len(), left, tokensBetween), c.Len()
+		for want > 3 {
+			at := legalCut(c, want-1, 3)
+			if left -= tokensBetween(c, at, want); left < 0 {
+				break
+			}
+			want = at
+		}
+		if got != want {
+			rt.Errorf("cut at %d, want %d", got, want)
+		}
+	})
 }

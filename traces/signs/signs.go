@@ -163,3 +163,16 @@ const (
 // MaxTail is the largest count of uncached tokens taken for the tail behind the
 // last breakpoint; larger counts are uncached context.
 const MaxTail = 64
+
+// A call shows how dense its results are if they have at least leastDenseBytes bytes and so many tokens a byte: what else the call
+// sends is little beside them.
+const (
+	leastDenseBytes = 1000
+	leastDense      = 0.1
+	mostDense       = 1.2
+)
+
+// ShowDensity reports whether the tokens of a call that sends results of so many bytes show how many tokens a byte of them has.
+func ShowDensity(tokens, bytes float64) bool {
+	return bytes >= leastDenseBytes && tokens >= leastDense*bytes && tokens <= mostDense*bytes
+}

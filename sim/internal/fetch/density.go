@@ -1,20 +1,15 @@
 package fetch
 
-import "github.com/compactsim/compactsim/sim/prompt"
+import (
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces/signs"
+)
 
 // Density is how many tokens a byte of a session's results has. The zero value knows nothing.
 type Density struct {
 	tokens, bytes float64
 	objects       map[int32]Density // results that are all a call sends, by their object
 }
-
-// A call tells how dense its results are if they have so many bytes, and between so many tokens a byte: what else it sends is little
-// beside them.
-const (
-	leastDenseBytes = 1000
-	leastDense      = 0.1
-	mostDense       = 1.2
-)
 
 // Reset forgets what was counted, and keeps the storage.
 func (d *Density) Reset() {
@@ -36,7 +31,7 @@ func (d *Density) Add(input []prompt.Block) {
 			n.tokens += float64(b.Tokens)
 		}
 	}
-	if n.bytes < leastDenseBytes || n.tokens < leastDense*n.bytes || n.tokens > mostDense*n.bytes {
+	if !signs.ShowDensity(n.tokens, n.bytes) {
 		return
 	}
 	d.tokens, d.bytes = d.tokens+n.tokens, d.bytes+n.bytes

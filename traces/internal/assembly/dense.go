@@ -3,18 +3,11 @@ package assembly
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // density is how many tokens results have, and at how many they were estimated.
 type density struct{ tokens, estimate float64 }
-
-// The results of a call tell how dense they are if they have so many bytes and between so many tokens a byte: what else a
-// call sends is little beside them.
-const (
-	leastDenseBytes = 1000
-	leastDense      = 0.1
-	mostDense       = 1.2
-)
 
 // densify sizes the results that a compaction parts from the call before. No total shows the size of such a result, and its
 // estimate is by what a byte has in other sessions. It has the density of results of the same file elsewhere in the thread,
@@ -134,7 +127,7 @@ func (d *densities) add(rates *traces.Rates, input []Block) {
 			of.tokens += float64(b.Tokens)
 		}
 	}
-	if bytes < leastDenseBytes || of.tokens < leastDense*bytes || of.tokens > mostDense*bytes {
+	if !signs.ShowDensity(of.tokens, bytes) {
 		return
 	}
 	d.all = density{d.all.tokens + of.tokens, d.all.estimate + of.estimate}
