@@ -115,6 +115,31 @@ func TestSystemBlockGrows(t *testing.T) {
 	}
 }
 
+// A log shows that a request lacks a tool of 100 tokens, and the next one has it again. The first reads nothing, the second all that the
+// request before both had left: 18,000 of the prefix and a prompt of 300; under every strategy.
+func TestToolsComeBack(t *testing.T) {
+	for _, strategy := range []string{"recorded", "none"} {
+		b := newSession("tools")
+		for range 3 {
+			b.round(traces.TriggerPrompt, second, 300)
+		}
+		s := b.session()
+		for r, tools := range []int32{0, -100, 100} {
+			rd := &s.Threads[0].Rounds[r]
+			if rd.Tools = tools; r > 0 {
+				rd.Verdict, rd.Parted = signs.VerdictTools, int32(3-r)
+			}
+		}
+		_, calls := run(t, testConfig(t, strategy), s)
+		if got := calls[1].Usage; got.Read != 0 || got.Input() != 18_700 {
+			t.Errorf("%s: the request without the tool reads %d of %d tokens, want none of 18,700", strategy, got.Read, got.Input())
+		}
+		if got := calls[2].Usage; got.Read != 18_300 || got.Input() != 19_300 {
+			t.Errorf("%s: the next one reads %d of %d tokens, want 18,300 of 19,300", strategy, got.Read, got.Input())
+		}
+	}
+}
+
 // When the recording lost more than the thinking, the rest is what no line shows.
 func TestForgetMoreThanThinking(t *testing.T) {
 	s := forgetting("claude-code")

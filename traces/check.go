@@ -136,8 +136,8 @@ func (s *Session) replay(i int, done [][]reached) error {
 				at.input -= int64(ev.Saved)
 			}
 		}
-		at.head += s.head(rd.Input)
-		at.input += s.Tokens(own)
+		at.head += s.head(rd.Input) + int64(rd.Tools)
+		at.input += s.Tokens(own) + int64(rd.Tools)
 		if want := rd.Usage.Input() - int64(rd.Tail); want != 0 && at.input != want {
 			return fmt.Errorf("round %d (call %s): blocks and events give %d input tokens, recorded are %d",
 				r, rd.ID, at.input, want)

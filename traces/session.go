@@ -179,6 +179,7 @@ type Round struct {
 	// Tail is the part of Usage.Uncached behind the last cache breakpoint of every request (a near-constant 1–14
 	// tokens): it is sent but never cached and is no part of the context. At most signs.MaxTail.
 	Tail   int32
+	Tools  int32 // tokens by which the list of tools that Parted names is heavier than the list before it
 	Logged int64 // output tokens as logged; Usage.Output is the final or derived count
 	At     int64 // unix ns of the request: time of the last input line; 0 if unknown
 	// Wait is the time from the previous response's end (the thread's start for
@@ -196,7 +197,8 @@ type Round struct {
 	Signs   signs.Set
 	Verdict signs.Verdict
 	// Parted says that Verdict is no word of the server's: the requests in the log show it. It is where they part,
-	// from 1: the message, or the byte of the system prompt. 0 where the server said it.
+	// from 1: the message, or the byte of the system prompt; of tools it is which list of tools was sent, numbered in the
+	// order in which the thread first sent them. 0 where the server said it.
 	Parted int32
 	// Skill and Plugin are the names in Session.Tools under which the client says that the call was made, and Gateway is the
 	// name of whom it asked for the model: the provider, or who passes calls on to it. 0 for none.

@@ -76,8 +76,9 @@ type state struct {
 	flagging uint64              // events flag_change since then, a bit each
 	project  pending
 	memory   pending
-	shown    int32 // tokens of the memory index in the prompt
-	tried    int32 // 1 + round that the uncached section was last computed for
+	shown    int32                              // tokens of the memory index in the prompt
+	tried    int32                              // 1 + round that the uncached section was last computed for
+	listed   struct{ first, now prompt.Digest } // of the first list of tools, and of the one that the log last showed
 }
 
 // pending is another content of a section, not yet shown.

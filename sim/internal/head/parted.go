@@ -20,7 +20,12 @@ func (h *Head) Part() {
 		return
 	}
 	end := h.context.Messages()
-	if at := parting(h.context, r, end); at < end {
+	switch at := parting(h.context, r, end); {
+	case at == end:
+	case r.Verdict == signs.VerdictTools:
+		h.list(r)
+		h.changed()
+	default:
 		swap(h, at, 0, prompt.DigestString("parted").ExtendInt(uint64(h.index)<<32|uint64(h.course.Round)))
 		h.changed()
 	}
@@ -32,6 +37,23 @@ func (h *Head) Part() {
 			h.course.InputAt++
 		}
 	}
+}
+
+// list gives the head the list of tools of a round. One that was sent before is what it was, so that its cache is found again.
+func (h *Head) list(r *traces.Round) {
+	b := *h.context.BlockAt(0)
+	b.Tokens = max(1, h.context.At(0).Tokens+r.Tools)
+	if b.Digest != h.listed.now {
+		h.listed.first = b.Digest
+	}
+	b.Digest = h.listed.first
+	if r.Parted > 1 {
+		b.Digest = b.Digest.Extend(prompt.DigestString("parted").ExtendInt(uint64(h.index)<<32 | uint64(r.Parted)))
+	}
+	h.listed.now = b.Digest
+	was, with := 1+h.context.At(0).ID, [1]prompt.Ref{h.context.Arena().Add(b)}
+	h.context.Replace(0, 1, with[:], prompt.CauseHead)
+	h.renamed(was, 1+h.context.At(0).ID)
 }
 
 // parting returns the position, up to the end of the head, from which on the log shows another head at a round.

@@ -173,8 +173,9 @@ type Round struct {
 	Prompted bool // the input holds text for the model
 	Answered bool // the input holds tool results
 
-	derived bool // the logged output is not the final count
-	unknown bool // the output is neither logged nor derived from the blocks
+	tools   int32 // as traces.Round has it
+	derived bool  // the logged output is not the final count
+	unknown bool  // the output is neither logged nor derived from the blocks
 	output  int64
 	total   int64 // input tokens: recorded, or by the blocks when the usage is unusable
 }

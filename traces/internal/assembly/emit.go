@@ -284,6 +284,7 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 	if rd.OK {
 		out.Usage, out.Tail = rd.Usage.Usage, int32(rd.tail)
 	}
+	out.Tools = rd.tools
 	out.Usage.Output = rd.output
 	out.Input = e.span(rd.Before)
 	out.Reply = e.span(rd.Reply)

@@ -80,6 +80,8 @@ type fitter struct {
 	t       *Thread
 	total   int64    // input tokens of the last call
 	grown   int64    // tokens by which the head has grown
+	lists   []int64  // tokens by which each list of tools, in order, is heavier than the first one
+	list    int      // the one that was sent last
 	last    *Round   // the last call, nil for one of the parent's thread or after a compaction
 	reply   []Block  // its reply
 	fixed   bool     // the reply was fitted in the parent's thread
@@ -168,10 +170,24 @@ func (f *fitter) rounds(first int) {
 	f.t.Happened = append(f.events, rest...)
 }
 
+// change notes that a round has another list of tools than the round before, and what it weighs, and reports whether the list was sent
+// before. A new one weighs what else the request has more, or less.
+func (f *fitter) change(rd *Round, more int64) (known bool) {
+	if f.lists == nil {
+		f.lists = []int64{0}
+	}
+	was, to := f.lists[f.list], int(rd.Parted)-1
+	for known = to < len(f.lists); len(f.lists) <= to; {
+		f.lists = append(f.lists, was+more)
+	}
+	f.list, rd.tools = to, int32(f.lists[to]-was)
+	return known
+}
+
 // endAt makes a round the last call.
 func (f *fitter) endAt(rd *Round) {
 	f.last, f.total, f.reply, f.fixed, f.final = rd, rd.total, rd.Reply, false, rd.Final
-	if n := headTokens(rd.Before); n > 0 {
+	if n := headTokens(rd.Before) + int64(rd.tools); n != 0 {
 		f.grown, f.t.headGrows = f.grown+n, true
 	}
 	if !f.s.Exact {
@@ -205,6 +221,12 @@ func (f *fitter) close(rd *Round, events []Event) Event {
 		return Event{}
 	}
 	growth := rd.total - f.total
+	if rd.Verdict == signs.VerdictTools && rd.Parted > 0 {
+		known := f.change(rd, growth-visible)
+		if growth -= int64(rd.tools); !known {
+			return Event{}
+		}
+	}
 	if rest := growth - visible; rest < 0 && rd.Signs.Has(signs.Head) {
 		ev := shrunk(-rest)
 		ev.Head = true

@@ -126,7 +126,7 @@ func (t *Thread) readAnew(most int64) (least int64) {
 func static(t *Thread) (n int64) {
 	for ; t.Kind == traces.ThreadBranch && t.Up != nil; t = t.Up {
 		for r := int32(0); t.Up.headGrows && r <= t.ParentRound; r++ {
-			n += headTokens(t.Up.Calls[r].Before)
+			n += headTokens(t.Up.Calls[r].Before) + int64(t.Up.Calls[r].tools)
 		}
 	}
 	return n + headTokens(t.Ahead)

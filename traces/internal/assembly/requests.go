@@ -99,7 +99,8 @@ type placed struct {
 type history struct {
 	lane  string
 	calls []placed
-	forms forms // of messages of earlier calls, by what later ones have in their place
+	forms forms           // of messages of earlier calls, by what later ones have in their place
+	lists []prompt.Digest // of tools that were sent, in order
 }
 
 // maxLeft is how many calls back a request is looked for to go on from.
@@ -223,14 +224,33 @@ func (h *history) follow(i int, r *Request) {
 	if r.Whole {
 		p.part(h.calls[i].Request)
 	}
+	if p.verdict == signs.VerdictTools {
+		p.parted = h.list(r)
+	}
 	h.calls = append(h.calls, p)
+}
+
+// list returns the number of a request's list of tools, from 1.
+func (h *history) list(r *Request) int32 {
+	number := func(r *Request) int32 {
+		d := prompt.Digest{Hi: 1}
+		for _, b := range tools(r.Ahead) {
+			d = d.Extend(b.Digest)
+		}
+		if !slices.Contains(h.lists, d) {
+			h.lists = append(h.lists, d)
+		}
+		return int32(slices.Index(h.lists, d)) + 1
+	}
+	number(h.calls[0].Request)
+	return number(r)
 }
 
 // part says how a request differs from the one before it.
 func (p *placed) part(before *Request) {
 	p.verdict = p.compare(before)
 	p.parted = p.parts(before)
-	if n := headBytes(p.Request) - headBytes(before); n >= bytesPerToken && (p.verdict == signs.VerdictSystem || p.verdict == signs.VerdictTools) {
+	if n := headBytes(p.Request) - headBytes(before); n >= bytesPerToken && p.verdict == signs.VerdictSystem {
 		b := Derived(prompt.KindSystem, p.Head, int64(n/bytesPerToken))
 		b.Bytes = int32(n)
 		p.grown = []Block{{Block: b}}

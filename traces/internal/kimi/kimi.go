@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"errors"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
@@ -32,6 +34,13 @@ func Describe() *facts.Agent {
 			h.Add(facts.Place{Agent: Agent, Suffixes: []string{"wire.jsonl"}}, h.Under(".kimi-code"), "sessions")
 		},
 		SummaryShares: func(_, _ string) bool { return true },
+		Settings: []facts.Setting{{
+			Name: "loop_control.reserved_context_size", Group: facts.GroupThreshold, Where: "~/.kimi-code/config.toml",
+			Snippet: "[loop_control]\nreserved_context_size = %s", Does: "keep %s tokens free",
+			Values: []string{"70000", "80000", "90000", "100000", "120000"},
+			Below:  "a smaller reserve is near the client's own, 50,000", Above: facts.NoRoom,
+			Assign: "full-compact.trigger.reserve=%s",
+		}},
 	}, 85, 50_000)
 }
 
@@ -49,14 +58,19 @@ var reader = assembly.Linewise[*file]{
 type file struct {
 	*assembly.Part
 	model   string          // of the last request
-	asked   string          // what it is for: loop or compaction
 	begun   int64           // when it was made
+	lists   []string        // hashes of the lists of tools that requests had, in order
+	tools   string          // that the last one had
+	system  string          // its system prompt
+	verdict signs.Verdict   // what the request under way changed of the one before
 	open    bool            // a request was made, or a step began, that no line has ended
 	under   string          // the step that began last, where the protocol names it
 	reply   []assembly.Step // what it was answered, by lines
 	results []assembly.Step
 	counts  *usage
 	by      string          // what started the compaction under way
+	summing bool            // a request for a summary has no counts yet
+	summary *usage          // its counts
 	written map[record]bool // records of usage
 	ended   int32           // entry of the last step if no record of its counts came before its end, which protocol 1.1 writes behind it; -1 for none
 	counted usage           // its counts
@@ -70,27 +84,32 @@ type record struct {
 
 // line is one line.
 type line struct {
-	Type     string         `json:"type"`
-	Time     int64          `json:"time|created_at"` // unix ms
-	Protocol jsontext.Value `json:"protocol_version"`
-	Kind     string         `json:"kind"`
-	Model    string         `json:"model"`
-	Source   string         `json:"source"`
-	Usage    *usage         `json:"usage"`
-	Summary  string         `json:"summary"`
-	Context  string         `json:"contextSummary"` // with the client's words around it
-	Before   int64          `json:"tokensBefore"`
-	Event    event          `json:"event"`
-	Message  struct {
-		Role    string `json:"role"`
-		Content []part `json:"content"`
-		Origin  struct {
-			Kind string `json:"kind"`
-		} `json:"origin"`
-	} `json:"message"`
+	Type      string         `json:"type"`
+	Time      int64          `json:"time|created_at"` // unix ms
+	Protocol  jsontext.Value `json:"protocol_version"`
+	Kind      string         `json:"kind"`
+	Model     string         `json:"model"`
+	Tools     string         `json:"toolsHash"` // of a request
+	System    string         `json:"systemPromptHash"`
+	Source    string         `json:"source"`
+	Usage     *usage         `json:"usage"`
+	Scope     string         `json:"usageScope"` // session where no turn made the call
+	Summary   string         `json:"summary"`
+	Context   string         `json:"contextSummary"` // with the client's words around it
+	Event     event          `json:"event"`
+	Message   jsontext.Value `json:"message"` // of some types a text
 	Disclosed struct {
 		Cwd string `json:"cwd"`
 	} `json:"environmentDisclosure"`
+}
+
+// message is what was said.
+type message struct {
+	Role    string `json:"role"`
+	Content []part `json:"content"`
+	Origin  struct {
+		Kind string `json:"kind"`
+	} `json:"origin"`
 }
 
 // event is an event of a step, which is a call and its tools.
@@ -168,29 +187,75 @@ func (f *file) parse(ln assembly.Line) error {
 			return errJoined
 		}
 	case "llm.request":
-		f.model, f.asked, f.begun, f.open = cmp.Or(l.Model, f.model), l.Kind, at, true
+		if f.model = cmp.Or(l.Model, f.model); l.Kind == "compaction" {
+			f.summing = true
+			return nil
+		}
+		f.begun, f.open = at, true
+		f.compare(&l)
 	case "usage.record":
 		return f.record(&l, at, ln.Number)
 	case "full_compaction.begin":
-		f.end(at, ln.Number, "", nil)
 		f.by = l.Source
+	case "full_compaction.cancel":
+		f.cancel(at, ln.Number)
 	case "context.apply_compaction":
 		s := assembly.Step{
 			Kind: assembly.StepCompact, At: at, Line: int32(ln.Number), Model: assembly.ModelName(f.model), Manual: f.by != "" && f.by != "auto",
-			Tokens: assembly.Within(l.Before),
 			Blocks: []assembly.Block{f.Maker.Text(prompt.KindSummary, cmp.Or(l.Context, l.Summary))},
 		}
-		if f.counts != nil || f.asked == "compaction" { // one that made a request has counts
-			s.Usage, f.counts = f.counts.counts(), nil
+		f.end(at, ln.Number, "", nil)
+		if f.summary != nil || f.summing { // one that made a request has counts
+			s.Usage = f.summary.counts()
+			s.Tokens = assembly.Within(s.Usage.Input()) // tokensBefore estimates the messages alone
 		}
-		f.asked = ""
+		f.summary, f.summing = nil, false
 		f.add(s)
 	case "context.append_message":
-		f.add(assembly.Step{Kind: assembly.StepInput, At: at, Line: int32(ln.Number), Blocks: l.userBlocks(f.Maker)})
+		var m message
+		if err := assembly.Decode(l.Message, &m); err != nil {
+			return err
+		}
+		f.add(assembly.Step{Kind: assembly.StepInput, At: at, Line: int32(ln.Number), Blocks: m.userBlocks(f.Maker)})
 	case "context.append_loop_event":
 		return f.step(&l.Event, at, ln.Number)
 	}
 	return nil
+}
+
+// cancel takes the call of a compaction that came to nothing. A client that compacts in the background drops its summary if the turn goes
+// on meanwhile (2.1.0, where compaction_trigger_ratio is below 0.85).
+func (f *file) cancel(at int64, line int) {
+	if f.summary != nil || f.summing {
+		f.AddBeside("beside@compaction", "", at, line, f.model, f.summary.counts())
+	}
+	f.summary, f.summing = nil, false
+}
+
+// compare notes what a request changes of the tools and the system prompt of the one before it. The first request of another process
+// has lacked a tool, which the second one has again (2.1.0).
+func (f *file) compare(l *line) {
+	f.verdict = signs.VerdictNone
+	switch {
+	case f.tools != "" && l.Tools != f.tools:
+		f.verdict = signs.VerdictTools
+	case f.system != "" && l.System != f.system:
+		f.verdict = signs.VerdictSystem
+	}
+	if f.tools, f.system = l.Tools, l.System; !slices.Contains(f.lists, l.Tools) {
+		f.lists = append(f.lists, l.Tools)
+	}
+}
+
+// parted returns where the request under way parts from the one before it, as traces.Round has it.
+func (f *file) parted() int32 {
+	switch f.verdict {
+	case signs.VerdictTools:
+		return int32(slices.Index(f.lists, f.tools)) + 1
+	case signs.VerdictSystem:
+		return 1
+	}
+	return 0
 }
 
 // record takes the counts of a call, which the end of its step repeats.
@@ -205,6 +270,10 @@ func (f *file) record(l *line, at int64, line int) error {
 			return errAgain
 		}
 		f.written[r] = true
+	}
+	if f.summing && l.Scope != "turn" {
+		f.summary, f.summing = counts, false
+		return nil
 	}
 	if f.ended >= 0 && f.counted == *counts {
 		steps := f.Steps(f.ended)
@@ -282,7 +351,8 @@ func (f *file) end(at int64, line int, id string, u *usage) {
 	if counts != nil {
 		c := counts.counts()
 		c.Doubt = c.Doubt || u != nil && f.counts != nil && *u != *f.counts
-		steps = append(steps, assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: assembly.ModelName(f.model), Usage: c, Final: c.OK})
+		steps = append(steps, assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: assembly.ModelName(f.model), Usage: c, Final: c.OK,
+			Verdict: f.verdict, Parted: f.parted()})
 	} else {
 		f.Bare(line)
 	}
@@ -295,12 +365,12 @@ func (f *file) end(at int64, line int, id string, u *usage) {
 }
 
 // userBlocks returns the blocks of a message that is not of the model. What a person did not write is the client's.
-func (l *line) userBlocks(mk assembly.Maker) (list []assembly.Block) {
-	for _, p := range l.Message.Content {
-		switch own := l.Message.Origin.Kind != "" && l.Message.Origin.Kind != "user"; {
+func (m *message) userBlocks(mk assembly.Maker) (list []assembly.Block) {
+	for _, p := range m.Content {
+		switch own := m.Origin.Kind != "" && m.Origin.Kind != "user"; {
 		case p.Type != "text":
 			mk.Skip(p.Type)
-		case own || l.Message.Role != "user":
+		case own || m.Role != "user":
 			list = append(list, mk.Added(p.Text))
 		default:
 			list = append(list, mk.Text(prompt.KindPrompt, p.Text))

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/tools/tests/agenttest"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 const head = `{"type":"metadata","protocol_version":"1.5","created_at":1780304400000}
@@ -61,7 +62,7 @@ func TestSession(t *testing.T) {
 	if len(s.Summaries) != 1 || s.Summaries[0].Usage != (prompt.Usage{Uncached: 4, Read: 9000, Write5m: 90, Output: 700}) {
 		t.Errorf("summaries %+v", s.Summaries)
 	}
-	if len(th.Events) != 1 || th.Events[0].Manual || th.Events[0].PreTokens != 9100 || th.Events[0].Round != 1 {
+	if len(th.Events) != 1 || th.Events[0].Manual || th.Events[0].PreTokens != 4+9000+90 || th.Events[0].Round != 1 {
 		t.Errorf("events %+v", th.Events)
 	}
 	for what, v := range map[string][2][]string{
@@ -83,6 +84,75 @@ func TestOddLines(t *testing.T) {
 	c := agenttest.Read(t, Describe(), map[string]string{"s1/agents/main/wire.jsonl": text})
 	if s := c.Sessions[0]; s.NumCalls() != 2 || s.Usage().Output != 90 || c.BadLines != 1 {
 		t.Errorf("%d calls, %+v, %d bad lines, problems %v", s.NumCalls(), s.Usage(), c.BadLines, s.Problems)
+	}
+}
+
+// request is a request of the loop with tools of a hash, and its step.
+func request(tools, usage, id, second string) string {
+	return strings.Replace(call("loop", usage, id, second), `"kind":"loop"`, `"kind":"loop","toolsHash":"`+tools+`","systemPromptHash":"s"`, 1)
+}
+
+// The first request of another process lacks a tool, which the second one has again (Kimi Code 2.1.0 against a server of its own): the
+// list of tools is another one, of 100 tokens less, and then the first one.
+func TestListsOfTools(t *testing.T) {
+	text := head + said("fix it", "user") +
+		request("a", `{"inputOther":0,"output":40,"inputCacheRead":0,"inputCacheCreation":9000}`, "t1", "01") +
+		request("b", `{"inputOther":0,"output":50,"inputCacheRead":0,"inputCacheCreation":8950}`, "t2", "05") +
+		request("a", `{"inputOther":0,"output":50,"inputCacheRead":9000,"inputCacheCreation":150}`, "t3", "09")
+	c := agenttest.Read(t, Describe(), map[string]string{"s1/agents/main/wire.jsonl": text})
+	r := c.Sessions[0].Threads[0].Rounds
+	if len(r) != 3 || len(c.Problems) > 0 {
+		t.Fatalf("%d calls, problems %v", len(r), c.Problems)
+	}
+	for i, want := range []int32{0, 2, 1} {
+		if r[i].Parted != want || r[i].Verdict == signs.VerdictTools != (want > 0) {
+			t.Errorf("call %d: %v, list %d, want list %d", i+1, r[i].Verdict, r[i].Parted, want)
+		}
+	}
+	if r[1].Tools >= 0 || r[2].Tools != -r[1].Tools {
+		t.Errorf("the second list weighs %d tokens more, and then the first one %d, want a list that is lighter and the same back", r[1].Tools, r[2].Tools)
+	}
+	if e := c.Sessions[0].Threads[0].Events; len(e) > 0 {
+		t.Errorf("the conversation changed: %+v", e)
+	}
+}
+
+// A compaction in the background is dropped if the turn goes on meanwhile (Kimi Code 2.1.0 with a compaction_trigger_ratio of 0.6): its
+// call is billed beside the conversation, whichever of the two ends first, and each call has its own counts.
+func TestCancelledCompaction(t *testing.T) {
+	one := request("a", `{"inputOther":0,"output":40,"inputCacheRead":0,"inputCacheCreation":9000}`, "t1", "01")
+	two := request("a", `{"inputOther":0,"output":50,"inputCacheRead":9000,"inputCacheCreation":400}`, "t2", "05")
+	begin, rest, _ := strings.Cut(two, "\n")
+	summing, counts, _ := strings.Cut(call("compaction", `{"inputOther":0,"output":700,"inputCacheRead":9000,"inputCacheCreation":90}`, "", "05"), "\n")
+	counts = strings.Replace(counts, `"model":"alias"`, `"model":"alias","usageScope":"session"`, 1)
+	rest = strings.Replace(rest, `"model":"alias"`, `"model":"alias","usageScope":"turn"`, 1)
+	record, events, _ := strings.Cut(rest, "\n")
+	cancel := `{"type":"full_compaction.cancel","time":1780304405900}` + "\n"
+	ahead := `{"type":"full_compaction.begin","source":"auto","time":1780304404000}` + "\n" + summing + "\n" + begin + "\n"
+	for name, text := range map[string]string{
+		"summary first": ahead + counts + cancel + record + "\n" + events, "step first": ahead + record + "\n" + events + counts + cancel,
+		"between": ahead + record + "\n" + counts + cancel + events,
+	} {
+		c := agenttest.Read(t, Describe(), map[string]string{"s1/agents/main/wire.jsonl": head + said("fix it", "user") + one + text})
+		s := c.Sessions[0]
+		if len(s.Threads) != 2 || len(s.Threads[0].Rounds) != 2 || len(s.Threads[0].Events) > 0 || c.BadLines > 0 {
+			t.Fatalf("%s: %d threads of %d calls, events %+v, problems %v", name, len(s.Threads), s.NumCalls(), s.Threads[0].Events, s.Problems)
+		}
+		if u := s.Threads[0].Rounds[1].Usage; u != (prompt.Usage{Read: 9000, Write5m: 400, Output: 50}) {
+			t.Errorf("%s: the step has %+v", name, u)
+		}
+		if u := s.Threads[1].Rounds[0].Usage; u != (prompt.Usage{Read: 9000, Write5m: 90, Output: 700}) {
+			t.Errorf("%s: the summary has %+v", name, u)
+		}
+	}
+}
+
+// The message of an interrupted step is a text, and no line to refuse.
+func TestInterruptedStep(t *testing.T) {
+	text := head + said("fix it", "user") + call("loop", `{"inputOther":3,"output":40,"inputCacheRead":0,"inputCacheCreation":9000}`, "t1", "01") +
+		`{"type":"turn.step.interrupted","agentId":"main","reason":"aborted","message":"This operation was aborted","time":1780304405000}` + "\n"
+	if c := agenttest.Read(t, Describe(), map[string]string{"s1/agents/main/wire.jsonl": text}); c.BadLines > 0 {
+		t.Errorf("%d bad lines: %v", c.BadLines, c.Problems)
 	}
 }
 
