@@ -84,6 +84,10 @@ func (r *run) told() []string {
 		if limit, ok := strings.CutPrefix(r.Config, "model_auto_compact_token_limit = "); ok {
 			sets = append(sets, "full-compact.trigger.fixed="+limit)
 		}
+	case kimi:
+		if n, ok := strings.CutPrefix(r.Config, "reserved_context_size = "); ok {
+			sets = append(sets, "full-compact.trigger.reserve="+n)
+		}
 	case pi, opencode, qwen:
 		var own struct {
 			AutoCompactThreshold float64
@@ -123,6 +127,8 @@ func (r *run) lifted() []string {
 		return []string{"full-compact.trigger.fixed=244800"} // nine tenths of its window of 272,000
 	case pi:
 		return []string{"full-compact.trigger.reserve=16384", "full-compact.keep.tokens=20000"}
+	case kimi:
+		return []string{"full-compact.trigger.reserve=50000"}
 	case qwen:
 		return []string{"full-compact.trigger.fraction=0.85"}
 	case opencode:
@@ -215,6 +221,17 @@ var runs = []*run{
 	{Name: "qwen-mid-T50", Client: qwen, Script: "mid", Config: threshold("0.5")},
 	{Name: "qwen-large-A", Kept: true, Client: qwen, Script: "large"},
 	{Name: "qwen-large-T40", Client: qwen, Script: "large", Config: threshold("0.4")},
+
+	{Name: "kimi-mend-A", Kept: true, Client: kimi, Script: "mend"},
+	{Name: "kimi-mend-R100", Client: kimi, Script: "mend", Config: "reserved_context_size = 100000"},
+	{Name: "kimi-survey-A", Kept: true, Client: kimi, Script: "survey"},
+	{Name: "kimi-survey-R100", Client: kimi, Script: "survey", Config: "reserved_context_size = 100000"},
+	{Name: "kimi-mid-A", Kept: true, Client: kimi, Script: "mid"},
+	{Name: "kimi-mid-R110", Client: kimi, Script: "mid", Config: "reserved_context_size = 110000"},
+	{Name: "kimi-large-A", Kept: true, Client: kimi, Script: "large"},
+	{Name: "kimi-large-R90", Kept: true, Client: kimi, Script: "large", Config: "reserved_context_size = 90000"},
+	{Name: "kimi-pauses-A", Kept: true, Client: kimi, Script: "pauses"},
+	{Name: "kimi-pauses-R100", Client: kimi, Script: "pauses", Config: "reserved_context_size = 100000"},
 }
 
 // threshold is a setting of Qwen Code, a share of the window.

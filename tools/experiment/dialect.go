@@ -11,6 +11,7 @@ const (
 	pi       dialect = "pi"
 	opencode dialect = "opencode"
 	qwen     dialect = "qwen"
+	kimi     dialect = "kimi"
 )
 
 // home and project are where an agent lives in every run.
@@ -79,6 +80,16 @@ func (d dialect) call(o Op) toolCall {
 			return toolCall{"write_file", object{"file_path": path, "content": o.New}}
 		}
 		return toolCall{"run_shell_command", object{"command": o.command(), "is_background": false, "description": "Run it"}}
+	case kimi:
+		switch o.Do {
+		case read:
+			return toolCall{"Read", object{"path": path}}
+		case edit:
+			return toolCall{"Edit", object{"path": path, "old_string": o.Old, "new_string": o.New}}
+		case write:
+			return toolCall{"Write", object{"path": path, "content": o.New}}
+		}
+		return toolCall{"Bash", object{"command": o.command()}}
 	}
 	plus := "+" + strings.ReplaceAll(strings.TrimSuffix(o.New, "\n"), "\n", "\n+")
 	switch o.Do {

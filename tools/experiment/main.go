@@ -74,7 +74,7 @@ func renew(ctx context.Context, chosen []*run, clients, left, folder string) err
 	if err != nil {
 		return err
 	}
-	if err := install(ctx, clients); err != nil {
+	if err := install(ctx, clients, chosen); err != nil {
 		return err
 	}
 	for _, r := range chosen {

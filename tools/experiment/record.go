@@ -172,7 +172,7 @@ func export(ctx context.Context, r *run) error {
 
 var (
 	stamp  = regexp.MustCompile(`("timestamp":")(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)(")`)
-	millis = regexp.MustCompile(`("timestamp":)(\d{13})\b`)
+	millis = regexp.MustCompile(`("(?:timestamp|time)":)(\d{13})\b`)
 )
 
 // age makes the lines of all logs below a folder older, as if a pause lay between them and what comes next.

@@ -124,7 +124,8 @@ var threadName = regexp.MustCompile(`thread:([a-z0-9-]+)`)
 func (r *request) kind() string {
 	ask := strings.ToLower(r.last)
 	switch {
-	case r.trigger, strings.Contains(ask, "<analysis>"), strings.Contains(ask, "detailed summary of"), strings.Contains(ask, "<state_snapshot>"):
+	case r.trigger, strings.Contains(ask, "<analysis>"), strings.Contains(ask, "detailed summary of"), strings.Contains(ask, "<state_snapshot>"),
+		strings.Contains(ask, "create a handoff summary"):
 		return "compact"
 	case r.tools > 0:
 		return "main"
