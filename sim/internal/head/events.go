@@ -287,11 +287,11 @@ func (h *Head) rewrite(s client.Section, grow int32, content prompt.Digest) bool
 // swap gives an entry of a head another content, and the sections that it holds go along.
 func swap(h *Head, i int, grow int32, content prompt.Digest) {
 	was := 1 + h.context.At(i).ID
-	h.renamed(was, 1+Swap(h.context, i, grow, content, prompt.CauseHead))
+	renamed(h, was, 1+Swap(h.context, i, grow, content, prompt.CauseHead))
 }
 
 // renamed notes that another entry stands in the place of one, both given as 1 + id.
-func (h *Head) renamed(was, now int32) {
+func renamed(h *Head, was, now int32) {
 	for k := range h.sections {
 		if h.sections[k] == was {
 			h.sections[k] = now

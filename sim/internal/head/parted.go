@@ -23,7 +23,7 @@ func (h *Head) Part() {
 	switch at := parting(h.context, r, end); {
 	case at == end:
 	case r.Verdict == signs.VerdictTools:
-		h.list(r)
+		list(h, r)
 		h.changed()
 	default:
 		swap(h, at, 0, prompt.DigestString("parted").ExtendInt(uint64(h.index)<<32|uint64(h.course.Round)))
@@ -40,7 +40,7 @@ func (h *Head) Part() {
 }
 
 // list gives the head the list of tools of a round. One that was sent before is what it was, so that its cache is found again.
-func (h *Head) list(r *traces.Round) {
+func list(h *Head, r *traces.Round) {
 	b := *h.context.BlockAt(0)
 	b.Tokens = max(1, h.context.At(0).Tokens+r.Tools)
 	if b.Digest != h.listed.now {
@@ -53,7 +53,7 @@ func (h *Head) list(r *traces.Round) {
 	h.listed.now = b.Digest
 	was, with := 1+h.context.At(0).ID, [1]prompt.Ref{h.context.Arena().Add(b)}
 	h.context.Replace(0, 1, with[:], prompt.CauseHead)
-	h.renamed(was, 1+h.context.At(0).ID)
+	renamed(h, was, 1+h.context.At(0).ID)
 }
 
 // parting returns the position, up to the end of the head, from which on the log shows another head at a round.
