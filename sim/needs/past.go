@@ -119,6 +119,7 @@ type using struct {
 	thread int32
 	list   []uint64 // block << 32 | place of the need in the thread, sorted
 	found  []int32
+	spare  []uint64
 }
 
 // bind lists the needs of a judge's thread by block, unless they are listed.
@@ -133,7 +134,39 @@ func (u *using) bind(j *Judge) {
 			u.list = append(u.list, uint64(p.Block)<<32|uint64(i))
 		}
 	}
-	slices.Sort(u.list)
+	u.sort()
+}
+
+// fewNeeds are so few that comparing them is as fast as counting their blocks.
+const fewNeeds = 256
+
+// sort sorts the list, which is in order of needs, by block: eleven bits of the block's number at a time.
+func (u *using) sort() {
+	if len(u.list) < fewNeeds {
+		slices.Sort(u.list)
+		return
+	}
+	const bits, low = 11, 1<<11 - 1
+	all := uint64(0)
+	for _, v := range u.list {
+		all |= v
+	}
+	u.spare = slices.Grow(u.spare[:0], len(u.list))[:len(u.list)]
+	for shift := 32; all>>shift > 0; shift += bits {
+		var ends [low + 2]int32
+		for _, v := range u.list {
+			ends[v>>shift&low+1]++
+		}
+		for i := range low {
+			ends[i+1] += ends[i]
+		}
+		for _, v := range u.list {
+			at := &ends[v>>shift&low]
+			u.spare[*at] = v
+			*at++
+		}
+		u.list, u.spare = u.spare, u.list
+	}
 }
 
 // of returns the needs of a judge's thread from a place on, in order, that have a place in a block which left with the last
