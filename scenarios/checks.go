@@ -252,7 +252,7 @@ func (d *Design) parts() (list []any) {
 		}
 		for _, m := range c.Strategy.Members() {
 			if m.ClientHalf() != nil && first([2]any{c.Scenario, m.ClientHalf()}) {
-				if h, err := c.Scenario.under(m); err == nil {
+				if h, err := c.Scenario.under(m, c.Scenario.given()); err == nil {
 					list = append(list, map[string]any{"client": h.Client})
 				}
 			}

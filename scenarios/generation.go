@@ -70,14 +70,20 @@ type half struct {
 // Values of Client.Prefix.
 const prefixSession, prefixPreset = "session", "preset"
 
-// under returns the client and the levels of a scenario under a preset. What
+// given returns what a scenario says of the client and of levels beyond the default.
+func (s *Scenario) given() []spec.Difference {
+	defaults := Default()
+	return spec.Diff(&half{defaults.Client, defaults.Levels}, &half{s.Client, s.Levels})
+}
+
+// under returns the client and the levels of a scenario, of which given is known, under a preset. What
 // the scenario leaves at the default comes from the preset; prefix and
 // lifetimes do so only if the scenario asks for it.
-func (s *Scenario) under(g *strategies.Strategy) (*half, error) {
+func (s *Scenario) under(g *strategies.Strategy, given []spec.Difference) (*half, error) {
 	defaults := Default()
-	h, given := half{defaults.Client, defaults.Levels}, half{s.Client, s.Levels}
+	h := half{defaults.Client, defaults.Levels}
 	tree := spec.Tree{Name: "client of " + g.Name, Root: spec.Clone(g.ClientHalf())}
-	for _, d := range spec.Diff(&h, &given) {
+	for _, d := range given {
 		var value yaml.Node
 		if err := yaml.Unmarshal([]byte(d.B), &value); err != nil || len(value.Content) == 0 {
 			return nil, fmt.Errorf("client of %s: %s: %q", g.Name, d.Path, d.B)
@@ -108,12 +114,12 @@ type wearer struct {
 // their own client. A version that a generation holds is kept.
 func (c *Cell) people(owner func(int, *traces.Session) uint32) (func(int, *traces.Session) sim.Person, error) {
 	scenario := c.Scenario
-	worn := map[*strategies.Strategy]*wearer{}
+	worn, given := map[*strategies.Strategy]*wearer{}, scenario.given()
 	for _, g := range c.Strategy.Members() {
 		if g.ClientHalf() == nil {
 			continue
 		}
-		h, err := scenario.under(g)
+		h, err := scenario.under(g, given)
 		if err != nil {
 			return nil, err
 		}

@@ -78,7 +78,7 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 	if err != nil {
 		return nil, err
 	}
-	b := batch{Runner: r, all: sessions, cells: cells, groups: r.kindred(cells), sessions: make([]*traces.Session, len(sessions))}
+	b := batch{Runner: r, all: sessions, cells: cells, groups: r.kindred(cells, sessions), sessions: make([]*traces.Session, len(sessions))}
 	for range cells {
 		b.broken = append(b.broken, map[int]error{})
 		b.rows = append(b.rows, nil)

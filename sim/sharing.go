@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // Cells whose strategies or lifetimes differ in values that have not mattered so far are one simulation. It runs
@@ -24,8 +25,8 @@ type group struct {
 	rests bool // their strategies are of several kinds, and rest
 }
 
-// kindred groups cells, by index, of which one simulation may stand for several, in the order of the first of each.
-func (r Runner) kindred(cells []Config) []group {
+// kindred groups cells, by index, of which one simulation of a session may stand for several, in the order of the first of each.
+func (r Runner) kindred(cells []Config, sessions []*traces.Session) []group {
 	type kind struct {
 		around   any
 		layers   string               // what strategies have in common
@@ -33,12 +34,13 @@ func (r Runner) kindred(cells []Config) []group {
 		strategy *strategies.Strategy // of one that has nothing in common with others
 	}
 	at := map[kind]int{}
+	sessions = versionsOf(sessions)
 	var groups []group
 	for i := range cells {
 		c := &cells[i]
 		k := kind{around: c.Around}
 		if r.shares(c) {
-			if k.layers = c.Strategy.Kind(); k.layers == "" {
+			if k.layers = c.Strategy.Kind(sessions); k.layers == "" {
 				k.strategy = c.Strategy
 			}
 			if slices.Contains(c.Lifetimes[:], 0) {
@@ -53,6 +55,18 @@ func (r Runner) kindred(cells []Config) []group {
 		groups[g].cells = append(groups[g].cells, i)
 	}
 	return r.joinResting(cells, groups)
+}
+
+// versionsOf returns one of the sessions of each version of a client.
+func versionsOf(sessions []*traces.Session) (list []*traces.Session) {
+	seen := map[[3]string]bool{}
+	for _, s := range sessions {
+		if key := [3]string{s.Agent, s.Version(), s.Variant}; !seen[key] {
+			seen[key] = true
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // shares reports whether a simulation of other cells may stand for a cell: nobody looks at its calls.

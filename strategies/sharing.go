@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // Kin are the strategies that one simulation stands for. They are of one Kind, unless they are Mixed: they differ only in
@@ -39,15 +40,23 @@ type polled struct {
 // Turn.Check alone.
 type leveled interface{ level() Trigger }
 
-// Kind returns a text that is the same for all strategies for which one simulation may stand, session by
+// Kind returns a text that is the same for all strategies for which one simulation of some sessions may stand, session by
 // session where they take its own generation; "" for a strategy that is simulated by itself.
-func (s *Strategy) Kind() string {
+func (s *Strategy) Kind(sessions []*traces.Session) string {
 	var b strings.Builder
-	for _, g := range s.own {
-		kind := g.Kind()
+	used := map[*Strategy]bool{}
+	for _, x := range sessions {
+		used[s.For(x.Agent, x.Version(), x.Variant)] = true
+	}
+	for i, g := range s.own {
+		if !used[g] {
+			continue
+		}
+		kind := g.Kind(nil)
 		if kind == "" {
 			return ""
 		}
+		fmt.Fprintln(&b, i)
 		b.WriteString(kind)
 	}
 	if s.own != nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/strategies/standard"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // strategiesOf returns one strategy for each list of layers in YAML.
@@ -52,7 +54,7 @@ func TestKindIsWhatIsNotPolled(t *testing.T) {
 		"  - full-compact: {trigger: {fixed: 100000}}\n  - time-microcompact: {}\nclient: {cache: {message_markers: 2}}\n":          false,
 	} {
 		list := strategiesOf(t, base, text)
-		if got := list[0].Kind() == list[1].Kind(); got != same || list[0].Kind() == "" {
+		if got := list[0].Kind(nil) == list[1].Kind(nil); got != same || list[0].Kind(nil) == "" {
 			t.Errorf("of one kind with %s: %v", text, got)
 		}
 	}
@@ -62,7 +64,7 @@ func TestKindIsWhatIsNotPolled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kinds = append(kinds, s.Kind())
+		kinds = append(kinds, s.Kind([]*traces.Session{{Agent: facts.ClaudeCode}}))
 	}
 	if kinds[0] != kinds[1] || kinds[0] == kinds[2] || kinds[0] == "" {
 		t.Error("strategies of each session's own generation are of one kind as these are")

@@ -23,6 +23,7 @@ type adviser struct {
 	*scenarios.Plan
 	known map[string]map[*traces.Session]*ending // by what is assigned, as assigned has it
 	large map[*traces.Session]*larger            // of sessions that have been looked at
+	own   []sim.Config                           // the client without a change, once it is made
 }
 
 // ending is how a session ends under strategy own with some assignments, and what its calls use. A session that ends in every figure as
@@ -36,7 +37,7 @@ type ending struct {
 func newAdviser(plan *scenarios.Plan) *adviser {
 	own := *plan
 	own.Design, own.Strategies = nil, []string{measures.StrategyOwn}
-	return &adviser{&own, map[string]map[*traces.Session]*ending{unchanged: {}}, map[*traces.Session]*larger{}}
+	return &adviser{Plan: &own, known: map[string]map[*traces.Session]*ending{unchanged: {}}, large: map[*traces.Session]*larger{}}
 }
 
 // unchanged is what is assigned without a change.
@@ -79,7 +80,7 @@ func (p *adviser) forget() {
 
 // simulate finds how sessions end without a change and with each of some texts, as far as it is not known. With a text that the program
 // fails with a session has no end: that is none to advise.
-func (p *adviser) simulate(ctx context.Context, sessions []*traces.Session, texts func(*traces.Session) []string) error {
+func (p *adviser) simulate(ctx context.Context, sessions []*traces.Session, texts func(*traces.Session) []string) (err error) {
 	all, at := [][]string{nil}, map[string]int{unchanged: 0}
 	wanted := map[string][]bool{}
 	for i, s := range sessions {
@@ -98,10 +99,16 @@ func (p *adviser) simulate(ctx context.Context, sessions []*traces.Session, text
 	if len(wanted) == 0 {
 		return nil
 	}
-	configs, err := p.Configs(measures.StrategyOwn, all)
+	if p.own == nil {
+		if p.own, err = p.Configs(measures.StrategyOwn, all[:1]); err != nil {
+			return err //nolint:wrapcheck // it says which set
+		}
+	}
+	configs, err := p.Configs(measures.StrategyOwn, all[1:])
 	if err != nil {
 		return err //nolint:wrapcheck // it says which set
 	}
+	configs = slices.Concat(p.own, configs)
 	added := map[[2]*strategies.Strategy]sparing{}
 	var spared []func()
 	for text, of := range wanted {
