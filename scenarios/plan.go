@@ -74,6 +74,142 @@ func DefaultStrategies() []string {
 	return []string{measures.StrategyRecorded, measures.StrategyOwn, measures.StrategyOwn + "/lower", measures.StrategyOwn + "/higher", "none"}
 }
 
+// Run simulates the cells of the plan, as Execute does.
+func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, error) {
+	return p.Execute(ctx, corpus, Study{})
+}
+
+// Study is a question about sessions: which cells answer it, and what is made of their rows.
+type Study struct {
+	// Cells returns the cells to simulate over the sessions that made calls; nil for the plan's cells.
+	Cells func(sessions []*traces.Session) (*Design, error)
+	// Judge makes the answer of the run, which lacks rows if it ended early; nil for the run alone.
+	Judge func(run *results.Run) error
+
+	watch func(d *Design) *watch // follows compactions; may be nil
+}
+
+// Execute simulates the cells of a study over the sessions of a corpus and judges them. The cells always
+// include the recorded strategy, with which others are compared, and the billed one. With an error, a
+// cancelled context included, Execute also returns the cells complete so far, which it has judged; none
+// if there is nothing to judge.
+func (p *Plan) Execute(ctx context.Context, corpus *traces.Corpus, s Study) (*results.Run, error) {
+	sessions := corpus.WithCalls()
+	if len(sessions) == 0 {
+		return nil, traces.ErrNoCalls
+	}
+	if s.Cells != nil {
+		d, err := s.Cells(sessions)
+		if err != nil {
+			return nil, err
+		}
+		own := *p
+		own.Design, p = d, &own
+	}
+	r, err := p.begin(ctx, corpus)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case s.watch != nil:
+		r.watch = s.watch(r.design)
+	case p.kept != nil:
+		r.watch = p.kept.watch
+	}
+	run, err := p.finish(ctx, r)
+	if run == nil || s.Judge == nil {
+		return run, err
+	}
+	if wrong := s.Judge(run); wrong != nil {
+		return nil, wrong
+	}
+	return run, err
+}
+
+// running is a run under way: what is simulated over which sessions, and what was seen of these.
+type running struct {
+	design   *Design
+	sessions []*traces.Session
+	seen     *survey
+	configs  []sim.Config
+	watch    *watch // follows compactions; may be nil
+}
+
+// begin checks what is to be run, and learns from the sessions.
+func (p *Plan) begin(ctx context.Context, corpus *traces.Corpus) (*running, error) {
+	r := &running{sessions: corpus.WithCalls()}
+	if len(r.sessions) == 0 {
+		return nil, traces.ErrNoCalls
+	}
+	var err error
+	if r.design, err = p.design(); err != nil {
+		return nil, err
+	}
+	if r.seen, err = p.visit(ctx, r.design, corpus, r.sessions); err != nil {
+		return nil, err
+	}
+	if err := p.check(r.design, r.sessions, r.seen); err != nil {
+		return nil, err
+	}
+	p.Index(ctx, corpus)
+	if err := p.learn(ctx, r.design, r.sessions, &r.seen.openings); err != nil {
+		return nil, err
+	}
+	r.configs, err = p.configs(r.design)
+	return r, err
+}
+
+// design returns the cells to run.
+func (p *Plan) design() (*Design, error) {
+	if p.Design != nil {
+		return p.Design, nil
+	}
+	return p.expand("plan", p.Strategies, nil)
+}
+
+// expand returns the cells of some strategies (nil: the default's strategies) under the default
+// scenario with assignments.
+func (p *Plan) expand(origin string, names, assignments []string) (*Design, error) {
+	s := Default()
+	s.Seed, s.Client.Window = p.Seed, p.Window
+	f, err := newFile(p.Registry, s)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	if len(names) > 0 {
+		errs = append(errs, f.Choose(origin, names))
+	}
+	for _, a := range assignments {
+		errs = append(errs, f.Assign(a))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return f.Expand()
+}
+
+// Index indexes what later actions used in the sessions of a corpus, once, for runs over parts of the sessions.
+func (p *Plan) Index(ctx context.Context, corpus *traces.Corpus) {
+	if p.library == nil {
+		p.library = needs.NewLibrary(ctx, corpus)
+	}
+}
+
+// Prepare learns from sessions and indexes them once, for runs over parts of the sessions.
+func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
+	sessions := corpus.WithCalls()
+	if len(sessions) == 0 {
+		return traces.ErrNoCalls
+	}
+	d, err := p.design()
+	if err != nil {
+		return err
+	}
+	p.library = needs.NewLibrary(ctx, corpus)
+	return p.learn(ctx, d, sessions, nil)
+}
+
 // finish completes a run that begin returned.
 func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	d, sessions, seen := r.design, r.sessions, r.seen
@@ -124,60 +260,6 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 		runErr = errors.Join(runErr, err)
 	}
 	return run, runErr
-}
-
-// running is a run under way: what is simulated over which sessions, and what was seen of these.
-type running struct {
-	design   *Design
-	sessions []*traces.Session
-	seen     *survey
-	configs  []sim.Config
-	watch    *watch // follows compactions; may be nil
-}
-
-// begin checks what is to be run, and learns from the sessions.
-func (p *Plan) begin(ctx context.Context, corpus *traces.Corpus) (*running, error) {
-	r := &running{sessions: corpus.WithCalls()}
-	if len(r.sessions) == 0 {
-		return nil, traces.ErrNoCalls
-	}
-	var err error
-	if r.design, err = p.design(); err != nil {
-		return nil, err
-	}
-	if r.seen, err = p.visit(ctx, r.design, corpus, r.sessions); err != nil {
-		return nil, err
-	}
-	if err := p.check(r.design, r.sessions, r.seen); err != nil {
-		return nil, err
-	}
-	p.Index(ctx, corpus)
-	if err := p.learn(ctx, r.design, r.sessions, &r.seen.openings); err != nil {
-		return nil, err
-	}
-	r.configs, err = p.configs(r.design)
-	return r, err
-}
-
-// Index indexes what later actions used in the sessions of a corpus, once, for runs over parts of the sessions.
-func (p *Plan) Index(ctx context.Context, corpus *traces.Corpus) {
-	if p.library == nil {
-		p.library = needs.NewLibrary(ctx, corpus)
-	}
-}
-
-// Prepare learns from sessions and indexes them once, for runs over parts of the sessions.
-func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
-	sessions := corpus.WithCalls()
-	if len(sessions) == 0 {
-		return traces.ErrNoCalls
-	}
-	d, err := p.design()
-	if err != nil {
-		return err
-	}
-	p.library = needs.NewLibrary(ctx, corpus)
-	return p.learn(ctx, d, sessions, nil)
 }
 
 // rows returns the cells of a run with their rows, as far as they are complete.
@@ -255,6 +337,11 @@ func (r *running) held(ctx context.Context, workers int, before *results.Run, ce
 	return held, err //nolint:wrapcheck // of a session
 }
 
+// result returns the cell as it is reported, without rows.
+func (c *Cell) result() results.Cell {
+	return results.Cell{Cell: c.Name, Strategy: c.Strategy.Name, Params: c.Params}
+}
+
 // conclude adds to a run what concerns all its cells.
 func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Session, seen *survey, run *results.Run) error {
 	run.Sum()
@@ -298,41 +385,6 @@ func (p *Plan) Listener() traces.Listener {
 	return needs.NewListener()
 }
 
-// design returns the cells to run.
-func (p *Plan) design() (*Design, error) {
-	if p.Design != nil {
-		return p.Design, nil
-	}
-	return p.expand("plan", p.Strategies, nil)
-}
-
-// expand returns the cells of some strategies (nil: the default's strategies) under the default
-// scenario with assignments.
-func (p *Plan) expand(origin string, names, assignments []string) (*Design, error) {
-	s := Default()
-	s.Seed, s.Client.Window = p.Seed, p.Window
-	f, err := newFile(p.Registry, s)
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	if len(names) > 0 {
-		errs = append(errs, f.Choose(origin, names))
-	}
-	for _, a := range assignments {
-		errs = append(errs, f.Assign(a))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return f.Expand()
-}
-
-// result returns the cell as it is reported, without rows.
-func (c *Cell) result() results.Cell {
-	return results.Cell{Cell: c.Name, Strategy: c.Strategy.Name, Params: c.Params}
-}
-
 // priceDates returns the price dates of all cells, each once, in order.
 func (d *Design) priceDates() []priceDate {
 	var dates []priceDate
@@ -342,56 +394,4 @@ func (d *Design) priceDates() []priceDate {
 		}
 	}
 	return dates
-}
-
-// Study is a question about sessions: which cells answer it, and what is made of their rows.
-type Study struct {
-	// Cells returns the cells to simulate over the sessions that made calls; nil for the plan's cells.
-	Cells func(sessions []*traces.Session) (*Design, error)
-	// Judge makes the answer of the run, which lacks rows if it ended early; nil for the run alone.
-	Judge func(run *results.Run) error
-
-	watch func(d *Design) *watch // follows compactions; may be nil
-}
-
-// Execute simulates the cells of a study over the sessions of a corpus and judges them. The cells always
-// include the recorded strategy, with which others are compared, and the billed one. With an error, a
-// cancelled context included, Execute also returns the cells complete so far, which it has judged; none
-// if there is nothing to judge.
-func (p *Plan) Execute(ctx context.Context, corpus *traces.Corpus, s Study) (*results.Run, error) {
-	sessions := corpus.WithCalls()
-	if len(sessions) == 0 {
-		return nil, traces.ErrNoCalls
-	}
-	if s.Cells != nil {
-		d, err := s.Cells(sessions)
-		if err != nil {
-			return nil, err
-		}
-		own := *p
-		own.Design, p = d, &own
-	}
-	r, err := p.begin(ctx, corpus)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case s.watch != nil:
-		r.watch = s.watch(r.design)
-	case p.kept != nil:
-		r.watch = p.kept.watch
-	}
-	run, err := p.finish(ctx, r)
-	if run == nil || s.Judge == nil {
-		return run, err
-	}
-	if wrong := s.Judge(run); wrong != nil {
-		return nil, wrong
-	}
-	return run, err
-}
-
-// Run simulates the cells of the plan, as Execute does.
-func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, error) {
-	return p.Execute(ctx, corpus, Study{})
 }

@@ -44,10 +44,6 @@ type runFlags struct {
 	searches   bool     // only few of the cells are simulated
 }
 
-// maxLines is the largest number of cells in a table; of more it shows the
-// cheapest and the most expensive.
-const maxLines = 40
-
 // bindCells binds the flags of every verb that runs the cells of a scenario; without
 // formats it has all there are.
 func (f *runFlags) bindCells(cmd *cobra.Command, formats ...string) {
@@ -152,58 +148,35 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(errs...)
 }
 
-// simulate runs the plan, with real calls if the flags ask for them, and returns what these did.
-func (f *runFlags) simulate(cmd *cobra.Command, s *study) (*results.Run, *live.Report, error) {
-	calls, err := f.live.live(s.plan, s.corpus.Corpus)
+// study is what a verb simulates: the cells of a plan over the sessions of a corpus.
+type study struct {
+	plan   *scenarios.Plan
+	file   *scenarios.File // the scenario, including the flags
+	corpus *recordings.Opened
+	folder *outputs.Folder // nil without output files
+	set    []string        // settings from --set
+}
+
+// open checks flags and scenario, and reads the sessions, which the caller closes. What is wrong with the flags is reported together with problems.
+func (f *runFlags) open(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
+	s, err := f.study(cmd, args, problems...)
+	if err == nil {
+		err = f.readInto(cmd, s, args)
+	}
+	return s, err
+}
+
+// study checks everything that needs no sessions. All problems of flags and scenario are reported at once, together with problems.
+func (f *runFlags) study(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
+	asked, paths, err := splitArgs(args)
 	if err != nil {
-		return nil, nil, err
+		return nil, console.Misuse(err)
 	}
-	if calls != nil {
-		if err := calls.agree(cmd, s.plan, s.corpus.Corpus); err != nil {
-			return nil, nil, err
-		}
+	plan, file, err := f.parse(cmd, asked, paths)
+	if err := errors.Join(append(problems, err)...); err != nil {
+		return nil, console.Misuse(err)
 	}
-	if ofCalls := f.output.wants("context", "hit"); ofCalls || s.folder != nil {
-		if err := s.plan.Keep(s.corpus.Corpus, ofCalls); err != nil {
-			return nil, nil, err
-		}
-	}
-	run, err := f.read.simulate(cmd, s.plan, s.corpus.Corpus)
-	err = calls.adviseOn(cmd.Context(), err)
-	if run == nil {
-		return nil, nil, err
-	}
-	calls.remark(cmd.ErrOrStderr(), run, err)
-	return run, calls.end(), err // from here on there are no real calls
-}
-
-// most returns the largest number of lines of a table, 0 for no limit.
-func (f *runFlags) most() int {
-	if f.all {
-		return 0
-	}
-	return maxLines
-}
-
-// save writes the files of a run beside its charts, none if it was interrupted.
-func (s *study) save(cmd *cobra.Command, run *results.Run, chains []studies.Chains, key []byte, made *live.Report, partial bool) error {
-	o, ctx := s.folder, cmd.Context()
-	if ctx.Err() != nil {
-		console.Say(cmd.ErrOrStderr(), "nothing is written into %s", o.Dir)
-		if partial {
-			return nil // the run says what interrupted it
-		}
-		return fmt.Errorf("interrupted before anything was written: %w", context.Cause(ctx))
-	}
-	if err := s.addRun(run, key); err != nil {
-		return err
-	}
-	o.AddReport(outputs.ReportFile, charts.Run(run, charts.Options{Split: true}), "table")
-	o.AddReport(outputs.ChainsFile, charts.Chains(run, chains, 0), "csv")
-	if made != nil && key == nil {
-		o.Add(outputs.LiveFile, document.Indented(made))
-	}
-	return o.Save(ctx)
+	return &study{plan: plan, file: file, set: f.set}, nil
 }
 
 // parse returns the plan and the scenario with the flags applied, or
@@ -243,26 +216,6 @@ func (f *runFlags) parse(
 	}, file, errors.Join(errs...)
 }
 
-// loadProfiles returns the profile of a scenario by its name if it is a file.
-func loadProfiles(name string) (map[string]*profile.Profile, error) {
-	if name == scenarios.ProfileDefault || name == scenarios.ProfileNone {
-		return nil, nil
-	}
-	p, err := loadProfile(name)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]*profile.Profile{name: p}, nil
-}
-
-func aliasesOf(as map[string]string) []string {
-	var list []string
-	for _, from := range slices.Sorted(maps.Keys(as)) {
-		list = append(list, from+"="+as[from])
-	}
-	return list
-}
-
 // override applies the given flags to the scenario.
 func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []string) []error {
 	var errs []error
@@ -283,35 +236,24 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	})
 }
 
-// study is what a verb simulates: the cells of a plan over the sessions of a corpus.
-type study struct {
-	plan   *scenarios.Plan
-	file   *scenarios.File // the scenario, including the flags
-	corpus *recordings.Opened
-	folder *outputs.Folder // nil without output files
-	set    []string        // settings from --set
-}
-
-// study checks everything that needs no sessions. All problems of flags and scenario are reported at once, together with problems.
-func (f *runFlags) study(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
-	asked, paths, err := splitArgs(args)
+// loadProfiles returns the profile of a scenario by its name if it is a file.
+func loadProfiles(name string) (map[string]*profile.Profile, error) {
+	if name == scenarios.ProfileDefault || name == scenarios.ProfileNone {
+		return nil, nil
+	}
+	p, err := loadProfile(name)
 	if err != nil {
-		return nil, console.Misuse(err)
+		return nil, err
 	}
-	plan, file, err := f.parse(cmd, asked, paths)
-	if err := errors.Join(append(problems, err)...); err != nil {
-		return nil, console.Misuse(err)
-	}
-	return &study{plan: plan, file: file, set: f.set}, nil
+	return map[string]*profile.Profile{name: p}, nil
 }
 
-// open checks flags and scenario, and reads the sessions, which the caller closes. What is wrong with the flags is reported together with problems.
-func (f *runFlags) open(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
-	s, err := f.study(cmd, args, problems...)
-	if err == nil {
-		err = f.readInto(cmd, s, args)
+func aliasesOf(as map[string]string) []string {
+	var list []string
+	for _, from := range slices.Sorted(maps.Keys(as)) {
+		list = append(list, from+"="+as[from])
 	}
-	return s, err
+	return list
 }
 
 // readInto returns an error for a folder in use, and reads the sessions of a study, which the caller closes.
@@ -329,6 +271,58 @@ func (f *runFlags) readInto(cmd *cobra.Command, s *study, args []string) (err er
 	return err
 }
 
+// dryRun prints how large the run would be.
+func dryRun(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
+	sessions, calls, cells := 0, 0, len(plan.Design.Cells)
+	for _, s := range corpus.Sessions {
+		if n := s.NumCalls(); n > 0 {
+			sessions, calls = sessions+1, calls+n*cells
+		}
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s × %s = %s to simulate\n", document.Count(sessions, "session"),
+		document.Count(cells, "cell"), document.Count(calls, "call"))
+	return err
+}
+
+// simulate runs the plan, with real calls if the flags ask for them, and returns what these did.
+func (f *runFlags) simulate(cmd *cobra.Command, s *study) (*results.Run, *live.Report, error) {
+	calls, err := f.live.live(s.plan, s.corpus.Corpus)
+	if err != nil {
+		return nil, nil, err
+	}
+	if calls != nil {
+		if err := calls.agree(cmd, s.plan, s.corpus.Corpus); err != nil {
+			return nil, nil, err
+		}
+	}
+	if ofCalls := f.output.wants("context", "hit"); ofCalls || s.folder != nil {
+		if err := s.plan.Keep(s.corpus.Corpus, ofCalls); err != nil {
+			return nil, nil, err
+		}
+	}
+	run, err := f.read.simulate(cmd, s.plan, s.corpus.Corpus)
+	err = calls.adviseOn(cmd.Context(), err)
+	if run == nil {
+		return nil, nil, err
+	}
+	calls.remark(cmd.ErrOrStderr(), run, err)
+	return run, calls.end(), err // from here on there are no real calls
+}
+
+// simulate runs a plan and shows progress.
+func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
+	defer f.Watch(f.simulated.Text)()
+	return plan.Run(cmd.Context(), corpus)
+}
+
+// most returns the largest number of lines of a table, 0 for no limit.
+func (f *runFlags) most() int {
+	if f.all {
+		return 0
+	}
+	return maxLines
+}
+
 // write writes a report in the format of the flags to their file, or to standard output.
 func (f *runFlags) write(cmd *cobra.Command, r outputs.Report) error {
 	return writeOr(cmd, f.file, func(w io.Writer) error { return r.Write(w, f.format) })
@@ -344,6 +338,27 @@ func (f *runFlags) draw(cmd *cobra.Command, s *study, list func() []charts.Drawi
 		s.folder.AddCharts(f.output.inFolder(drawings), f.output.form, f.output.format(), cmd.ErrOrStderr())
 	}
 	return f.output.draw(cmd, drawings)
+}
+
+// save writes the files of a run beside its charts, none if it was interrupted.
+func (s *study) save(cmd *cobra.Command, run *results.Run, chains []studies.Chains, key []byte, made *live.Report, partial bool) error {
+	o, ctx := s.folder, cmd.Context()
+	if ctx.Err() != nil {
+		console.Say(cmd.ErrOrStderr(), "nothing is written into %s", o.Dir)
+		if partial {
+			return nil // the run says what interrupted it
+		}
+		return fmt.Errorf("interrupted before anything was written: %w", context.Cause(ctx))
+	}
+	if err := s.addRun(run, key); err != nil {
+		return err
+	}
+	o.AddReport(outputs.ReportFile, charts.Run(run, charts.Options{Split: true}), "table")
+	o.AddReport(outputs.ChainsFile, charts.Chains(run, chains, 0), "csv")
+	if made != nil && key == nil {
+		o.Add(outputs.LiveFile, document.Indented(made))
+	}
+	return o.Save(ctx)
 }
 
 // addRun adds what every folder of a run has. A folder with pseudonyms, that is with a key, has neither scenario nor profile.
@@ -385,21 +400,6 @@ func resolveScenario(plan *scenarios.Plan) ([]byte, error) {
 	return design.Resolved()
 }
 
-// simulate runs a plan and shows progress.
-func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
-	defer f.Watch(f.simulated.Text)()
-	return plan.Run(cmd.Context(), corpus)
-}
-
-// dryRun prints how large the run would be.
-func dryRun(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
-	sessions, calls, cells := 0, 0, len(plan.Design.Cells)
-	for _, s := range corpus.Sessions {
-		if n := s.NumCalls(); n > 0 {
-			sessions, calls = sessions+1, calls+n*cells
-		}
-	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s × %s = %s to simulate\n", document.Count(sessions, "session"),
-		document.Count(cells, "cell"), document.Count(calls, "call"))
-	return err
-}
+// maxLines is the largest number of cells in a table; of more it shows the
+// cheapest and the most expensive.
+const maxLines = 40
