@@ -315,6 +315,10 @@ func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *t
 	return plan.Run(cmd.Context(), corpus)
 }
 
+// maxLines is the largest number of cells in a table; of more it shows the
+// cheapest and the most expensive.
+const maxLines = 40
+
 // most returns the largest number of lines of a table, 0 for no limit.
 func (f *runFlags) most() int {
 	if f.all {
@@ -399,7 +403,3 @@ func resolveScenario(plan *scenarios.Plan) ([]byte, error) {
 	design.Scenario.Sessions.Paths = paths
 	return design.Resolved()
 }
-
-// maxLines is the largest number of cells in a table; of more it shows the
-// cheapest and the most expensive.
-const maxLines = 40

@@ -48,15 +48,6 @@ type Point struct {
 	Row   results.Row // of the cheapest schedule found
 }
 
-// Compactions returns the number of compactions of the schedule.
-func (b *Bound) Compactions() int {
-	n := 0
-	for _, rounds := range b.Schedule {
-		n += len(rounds)
-	}
-	return n
-}
-
 // due says before which rounds of a thread an action is taken.
 type due func(thread, round int32) bool
 

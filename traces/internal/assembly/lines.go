@@ -163,14 +163,6 @@ func (l *LineReader) skip() (Line, error) {
 	}
 }
 
-// Failed returns the error that ended the input early, nil at a regular end.
-func (l *LineReader) Failed() error {
-	if errors.Is(l.err, io.EOF) {
-		return nil
-	}
-	return l.err
-}
-
 // Linewise reads the recordings of an agent whose files have lines, each of a session or a sub-agent. F is what a file is read
 // into; it embeds a *Part.
 type Linewise[F interface {
