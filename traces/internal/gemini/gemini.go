@@ -198,7 +198,10 @@ func (f *file) message(line int, r *record) error {
 		}
 	}
 	if i, ok := f.index.Get(r.ID); ok && r.ID != "" {
-		if r.repeats(f.markOf(i)) {
+		if m := f.markOf(i); r.repeats(m) {
+			if r.Tokens != nil && m.tokens != nil && *r.Tokens != *m.tokens {
+				f.Lacks(1, line, "message %s is here again with other counts; the last ones count", r.ID)
+			}
 			f.Set(i, steps)
 			return nil
 		}

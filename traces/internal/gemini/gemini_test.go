@@ -278,3 +278,15 @@ func BenchmarkRead(b *testing.B) {
 	}
 	agenttest.Bench(b, Describe(), s.text())
 }
+
+// A message that is here again as it became has its counts; with other counts one of both is wrong.
+func TestAgainWithOtherCounts(t *testing.T) {
+	for output, want := range map[int]int{20: 0, 10: 1} {
+		s := newScript().user("u1", "fix it").answer("m1", "look", 8000, 0, 20, "")
+		again := strings.NewReplacer(`"output":20`, fmt.Sprintf(`"output":%d`, output), `"total":8025`, fmt.Sprintf(`"total":%d`, 8005+output)).Replace(s.lines[2])
+		got := read(t, s.add(again).answer("m2", "done", 8100, 7900, 10, "").text())
+		if got.NumCalls() != 2 || got.Quality.Uncounted != want {
+			t.Errorf("output %d: %d calls, %d in doubt, want 2 and %d; %v", output, got.NumCalls(), got.Quality.Uncounted, want, got.Problems)
+		}
+	}
+}

@@ -142,6 +142,7 @@ type message struct {
 		Gateway string         `json:"providerID"`
 		Time    span           `json:"time"`
 		USD     float64        `json:"cost"`
+		Finish  string         `json:"finish"`  // why the answer ended
 		Summary jsontext.Value `json:"summary"` // true, or an object
 		Tokens  *struct {
 			Total     assembly.Count `json:"total"`
@@ -346,7 +347,11 @@ func (m *message) usage() assembly.Usage {
 	if sum := t.Input.N + t.Output.N + t.Cache.Read.N + t.Cache.Write.N; output.N >= 0 && (t.Total.N == sum+t.Reasoning.N || t.Reasoning.N > output.N) {
 		output.N += t.Reasoning.N
 	}
-	return assembly.Counts(t.Input, t.Cache.Read, t.Cache.Write, output, t.Total, t.Reasoning.N)
+	u := assembly.Counts(t.Input, t.Cache.Read, t.Cache.Write, output, t.Total, t.Reasoning.N)
+	if ended := m.Info.Finish == "stop" || m.Info.Finish == "tool-calls"; !u.OK && ended && slices.ContainsFunc(m.Parts, func(p part) bool { return p.Type == "step-finish" }) {
+		u.Bad = true // the model ended the step, and took tokens for it
+	}
+	return u
 }
 
 // takeSummary handles the answer to a compaction, which replaces what came

@@ -307,3 +307,17 @@ func TestTwiceWithoutID(t *testing.T) {
 		t.Errorf("%+v, want %+v; %d bad lines", got, want, c.BadLines)
 	}
 }
+
+// A step that the model ended took tokens, so zeros are lost counts; one that was aborted, or that another program wrote without steps, is
+// no call.
+func TestZerosOfAStep(t *testing.T) {
+	for more, want := range map[string]int{`,"finish":"stop"`: 1, `,"finish":"tool-calls"`: 1, `,"finish":"unknown"`: 0, "": 0} {
+		for step, counted := range map[string]int{`,{"type":"step-finish"}`: want, "": 0} {
+			s := newScript("ses_1", "").user(words("one")).answer("", words("z"), 7000, 0, 12, 0).user(words("go on"))
+			s.answer(more, words("a")+step, 0, 0, 0, 0).user(words("two")).answer("", words("b"), 9000, 0, 10, 0)
+			if q := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": s.text()}).Sessions[0].Quality; q.Uncounted != counted {
+				t.Errorf("%s %s: %d calls not counted, want %d", more, step, q.Uncounted, counted)
+			}
+		}
+	}
+}

@@ -55,7 +55,7 @@ type file struct {
 	index assembly.IDs // of entries of the tree, by id
 	said  []said       // by entry of the tree
 	model string       // of the last call
-	hour  bool         // the version says how much is written for an hour
+	hour  bool         // the version says how much is written for an hour, and counts the calls of all compactions (2026-11) but an extension's
 }
 
 // said is what an entry of the tree says, for the compactions that keep some entries.
@@ -131,10 +131,7 @@ type content struct {
 	Data      string         `json:"data"`
 }
 
-var (
-	errNoRole   = errors.New("it has no role")
-	errNoParent = errors.New("an answer or a result without a parent; the line before is taken for it")
-)
+var errNoRole = errors.New("it has no role")
 
 // parse reads one line.
 func (f *file) parse(ln assembly.Line) error {
@@ -193,16 +190,18 @@ func (f *file) parse(ln assembly.Line) error {
 		return fmt.Errorf("entry %.40q is here a second time", l.ID)
 	}
 	parent := f.Len() - 1
-	if i, ok := f.index.Get(l.Parent); ok {
+	switch i, ok := f.index.Get(l.Parent); {
+	case ok:
 		parent = i
-	} else if l.ID != "" && l.Parent == "" {
-		if role := l.Message.Role; role != "assistant" && role != "toolResult" {
-			parent = -1
-		} else if err := f.Refuse(ln.Number, errNoParent); err != nil {
-			return err
-		}
-	} else if l.Parent != "" {
-		f.Problems.Add(f.Name, ln.Number, "parent %s is not in the file; the line before is taken for it", l.Parent)
+	case l.Parent != "":
+		err = f.Refuse(ln.Number, fmt.Errorf("parent %.40q is not in the file; the line before is taken for it", l.Parent))
+	case l.ID != "" && (l.Message.Role == "assistant" || l.Message.Role == "toolResult"):
+		err = f.Refuse(ln.Number, errors.New("an answer or a result without a parent; the line before is taken for it"))
+	case l.ID != "":
+		parent = -1
+	}
+	if err != nil {
+		return err
 	}
 	i := f.Add(parent, steps)
 	f.said = append(f.said[:i], l.says())
@@ -401,8 +400,7 @@ func settings() []facts.Setting {
 	}}
 }
 
-// addSummaryCalls adds to a compaction the counts of its calls: two where it cuts a turn and messages precede that turn. Versions that
-// split writes by lifetime count the calls of every compaction but those of extensions (a recording of November 2026).
+// addSummaryCalls adds to a compaction the counts of its calls: two where it cuts a turn and messages precede that turn.
 func (f *file) addSummaryCalls(l *line, s *assembly.Step) {
 	if l.Usage == nil {
 		s.Usage.Bad = f.hour && !l.Hook

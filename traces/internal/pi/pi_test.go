@@ -258,7 +258,7 @@ func TestUnknown(t *testing.T) {
 	if c.Unknown["message/hologram"] != 2 || c.Unknown["message/riddle"] != 1 {
 		t.Errorf("unknown %v", c.Unknown)
 	}
-	if p := c.Sessions[0].Problems; len(p) != 2 || !strings.Contains(p[0].String(), "a.jsonl:5: parent gone is not in the file") ||
+	if p := c.Sessions[0].Problems; len(p) != 2 || !strings.Contains(p[0].String(), `a.jsonl:5: parent "gone" is not in the file`) || c.BadLines != 1 ||
 		!strings.Contains(p[1].String(), "a.jsonl:4: tool result without its call") {
 		t.Errorf("problems %v", p)
 	}
