@@ -142,8 +142,8 @@ func own(sessions []*Session) {
 					continue
 				}
 				w := written{ev.At, *ev.summary}
-				if by := wrote[w]; by != nil && by != s && len(s.foreign) > 0 {
-					ev.summary = nil // a session that goes on behind it repeats it
+				if by := wrote[w]; by != nil && by != s && len(s.foreign)+s.Quality.Repeated > 0 {
+					ev.summary = nil // a copy, or a session that goes on behind it, repeats it
 				} else {
 					wrote[w] = s
 				}

@@ -253,3 +253,18 @@ func TestThreadUnderAnotherID(t *testing.T) {
 		t.Errorf("%d calls of %d tokens, summaries %+v, problems %v", s.NumCalls(), usage.Input(), s.Summaries, s.Problems)
 	}
 }
+
+// A copy of a rollout that ends behind a compaction does not bill its summary again: of 90,000 tokens there is one call.
+func TestCopyBehindCompaction(t *testing.T) {
+	r := new(rollout).begin("s1", "gpt-5.5").user("one").assistant("msg_1", "a").used("resp_1", 8000, 0, 20).count(8000, 0, 20, 0)
+	r.used("resp_c", 90_000, 80_000, 2500).line("compacted", `{"message":""}`)
+	copied := r.text()
+	r.user("two").assistant("msg_2", "b").used("resp_2", 7000, 4096, 30).count(7000, 4096, 30, 0)
+	n := 0
+	for _, s := range read(t, map[string]string{"a.jsonl": r.text(), "a (copy).jsonl": copied}).Sessions {
+		n += len(s.Summaries)
+	}
+	if n != 1 {
+		t.Errorf("%d summaries, want 1", n)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -68,6 +69,7 @@ type file struct {
 	reply   []assembly.Step // what it was answered, by lines
 	results []assembly.Step
 	counts  *usage
+	timed   int64           // when these were written, unix ns
 	by      string          // what started the compaction under way
 	summing bool            // a request for a summary has no counts yet
 	summary *usage          // its counts
@@ -290,7 +292,7 @@ func (f *file) record(l *line, at int64, line int) error {
 		f.end(at, line, "", nil)
 	}
 	unmade := !f.open
-	if f.counts, f.ended, f.open = counts, -1, false; unmade {
+	if f.counts, f.timed, f.ended, f.open = counts, at, -1, false; unmade {
 		return f.Refuse(line, errUnmade)
 	}
 	return nil
@@ -340,6 +342,9 @@ func (f *file) end(at int64, line int, id string, u *usage) {
 	if counts == nil && len(f.reply)+len(f.results) == 0 {
 		return
 	}
+	if id == "" && counts != nil && f.timed != 0 { // of a step that was cut off: a copy of the file has its counts under the same time
+		id = "record at " + strconv.FormatInt(f.timed, 10)
+	}
 	steps := []assembly.Step{{Kind: assembly.StepInput, At: f.begun, Line: int32(line)}}
 	if len(f.reply) == 0 {
 		f.reply = []assembly.Step{{Kind: assembly.StepReply, Line: int32(line)}}
@@ -361,7 +366,7 @@ func (f *file) end(at int64, line int, id string, u *usage) {
 		steps = append(steps, s)
 	}
 	f.add(steps...)
-	f.reply, f.results, f.counts, f.begun = nil, nil, nil, 0
+	f.reply, f.results, f.counts, f.timed, f.begun = nil, nil, nil, 0, 0
 }
 
 // userBlocks returns the blocks of a message that is not of the model. What a person did not write is the client's.

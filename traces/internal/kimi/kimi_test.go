@@ -224,3 +224,24 @@ func TestStepWithoutEnd(t *testing.T) {
 		}
 	}
 }
+
+// A step that was cut off has no end to name it. In two wires of which one lacks other lines it is one call, by its record's time.
+func TestStepCutOffInACopy(t *testing.T) {
+	usage := `{"inputOther":3,"output":40,"inputCacheRead":0,"inputCacheCreation":9000}`
+	one := call("loop", usage, "t1", "01")
+	begin, rest, _ := strings.Cut(one, "\n")
+	record, _, _ := strings.Cut(rest, "\n")
+	cut := begin + "\n" + record + "\n"
+	last := func(id, at string) string {
+		return call("loop", `{"inputOther":3,"output":50,"inputCacheRead":8000,"inputCacheCreation":1400}`, id, at)
+	}
+	calls := 0
+	for _, s := range agenttest.Read(t, Describe(), map[string]string{
+		"s1/agents/main/wire.jsonl": head + said("fix it", "user") + cut + last("t2", "05"), "s2/agents/main/wire.jsonl": head + said("fix it", "user") + cut + last("t3", "07"),
+	}).Sessions {
+		calls += s.NumCalls()
+	}
+	if calls != 3 {
+		t.Errorf("%d calls, want 3", calls)
+	}
+}

@@ -179,7 +179,8 @@ func billAlone(files []*file) {
 
 // answers reports whether a file has the message of a response with which another file of the session ends, or tells of that response itself.
 func (f *file) answers(t *told, o *file) bool {
-	if f.Lines > o.Lines && t.uuid != "" && f.Had(t.uuid) {
+	alone := func(a told) bool { return a.uuid == t.uuid }
+	if t.uuid != "" && f.Had(t.uuid) && (f.Lines > o.Lines || !slices.ContainsFunc(f.alone, alone)) {
 		return true
 	}
 	u := t.usage()

@@ -202,3 +202,15 @@ func TestHeadOfAnotherProcess(t *testing.T) {
 }
 
 func abs(n int) int { return max(n, -n) }
+
+// The rest of a log that was divided may repeat the last lines of the part before: a response with which that part ends, and whose message
+// the rest has, is one call.
+func TestDividedWithOverlap(t *testing.T) {
+	s := new(script).user("go", "real_user").answer(`{"text":"a"}`, 9000, 0, 40).answer(`{"text":"b"}`, 9100, 9000, 30)
+	c := agenttest.Read(t, Describe(), map[string]string{
+		"q1.jsonl.1": strings.Join(s.lines[:4], "\n") + "\n", "q1.jsonl": strings.Join(s.lines[2:], "\n") + "\n",
+	})
+	if got := agenttest.Total(c); got.Calls != 2 || got.Answered != 70 {
+		t.Errorf("%+v, want 2 calls with 70 tokens", got)
+	}
+}
