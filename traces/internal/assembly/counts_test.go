@@ -91,3 +91,42 @@ func TestDoubtsAddUp(t *testing.T) {
 		}
 	}
 }
+
+// Counts that are sums of all calls so far grow by the size of a whole request each time, and so do outputs; a conversation that
+// grows does not.
+func TestCountsAreSums(t *testing.T) {
+	for name, tc := range map[string]struct {
+		calls int
+		sums  bool
+		want  int
+	}{"sums": {5, true, 4}, "calls": {5, false, 0}} {
+		th, sum := traces.Thread{}, prompt.Usage{}
+		for i := range int64(tc.calls) {
+			u := prompt.Usage{Uncached: 9200 + 200*i, Output: 50 + 10*(i%2)}
+			sum.Add(&u)
+			if tc.sums {
+				u = sum
+			}
+			th.Rounds = append(th.Rounds, traces.Round{Usage: u})
+		}
+		s := traces.Session{Models: []string{"gpt-5.5"}, Threads: []traces.Thread{th}}
+		draft := Session{Files: []*File{NewFile("a", traces.Options{})}}
+		if draft.doubt(&s, 0); s.Quality.Uncounted != tc.want {
+			t.Errorf("%s: %d calls in doubt, want %d", name, s.Quality.Uncounted, tc.want)
+		}
+	}
+}
+
+// Calls that all have one time are told, since prices go by their date.
+func TestOneTime(t *testing.T) {
+	for want, times := range map[bool][]int64{true: {5, 5, 5}, false: {5, 5, 6}} {
+		s := traces.Session{Threads: []traces.Thread{{}, {}}}
+		for i, at := range times {
+			th := &s.Threads[i%2]
+			th.Rounds = append(th.Rounds, traces.Round{At: at})
+		}
+		if got := oneTime(&s); got != want {
+			t.Errorf("%v: %v", times, got)
+		}
+	}
+}

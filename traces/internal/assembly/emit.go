@@ -61,6 +61,9 @@ func (s *Session) emit(heard bool) *traces.Session {
 	if e.untimed > 0 && n > 0 {
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: %d of its calls have no usable time; nothing expires before them", s.ID, e.untimed)
 	}
+	if calls := out.NumCalls(); calls > 2 && oneTime(out) {
+		s.Problems.Add(s.Files[0].Name, 0, "session %s: all of its %d calls have one time: prices are of that date, and nothing expires", s.ID, calls)
+	}
 	out.Quality = s.Quality
 	if !s.Summed { // the client's own sum confirms the counts, or says what is missing
 		s.doubt(out, e.doubted)

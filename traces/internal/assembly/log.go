@@ -94,6 +94,8 @@ func Sessions(opts *traces.Options, agent string, all []*Request) (list []*Sessi
 				continue
 			}
 			r.Usage.Doubt = true
+		} else if o != nil && r.ID != "" && r.Start <= o.End { // or it is told twice with other counts
+			r.Usage.Doubt = true
 		}
 		lane := [2]string{r.Session, r.Lane}
 		turn, begun := turns[lane]

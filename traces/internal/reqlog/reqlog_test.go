@@ -544,3 +544,17 @@ func TestBlankReads(t *testing.T) {
 		t.Errorf("writes without reads: %+v", agenttest.Total(c))
 	}
 }
+
+// A response that is told twice at one time with other counts of input is in doubt the second time.
+func TestToldTwiceWithOtherCounts(t *testing.T) {
+	line := func(at, read int) string {
+		return fmt.Sprintf(`{"start":%d,"end":%d,"request":{"model":"claude-opus-4-6","messages":[{"role":"user","content":"hi"}]},"response":{"id":"r","model":"claude-opus-4-6","content":[{"type":"text","text":"yes"}],`+
+			`"usage":{"input_tokens":10,"cache_read_input_tokens":%d,"cache_creation_input_tokens":90,"output_tokens":9}}}`+"\n", start+at, start+at+5, read)
+	}
+	for want, text := range map[int]string{1: line(0, 400) + line(1, 200), 0: line(0, 400) + line(1, 400)} {
+		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": text})
+		if n := c.Sessions[0].Quality.Uncounted; n != want {
+			t.Errorf("%d calls in doubt, want %d; %v", n, want, c.Sessions[0].Problems)
+		}
+	}
+}
