@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -18,7 +19,10 @@ func environment(vars map[string]string) func(string) string {
 
 // The folders are those the agents' own documentation names.
 func TestPlaces(t *testing.T) {
-	home := filepath.FromSlash("/home/me")
+	home, data := filepath.FromSlash("/home/me"), "/d"
+	if runtime.GOOS == "windows" {
+		data = "C:/d" // a path without a drive is relative there
+	}
 	for _, tc := range []struct {
 		name string
 		home string
@@ -32,11 +36,11 @@ func TestPlaces(t *testing.T) {
 			"pi /home/me/.pi/agent/sessions", "pi /home/me/.omp/agent/sessions", "gemini-cli /home/me/.gemini/tmp", "copilot-cli /home/me/.copilot/session-state", "deepseek-harness /home/me/.dsh/sessions", "cline /home/me/.cline/data/sessions", "kimi-code /home/me/.kimi-code/sessions", "qwen-code /home/me/.qwen/projects",
 		}},
 		{"variables", home, map[string]string{
-			"CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "/x", "PI_CODING_AGENT_DIR": "/p", "XDG_DATA_HOME": "/d", "XDG_CONFIG_HOME": "/unused",
+			"CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "/x", "PI_CODING_AGENT_DIR": "/p", "XDG_DATA_HOME": data, "XDG_CONFIG_HOME": "/unused",
 			"COPILOT_OTEL_FILE_EXPORTER_PATH": "/t/spans.jsonl",
 			"GEMINI_CLI_HOME":                 "/g", "COPILOT_HOME": "/h", "DSH_HOME": "/dsh",
 		}, []string{
-			"claude-code /c/projects", "codex /x/sessions", "opencode /d/opencode/opencode.db", "opencode /d/kilo/kilo.db", "opencode /d/opencode/storage/session", "pi /p/sessions", "pi /home/me/.omp/agent/sessions",
+			"claude-code /c/projects", "codex /x/sessions", "opencode " + data + "/opencode/opencode.db", "opencode " + data + "/kilo/kilo.db", "opencode " + data + "/opencode/storage/session", "pi /p/sessions", "pi /home/me/.omp/agent/sessions",
 			"gemini-cli /g/.gemini/tmp", "copilot-cli /h/session-state", "deepseek-harness /dsh/sessions", "cline /home/me/.cline/data/sessions", "kimi-code /home/me/.kimi-code/sessions", "qwen-code /home/me/.qwen/projects", "otel /t/spans.jsonl",
 		}},
 		{"relative XDG folders are ignored", home, map[string]string{"XDG_CONFIG_HOME": "c", "XDG_DATA_HOME": "d", "CODEX_HOME": "/x", "PI_CODING_AGENT_DIR": "/p"}, []string{
