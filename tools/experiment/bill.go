@@ -128,6 +128,9 @@ func keep(r *run, folder, into string, recording bool) error {
 	}
 	m := newMasker(r)
 	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ".") && name != from {
+			return fs.SkipDir // an index
+		}
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".jsonl") && !strings.HasSuffix(name, ".json") {
 			return err
 		}

@@ -59,7 +59,7 @@ func setVersion(text string) error {
 	client, version, ok := strings.Cut(text, "=")
 	p, known := packs[dialect(client)]
 	if !ok || !known {
-		return fmt.Errorf("%q is not CLIENT=VERSION of claude, codex, pi, opencode or qwen", text)
+		return fmt.Errorf("%q is not CLIENT=VERSION of claude, codex, pi, opencode, qwen or kimi", text)
 	}
 	p.version = version
 	packs[dialect(client)] = p

@@ -108,7 +108,8 @@ func writeTried(name string, lines []*line) error {
 	var list []tried.Setting
 	for _, l := range lines {
 		client, kind, _ := strings.Cut(l.group, ", ")
-		agent := map[string]string{"Claude Code": facts.ClaudeCode, "Codex": facts.Codex, "OpenCode": facts.OpenCode, "pi": facts.Pi, "Qwen Code": facts.Qwen}[client]
+		agent := map[string]string{"Claude Code": facts.ClaudeCode, "Codex": facts.Codex, "OpenCode": facts.OpenCode, "pi": facts.Pi, "Qwen Code": facts.Qwen,
+			"Kimi Code": facts.Kimi}[client]
 		if kind != "B from A" || agent == "" {
 			continue
 		}
