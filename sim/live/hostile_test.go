@@ -1,10 +1,14 @@
 package live
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -133,5 +137,71 @@ func TestInsecure(t *testing.T) {
 		if got := Insecure(base); got != want {
 			t.Errorf("%s: %t, want %t", base, got, want)
 		}
+	}
+}
+
+// What a server sends in place of HTTP that ends is refused in the time that one request has, three seconds here, and in little memory.
+func TestServersThatDoNotEnd(t *testing.T) {
+	raw := func(write func(c net.Conn)) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			c, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			defer c.Close()
+			write(c)
+		}
+	}
+	repeat := func(c net.Conn, text string, times int, pause time.Duration) {
+		for range times {
+			if _, err := io.WriteString(c, text); err != nil {
+				return
+			}
+			time.Sleep(pause)
+		}
+	}
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	whole := messageOf("a", fair)
+	zeros := func() string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		for range 300 {
+			z.Write(make([]byte, 1<<20))
+		}
+		z.Close()
+		return b.String()
+	}()
+	for name, answer := range map[string]http.HandlerFunc{
+		"one header without end": raw(func(c net.Conn) {
+			repeat(c, head+"X: ", 1, 0)
+			repeat(c, strings.Repeat("x", 1<<16), 1<<10, 0)
+		}),
+		"headers without end": raw(func(c net.Conn) { repeat(c, head, 1, 0); repeat(c, "X: y\r\n", 1<<22, 0) }),
+		"notices without end": raw(func(c net.Conn) { repeat(c, "HTTP/1.1 103 Early Hints\r\n\r\n", 1<<20, 0) }),
+		"a byte now and then": raw(func(c net.Conn) { repeat(c, head+"\r\n{", 1, 0); repeat(c, " ", 1000, 50*time.Millisecond) }),
+		"nothing at all":      raw(func(c net.Conn) { time.Sleep(10 * time.Second) }),
+		"a body that is less": raw(func(c net.Conn) { repeat(c, head+"Content-Length: 9999\r\n\r\n"+whole[:50], 1, 0) }),
+		"a broken chunk":      raw(func(c net.Conn) { repeat(c, head+"Transfer-Encoding: chunked\r\n\r\nzz\r\n"+whole, 1, 0) }),
+		"no HTTP":             raw(func(c net.Conn) { repeat(c, "SSH-2.0-x\r\n", 1, 0) }),
+		"zeros, compressed": raw(func(c net.Conn) {
+			repeat(c, head+fmt.Sprintf("Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", len(zeros))+zeros, 1, 0)
+		}),
+		"no content": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+		"a redirect to itself": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusPermanentRedirect)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := httptest.NewUnstartedServer(answer)
+			h.Config.ErrorLog = log.New(io.Discard, "", 0)
+			h.Start()
+			begun := time.Now()
+			reply, err := anthropicAt(t, h.URL, 3*time.Second).Do(t.Context(), short(100))
+			if took := time.Since(begun); err == nil || took > 20*time.Second {
+				t.Errorf("%+v, %v after %v", reply, err, took)
+			}
+			h.CloseClientConnections()
+		})
 	}
 }
