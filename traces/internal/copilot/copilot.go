@@ -158,6 +158,7 @@ type compaction struct {
 }
 
 var (
+	errJoined   = errors.New("another session begins here: logs are joined in one file, and read as one session")
 	errNoType   = errors.New("not an event of a session: it has no type")
 	errNoParent = errors.New("event stands below an event that is not here: that is lost, or this one is of another session")
 )
@@ -219,6 +220,8 @@ func (f *file) parse(ln assembly.Line) error {
 		f.Form(ln.Number, d.Form, "1")
 		if f.id == "" {
 			f.id, f.project, f.version = d.Session, d.Context.Cwd, d.Version
+		} else if d.Session != f.id {
+			return errJoined
 		}
 	case "system.message":
 		if f.static == 0 { // until the client counts it

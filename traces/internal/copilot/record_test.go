@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -44,5 +45,17 @@ func TestUsageRecords(t *testing.T) {
 	got = read(t, newScript().user("go").record("r1", 5, 9, 9, 40).answer("r1", "one", 40, "").shutdown(totalsOf("claude-opus-5", 9003, 0, 9000, 40)).text())
 	if got.Quality.BadLines != 1 || got.Usage() != first {
 		t.Errorf("an impossible record: %d bad lines, %+v", got.Quality.BadLines, got.Usage())
+	}
+}
+
+// Logs that are joined in one file, as a merged copy beside them, are told: the second start is of another session.
+func TestJoinedLogs(t *testing.T) {
+	text := newScript().user("go").answer("r1", "one", 40, "").shutdown(totalsOf("claude-opus-5", 9003, 0, 9000, 40)).text()
+	first, _, _ := strings.Cut(text, "\n")
+	for id, want := range map[string]int{"other": 1, "": 0} {
+		again := strings.Replace(strings.Replace(first, `"id":"`, `"id":"again-`, 1), `"sessionId":"`, `"sessionId":"`+id, 1)
+		if got := read(t, text+again+"\n"); got.Quality.BadLines != want || got.NumCalls() != 1 {
+			t.Errorf("%s: %d bad lines, %d calls, want %d and 1; %v", id, got.Quality.BadLines, got.NumCalls(), want, got.Problems)
+		}
 	}
 }
