@@ -40,9 +40,6 @@ func annotate(run *results.Run, d *Design, real bool) {
 		for _, why := range notRun(c) {
 			note(c.Cell, "", "%s", why)
 		}
-		if n, usd := drawnSummaries(c, run.Reference(measures.StrategyRecorded)); usd >= 0.005 && !real {
-			note(c.Cell, measures.NameCost, "the recordings of %s show no summary: its length is drawn; the calls that write summaries are $%.2f of this cost", document.Count(n, "session"), usd)
-		}
 		if idle(c) { // it forgets nothing because it does nothing
 			c.Unmeasured = append(c.Unmeasured, measures.NameRecall)
 		}
@@ -59,20 +56,6 @@ func annotate(run *results.Run, d *Design, real bool) {
 		}
 		run.Notes = append(run.Notes, results.Note{Text: summaries, Detail: true})
 	}
-}
-
-// drawnSummaries returns in how many sessions a cell of own compacts whose recordings have no compaction, and so no length of
-// a summary, and what the calls that write their summaries cost.
-func drawnSummaries(c, recorded *results.Cell) (sessions int, usd float64) {
-	if c.Strategy != measures.StrategyOwn || recorded == nil || !recorded.Covers(c) {
-		return 0, 0
-	}
-	for i, row := range c.Rows.All() {
-		if of := row.CostBy(measures.SourceCompact).Total(); of > 0 && recorded.Rows.At(i).N(measures.Compactions) == 0 {
-			sessions, usd = sessions+1, usd+of
-		}
-	}
-	return sessions, usd
 }
 
 // servers returns the named servers of the cells, each once.
@@ -264,8 +247,8 @@ func inSample(run *results.Run) []results.Note {
 }
 
 // tellTrials says for the agents of a run how far such predictions were off; nothing for agents that were not tried, and for
-// runs without a strategy besides the recorded one.
-func tellTrials(d *Design, sessions []*traces.Session, run *results.Run) []results.Note {
+// runs without a strategy besides the recorded one. lengths says what the length of summaries makes of it (span).
+func tellTrials(d *Design, sessions []*traces.Session, run *results.Run, lengths string) []results.Note {
 	if !asksAnother(run) {
 		return nil
 	}
@@ -288,10 +271,19 @@ func tellTrials(d *Design, sessions []*traces.Session, run *results.Run) []resul
 		}
 		parts = append(parts, text)
 	}
-	if len(parts) == 0 {
+	var text string
+	if len(parts) > 0 {
+		text = "predictions under another setting were " + strings.Join(parts, "; ") + " (docs/validation.md)"
+	}
+	switch {
+	case lengths != "" && text != "":
+		text += "; " + lengths
+	case lengths != "":
+		text = lengths
+	case text == "":
 		return nil
 	}
-	return []results.Note{{Text: "predictions under another setting were " + strings.Join(parts, "; ") + " (docs/validation.md)"}}
+	return []results.Note{{Text: text}}
 }
 
 // asksAnother reports whether a run has cells of other strategies than the recorded one.

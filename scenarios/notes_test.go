@@ -33,11 +33,11 @@ func TestDrawnSummaries(t *testing.T) {
 	}
 	recorded := &results.Cell{Strategy: measures.StrategyRecorded, Rows: results.Rows{}.With(row("a", 0, 0), row("b", 1, 1), row("c", 0, 0))}
 	own := &results.Cell{Strategy: measures.StrategyOwn, Rows: results.Rows{}.With(row("a", 3, 2), row("b", 2, 5), row("c", 0, 0))}
-	if n, usd := drawnSummaries(own, recorded); n != 1 || usd != 2 {
-		t.Errorf("%d sessions, $%.2f, want 1 and $2", n, usd)
+	if rows, usd := drawnSummaries(own, recorded); len(rows) != 1 || usd != 2 {
+		t.Errorf("%d sessions, $%.2f, want 1 and $2", len(rows), usd)
 	}
 	own.Strategy = "none"
-	if n, _ := drawnSummaries(own, recorded); n != 0 {
-		t.Errorf("%d sessions of a strategy whose summaries are all drawn", n)
+	if rows, _ := drawnSummaries(own, recorded); rows != nil {
+		t.Errorf("%d sessions of a strategy whose summaries are all drawn", len(rows))
 	}
 }

@@ -345,12 +345,19 @@ func (c *Cell) result() results.Cell {
 // conclude adds to a run what concerns all its cells.
 func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Session, seen *survey, run *results.Run) error {
 	run.Sum()
+	lengths, err := span(ctx, p, d, sessions, run)
+	if err != nil {
+		return fmt.Errorf("lengths of summaries: %w", err)
+	}
+	if lengths == "" && p.Summarize == nil && !d.Scenario.Summarizer.Told() {
+		run.Notes = append(run.Notes, drawnNotes(run)...)
+	}
 	annotate(run, d, p.Summarize != nil)
 	run.Notes = append(run.Notes, generations(d, sessions, run)...)
 	run.Notes = append(run.Notes, foundSettings(d, sessions, seen.settings, run)...)
 	if !d.Scenario.Users.Any() {
 		run.Notes = append(run.Notes, inSample(run)...)
-		run.Notes = append(run.Notes, tellTrials(d, sessions, run)...)
+		run.Notes = append(run.Notes, tellTrials(d, sessions, run, lengths)...)
 	}
 	run.Notes = append(run.Notes, d.earlyPrices(p.Prices, sessions)...)
 	if err := p.library.Err(); err != nil {

@@ -39,7 +39,7 @@ func TestTriedIsOfTheRun(t *testing.T) {
 	d := &Design{}
 	d.Scenario.Agent.Refetch = sim.RefetchFitted
 	run := &results.Run{Cells: []results.Cell{{Strategy: measures.StrategyRecorded}, {Strategy: "none"}}}
-	notes := tellTrials(d, []*traces.Session{claude, gemini}, run)
+	notes := tellTrials(d, []*traces.Session{claude, gemini}, run, "")
 	if len(notes) != 1 || !strings.Contains(notes[0].Text, "off what Claude Code 2.1.332 really cost on average, ") || strings.Contains(notes[0].Text, "Gemini") {
 		t.Errorf("%+v", notes)
 	}
@@ -48,18 +48,18 @@ func TestTriedIsOfTheRun(t *testing.T) {
 		t.Errorf("%q without a session of another version", closed)
 	}
 	newer := &traces.Session{Agent: facts.ClaudeCode, Versions: []string{"9.9.9"}}
-	if notes := tellTrials(d, []*traces.Session{claude, newer}, run); !strings.Contains(notes[0].Text, "nobody has tried the later versions of 1 session") {
+	if notes := tellTrials(d, []*traces.Session{claude, newer}, run, ""); !strings.Contains(notes[0].Text, "nobody has tried the later versions of 1 session") {
 		t.Errorf("%q does not say that nobody has tried 9.9.9", notes[0].Text)
 	}
 	d.Scenario.Agent.Refetch = sim.RefetchNever
-	if open := tellTrials(d, []*traces.Session{claude}, run); len(open) != 1 || open[0].Text == closed {
+	if open := tellTrials(d, []*traces.Session{claude}, run, ""); len(open) != 1 || open[0].Text == closed {
 		t.Errorf("the open loop says %+v", open)
 	}
-	if got := tellTrials(d, []*traces.Session{gemini}, run); got != nil {
+	if got := tellTrials(d, []*traces.Session{gemini}, run, ""); got != nil {
 		t.Errorf("%+v of an agent that was not tried", got)
 	}
 	run.Cells = run.Cells[:1]
-	if got := tellTrials(d, []*traces.Session{claude}, run); got != nil {
+	if got := tellTrials(d, []*traces.Session{claude}, run, ""); got != nil {
 		t.Errorf("%+v of the recorded strategy alone", got)
 	}
 }

@@ -89,7 +89,8 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
   sim run ~/.claude/projects
   sim run --strategy none,auto-compact/155k --split session.jsonl
   sim run thresholds ~/.claude/projects --out thresholds
-  sim run --set server.lifetime_5m=[5m,1h] --dry-run ~/.claude/projects`,
+  sim run --set server.lifetime_5m=[5m,1h] --dry-run ~/.claude/projects
+  sim run --set summarizer.median=1500 ~/.codex/sessions`,
 		RunE: f.run,
 	}
 	f.bindCells(cmd, "table", "markdown", "csv", "json") // sim report writes pages

@@ -91,6 +91,10 @@ func (x *AgentAdvice) lacks() (lines []string) {
 		lines = append(lines, fmt.Sprintf("%d of %s with one call: what later calls send and read is none of theirs.",
 			x.Single, document.Count(x.Sessions, "session")))
 	}
+	if i := slices.IndexFunc(x.Changes, func(c Change) bool { return c.with != nil && c.with.N(measures.Compactions) > 0 }); i >= 0 && x.was.N(measures.Compactions) == 0 {
+		lines = append(lines, "No session shows a summary, whose length is therefore drawn: sim run --set "+strings.ReplaceAll(x.Changes[i].Assign, " ", " --set ")+
+			" says what short and long ones make of the cost.")
+	}
 	return lines
 }
 

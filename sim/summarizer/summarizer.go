@@ -67,6 +67,9 @@ func Default() *Stub {
 	}
 }
 
+// Told reports whether the length of summaries is not drawn by what recordings show.
+func (s *Stub) Told() bool { return s.Median > 0 || s.Sizing != logNormal }
+
 // Rules returns contradictions between the parameters.
 func (s *Stub) Rules() []error {
 	var errs []error
