@@ -12,7 +12,8 @@ import (
 type eventKind uint8
 
 const (
-	eventStart eventKind = iota // a thread begins
+	eventBegin eventKind = iota // a session whose body is not in memory begins
+	eventStart                  // a thread begins
 	eventInput                  // a round's input has arrived
 	eventFirst                  // the first token of a call, where it comes at once
 	eventEnd                    // the end of a call
@@ -31,7 +32,7 @@ type event struct {
 
 // happening is what an event is. It is apart so that an event has few enough fields to be kept in registers.
 type happening struct {
-	of   int32 // flight for a first token and an end, else thread
+	of   int32 // session for a begin, flight for a first token and an end, else thread
 	arg  int16 // which of the thread's timers or hooks
 	kind eventKind
 }

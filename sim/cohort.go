@@ -27,12 +27,14 @@ func (l *Loop) Run(s *traces.Session) (results.Row, error) {
 // cache for the sessions of each agent: sessions that send the same read what others have
 // written. Events of one time happen in the order of their users' numbers. It returns the
 // rows in the order given, valid until the next run. A session without a time begins with
-// the first one.
+// the first one. One whose body is not in memory is loaded when it begins, and let go behind its last call.
 func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
-	l.reset()
-	l.first = begin(sessions)
+	l.reset(sessions)
 	for i, session := range sessions {
-		if err := l.admit(i, session); err != nil {
+		if away(session) {
+			l.clock.schedule(l.origin(session), eventBegin, int32(i))
+			l.clock.seq += rootsApart
+		} else if err := l.admit(i, session); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +50,7 @@ func (l *Loop) play(begin func()) (rows []results.Row, err error) {
 			err = l.panicked(r)
 		}
 	}()
-	l.rows = slices.Grow(l.rows[:0], len(l.replays))
+	l.rows = slices.Grow(l.rows[:0], len(l.replays))[:len(l.replays)]
 	begin()
 	for n := 1; l.err == nil; n++ {
 		e, ok := l.clock.next()
@@ -64,10 +66,9 @@ func (l *Loop) play(begin func()) (rows []results.Row, err error) {
 		}
 	}
 	for _, s := range l.replays {
-		if l.err == nil {
-			l.failing = s.session
+		if s != nil && l.err == nil {
 			s.finish(l)
-			l.rows = append(l.rows, s.book.Row)
+			l.rows[s.index] = s.book.Row
 		}
 	}
 	if l.err != nil {
@@ -82,7 +83,11 @@ func (l *Loop) panicked(r any) error {
 	if t := l.host.thread; t != nil {
 		l.violate(t, "%v%s", r, origin())
 	}
-	l.stop(l.replays[0].session, fmt.Errorf("%w: %v%s", ErrInvariant, r, origin()))
+	first := l.cohort[0]
+	if s := l.replays[0]; s != nil {
+		first = s.session
+	}
+	l.stop(first, fmt.Errorf("%w: %v%s", ErrInvariant, r, origin()))
 	return l.under(l.config.Strategy.Name)
 }
 
@@ -109,28 +114,34 @@ const untilAsked = 1 << 14
 
 // seats are what the sessions of a cohort are simulated in.
 type seats struct {
-	replays []*replay // by index of the session
-	spare   []*replay // of earlier cohorts
-	threads []*thread // of all sessions, session by session
+	cohort  []*traces.Session // as given
+	first   int64             // unix ns of the earliest session that has a time, 0 for none
+	replays []*replay         // by index of the session; nil for one that has not begun or is over
+	spare   []*replay         // of sessions that are over
+	threads []*thread         // of all sessions, in the order in which these were seated; nil when theirs is over
 }
 
-// vacate takes all sessions off their seats, which are used again in the same order.
-func (l *seats) vacate() {
+// open makes room for a cohort. What sessions of earlier ones were simulated in is used again, in the same order.
+func (l *seats) open(cohort []*traces.Session) {
 	for _, s := range slices.Backward(l.replays) {
-		l.spare = append(l.spare, s)
+		if s != nil {
+			l.spare = append(l.spare, s)
+		}
 	}
-	l.replays, l.threads = l.replays[:0], l.threads[:0]
+	l.cohort, l.first, l.threads = cohort, begin(cohort), l.threads[:0]
+	l.replays = slices.Grow(l.replays[:0], len(cohort))[:len(cohort)]
+	clear(l.replays)
 }
 
-// seat returns the seat of the next session.
-func (l *seats) seat() (s *replay) {
+// seat returns the seat of a session.
+func (l *seats) seat(i int) (s *replay) {
 	if n := len(l.spare); n > 0 {
 		s, l.spare = l.spare[n-1], l.spare[:n-1]
 	} else {
 		s = &replay{}
 	}
-	s.index, s.base = int32(len(l.replays)), int32(len(l.threads))
-	l.replays = append(l.replays, s)
+	s.index, s.base = int32(i), int32(len(l.threads))
+	l.replays[i] = s
 	return s
 }
 
@@ -143,8 +154,55 @@ func (l *seats) hold(s *replay, threads int) {
 	}
 }
 
+// leave gives the seat of a session that is over to another one.
+func (l *seats) leave(s *replay) {
+	clear(l.threads[s.base:][:len(s.threads)])
+	l.replays[s.index], l.spare = nil, append(l.spare, s)
+}
+
+// origin returns when a session of the cohort begins, ns on the cohort's clock.
+func (l *seats) origin(session *traces.Session) int64 {
+	if session.Start > 0 && l.first > 0 {
+		return session.Start - l.first
+	}
+	return 0
+}
+
+// away reports whether the body of a session is not in memory.
+func away(s *traces.Session) bool { return len(s.Threads) == 0 && s.NumCalls() > 0 }
+
+// rootsApart is how many events a session that is loaded later has schedule numbers for, so that what begins at one time
+// begins in the order in which it would begin had all been loaded at first.
+const rootsApart = 64
+
+// begin loads the session whose time has come.
+func (e *event) begin(l *Loop) {
+	i := int(e.of)
+	session, err := l.cohort[i].Load()
+	if err == nil {
+		seq := l.clock.seq
+		l.clock.seq = e.seq & (1<<seqBits - 1)
+		err = l.admit(i, session)
+		l.clock.seq = seq
+	}
+	if err != nil {
+		l.stop(l.cohort[i], err)
+		return
+	}
+	l.replays[i].late = true
+}
+
+// letGo ends a session that was loaded late.
+func (s *replay) letGo(l *Loop) {
+	if s.finish(l); l.err == nil {
+		l.rows[s.index] = s.book.Row
+		l.host.thread = nil
+		l.leave(s)
+	}
+}
+
 // reset makes the loop ready for a cohort.
-func (l *Loop) reset() {
+func (l *Loop) reset(cohort []*traces.Session) {
 	l.clock.reset()
 	if l.config.Meter != nil {
 		l.config.Meter.Reset()
@@ -157,20 +215,16 @@ func (l *Loop) reset() {
 	l.turn.TakeBackground()
 	l.sides.Reset()
 	l.users = l.users[:0]
-	l.vacate()
+	l.open(cohort)
 }
 
 // admit brings the session at a place of the cohort and its threads to their initial state, and has it begin at its time.
 func (l *Loop) admit(i int, session *traces.Session) error {
-	s := l.seat()
+	s := l.seat(i)
 	if err := s.assign(l, i, session); err != nil {
 		return err
 	}
-	origin := int64(0)
-	if session.Start > 0 && l.first > 0 {
-		origin = session.Start - l.first
-	}
-	s.reset(l, session, origin)
+	s.reset(l, session, l.origin(session))
 	l.hold(s, len(session.Threads))
 	for j := range s.threads {
 		s.threads[j].prepare(s, int32(j))
@@ -182,6 +236,7 @@ func (l *Loop) admit(i int, session *traces.Session) error {
 	l.clock.user = uint64(s.heads.User)
 	for j := range session.Threads {
 		if t := &session.Threads[j]; t.Parent < 0 {
+			s.due++
 			l.clock.schedule(s.origin+t.Delay, eventStart, s.base+int32(j))
 		}
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"testing"
 
@@ -36,6 +37,47 @@ func TestCohortSharesAPrefix(t *testing.T) {
 	first, _ := run(t, c, a)
 	if !reflect.DeepEqual(rows[0], first) {
 		t.Errorf("the first session is not what it is alone:\n%+v\n%+v", rows[0], first)
+	}
+}
+
+// Sessions whose bodies are not in memory have the rows that they have in memory, and each is loaded once. The third begins when the
+// first two are over, so that two seats are enough; a session that cannot be loaded ends the run.
+func TestCohortLoadsSessionsWhenTheyBegin(t *testing.T) {
+	sessions := []*traces.Session{
+		newSession("a").shared().turns(30, 0, 4000).session(), newSession("b").shared().turns(20, minute, 3000).session(),
+		newSession("c").shared().turns(25, 0, 9000).session(),
+	}
+	sessions[1].Start += 30 * second
+	sessions[2].Start += 48 * 60 * minute
+	loads := map[string]int{}
+	var heads []*traces.Session
+	for _, s := range sessions {
+		h := s.Head()
+		heads = append(heads, h.Without(func() (*traces.Session, error) {
+			loads[s.ID]++
+			return s, nil
+		}))
+	}
+	c := testConfig(t, "auto-compact/167k")
+	want, err := Runner{Cohorts: [][]int{{0, 1, 2}}}.Run(t.Context(), sessions, []Config{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Runner{Cohorts: [][]int{{0, 1, 2}}}.Run(t.Context(), heads, []Config{c})
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("error %v, rows\n%+v\nwant\n%+v", err, got, want)
+	}
+	if want := map[string]int{"a": 1, "b": 1, "c": 1}; !reflect.DeepEqual(loads, want) {
+		t.Errorf("loads %v, want %v", loads, want)
+	}
+	l := NewLoop(c)
+	if _, err := l.RunCohort(heads); err != nil || len(l.spare) != 2 {
+		t.Errorf("error %v, %d seats, want 2", err, len(l.spare))
+	}
+	gone := sessions[2].Head()
+	heads[2] = gone.Without(func() (*traces.Session, error) { return nil, context.DeadlineExceeded })
+	if _, err := l.RunCohort(heads); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a session that cannot be loaded: %v", err)
 	}
 }
 

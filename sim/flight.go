@@ -96,6 +96,7 @@ func (w *wire) mark(t *thread, entries []prompt.Entry, m *client.Marks, model st
 // requests that are due now must not find what this one writes.
 func (w *wire) depart(t *thread, i int32, first, total int64) {
 	clock, f := &t.replay.loop.clock, &w.flights.list[i]
+	t.replay.due++
 	switch {
 	case f.refused:
 	case first == 0:
@@ -235,6 +236,7 @@ func (s *flights) copyFrom(o *flights) {
 func (l *Loop) land(i int32) {
 	f := l.flights.take(i)
 	t := l.threads[f.thread]
+	t.replay.due--
 	if !f.refused {
 		t.replay.serve(f.Model)
 		t.replay.server.End(l.clock.now, f.ticket, int64(f.answer.Output))

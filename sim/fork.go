@@ -145,9 +145,9 @@ func (l *Loop) copyFrom(o *Loop) {
 	l.breaks.copyFrom(&o.breaks)
 	l.users.copyFrom(o.users)
 	l.caches.CopyFrom(&o.caches)
-	l.vacate()
-	for _, s := range o.replays {
-		r := l.seat()
+	l.open(o.cohort)
+	for i, s := range o.replays {
+		r := l.seat(i)
 		r.copyFrom(s, l)
 		l.hold(r, len(s.threads))
 		for i := range s.threads {

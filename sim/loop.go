@@ -29,7 +29,6 @@ type Loop struct {
 	assembly *Assembly // of sessions whose person has none
 	clock    clock
 	seats
-	first int64 // unix ns of the earliest session that has a time, 0 for none
 	wire
 	breaks   detection
 	sides    side.Calls
@@ -59,31 +58,45 @@ func NewLoop(c Config) *Loop {
 // Window returns the context window of the first model of the first session
 // simulated last, tokens.
 func (l *Loop) Window() int64 {
-	if len(l.replays) == 0 || len(l.replays[0].book.Models.List) == 0 {
+	if len(l.replays) == 0 || l.replays[0] == nil || len(l.replays[0].book.Models.List) == 0 {
 		return 0
 	}
 	return l.replays[0].book.Models.Of(0).Window
 }
 
 func (l *Loop) happen(e event) {
-	switch e.kind {
+	if e.kind == eventBegin {
+		e.begin(l)
+		return
+	}
+	of := e.of
+	if e.kind == eventFirst || e.kind == eventEnd {
+		of = l.flights.list[of].thread
+	}
+	t := l.threads[of]
+	if t == nil {
+		return // a timer of a session that is over
+	}
+	switch s := t.replay; e.kind {
 	case eventStart:
-		l.start(l.threads[e.of])
+		l.start(t)
 	case eventInput:
-		l.input(l.threads[e.of])
+		l.input(t)
 	case eventFirst:
 		f := &l.flights.list[e.of]
-		s := l.threads[f.thread].replay
 		s.serve(f.Model)
 		s.server.FirstToken(l.clock.now, f.ticket)
 	case eventEnd:
 		l.land(e.of)
 	case eventTimer:
-		l.ring(l.threads[e.of], int(e.arg), e.at)
+		l.ring(t, int(e.arg), e.at)
 	case eventAwait:
-		if t := l.threads[e.of]; t.wait.ends(e.at) {
+		if t.wait.ends(e.at) {
 			l.wake(t)
 		}
+	}
+	if s := t.replay; s.late && s.due == 0 && l.err == nil {
+		s.letGo(l)
 	}
 }
 
@@ -127,6 +140,7 @@ func (l *Loop) end(t *thread) {
 		l.noteFinal(t, h.layer, "thread_end", h.do.ThreadEnd(&l.turn))
 	}
 	t.ended = true
+	t.replay.due--
 	if p := t.Trace.Parent; p >= 0 && t.Agent() {
 		parent := &t.replay.threads[p]
 		parent.running--
@@ -161,6 +175,7 @@ func (l *Loop) spawn(t *thread, round int32) {
 				child.Forked = true
 			}
 		}
+		s.due++
 		l.clock.schedule(l.clock.now+child.Trace.Delay, eventStart, child.id)
 	}
 }

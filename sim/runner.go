@@ -79,6 +79,7 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 		return nil, err
 	}
 	b := batch{Runner: r, all: sessions, cells: cells, groups: r.kindred(cells, sessions), sessions: make([]*traces.Session, len(sessions))}
+	b.late = r.Observe == nil && !slices.ContainsFunc(b.groups, func(g group) bool { return len(g.cells) > 1 || cells[g.cells[0]].Observer != nil })
 	for range cells {
 		b.broken = append(b.broken, map[int]error{})
 		b.rows = append(b.rows, nil)
@@ -111,6 +112,7 @@ type batch struct {
 	cells    []Config
 	groups   []group
 	sessions []*traces.Session // as all, but only the sessions of the part that is simulated
+	late     bool              // sessions of a cohort are loaded when they begin
 	cohorts  [][]int           // of the part
 	rows     [][]results.Row   // by cell, without Keep
 	noting   sync.Mutex
@@ -143,7 +145,11 @@ func (b *batch) run(ctx context.Context, stop context.CancelCauseFunc, cohorts [
 		if b.Skip != nil && !slices.ContainsFunc(b.groups, func(g group) bool { return b.wantsAny(g.cells, cohorts[i]) }) {
 			return nil
 		}
+		late := b.late && len(cohorts[i]) > 1
 		for _, at := range cohorts[i] {
+			if b.sessions[at] = b.all[at]; late {
+				continue
+			}
 			if b.sessions[at], err = b.all[at].Load(); err != nil {
 				return err
 			}
@@ -312,7 +318,7 @@ func (b *batch) runOf(l *Loop, cohort []int, keep func(cohort []int, rows []resu
 		if err == nil {
 			return broken, keep(cohort, done)
 		}
-		at := slices.Index(l.group, l.failing)
+		at := slices.IndexFunc(l.replays, func(s *replay) bool { return s != nil && s.session == l.failing })
 		if !errors.Is(err, ErrInvariant) || at < 0 {
 			return broken, err
 		}
