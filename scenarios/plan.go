@@ -61,7 +61,7 @@ type Plan struct {
 	// Lost is told on which sessions the program fails, and why; nil tells nobody.
 	Lost func(texts []string)
 
-	seen  map[string]*Sight // by session, what other programs have seen
+	seen  map[string]*Sight // by session, what other programs have seen, or who drew it
 	begun *running          // the run that Gather began, whose parts other programs simulate
 	parts *parts            // the rows of other programs, nil if there are none
 
@@ -373,13 +373,23 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 	return nil
 }
 
-// Draw draws the sessions of the plan's users; nil where it has none.
+// Draw draws the sessions of the plan's users, and sees what must be known of each first, as its body does not stay in memory;
+// nil where the plan has none.
 func (p *Plan) Draw(ctx context.Context) (*traces.Corpus, error) {
 	d, err := p.design()
 	if err != nil || !d.Scenario.Users.Any() {
 		return nil, err
 	}
-	return d.Scenario.Users.Draw(ctx, p.Workers)
+	var adding sync.Mutex
+	seen := map[string]*Sight{}
+	c, err := d.Scenario.Users.Draw(ctx, p.Workers, func(s *traces.Session) {
+		x := sightOf(s, p.Registry, p.Prices, nil)
+		adding.Lock()
+		defer adding.Unlock()
+		seen[s.ID] = x
+	})
+	p.seen = seen
+	return c, err
 }
 
 // Listener returns the listener that the reader of the plan's sessions must call, nil for none: what actions used is

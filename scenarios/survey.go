@@ -190,11 +190,13 @@ func (k *keptSights) add(s *traces.Session, x *Sight) {
 // sightOf returns the sight of a session that is in memory.
 func sightOf(s *traces.Session, registry *strategies.Registry, prices *costmodel.Table, dates []time.Time) *Sight {
 	x := &Sight{Digest: sessionDigest(s)}
-	table := calls.Of(s, prices)
-	for _, at := range dates {
-		row := sim.Billed(s, prices, at)
-		table.CountMisses(&row)
-		x.Billed = append(x.Billed, row)
+	if len(dates) > 0 {
+		table := calls.Of(s, prices)
+		for _, at := range dates {
+			row := sim.Billed(s, prices, at)
+			table.CountMisses(&row)
+			x.Billed = append(x.Billed, row)
+		}
 	}
 	x.Opening.Add(s)
 	x.Windows = windowsOf(s, prices)

@@ -221,7 +221,10 @@ func TestResumedSession(t *testing.T) {
       arrivals: {process: trace, times: [0s, `+gap+"]}\n")
 	}
 	p, corpus := usersPlan(t, text("6h"))
-	s := corpus.Sessions[0]
+	s, err := corpus.Sessions[0].Load()
+	if err != nil {
+		t.Fatal(err)
+	}
 	rounds := s.Threads[0].Rounds
 	if len(corpus.Sessions) != 1 || len(rounds) != 4 {
 		t.Fatalf("%d sessions, want one of four calls", len(corpus.Sessions))

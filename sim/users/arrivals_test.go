@@ -149,9 +149,5 @@ func parse(t testing.TB, text string) *Settings {
 // drawn returns the sessions of users.
 func drawn(t testing.TB, s *Settings) []*traces.Session {
 	t.Helper()
-	c, err := s.Draw(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c.Sessions
+	return drawnBy(t, s, 0)
 }

@@ -45,11 +45,11 @@ var (
 	ErrNone = errors.New("no session begins")
 )
 
-// Sessions are held in memory completely, at 1,100 bytes per call with auto-compact/167k: 2.1 GB
+// The bodies of sessions under way are in memory, and the heads and rows of all, at 250 bytes per call with auto-compact/167k: 0.46 GB
 // for the 2.0 million calls of ten-thousand.
 const (
-	bytesPerCall = 1100
-	maxCalls     = 100_000_000 // expected of all users, 110 GB
+	bytesPerCall = 250
+	maxCalls     = 100_000_000 // expected of all users, 25 GB
 )
 
 // The mean number of calls of a profile is taken over so many sessions, or fewer long ones.
@@ -63,9 +63,10 @@ const batchUsers = 32
 
 // Draw draws the sessions of all users, organisation by organisation and user by user, in the
 // order in which a user began them. A session has the organisation as its project, and an id of
-// organisation, user and number. The result does not depend on the number of workers; 0 is one
+// organisation, user and number. Draw calls see, unless it is nil, with each session, concurrently, and keeps the heads: bodies
+// are drawn again when they are loaded. The result does not depend on the number of workers; 0 is one
 // per core. The error wraps ErrSize or ErrNone where settings make too many sessions, or none.
-func (s *Settings) Draw(ctx context.Context, workers int) (*traces.Corpus, error) {
+func (s *Settings) Draw(ctx context.Context, workers int, see func(*traces.Session)) (*traces.Corpus, error) {
 	var jobs []func() error
 	var parts [][]*traces.Session // by job
 	calls := 0.0
@@ -81,10 +82,10 @@ func (s *Settings) Draw(ctx context.Context, workers int) (*traces.Corpus, error
 			at := len(parts)
 			parts = append(parts, nil)
 			jobs = append(jobs, func() error {
-				src := s.source(name)
-				begins, err := o.schedule(s, src)
+				d := &drawing{s.Start.UnixNano(), name, o.Resume, s.source(name), m}
+				begins, err := o.schedule(s, d.src)
 				for user := from; err == nil && user < min(from+batchUsers, o.Users); user++ {
-					parts[at] = append(parts[at], s.user(name, user, o.Resume, src, m, begins(user))...)
+					parts[at] = append(parts[at], d.user(user, begins(user), see)...)
 				}
 				return err
 			})
@@ -105,31 +106,86 @@ func (s *Settings) Draw(ctx context.Context, workers int) (*traces.Corpus, error
 	return c, nil
 }
 
-// user draws the sessions of a user that begin at the given times.
-func (s *Settings) user(organisation string, user int, resumes float64, src draws.Source, m *mix, begins []int64) []*traces.Session {
-	var list []*traces.Session
-	next := map[*traces.Session]numbers{} // unused numbers of resumed sessions
-	seed := src.Uint64(drawSession, place(user, 0))
-	for n, at := range begins {
-		x := m.at(draws.Unit(src.Uint64(drawProfile, place(user, n)))).Session(seed, n)
-		move(x, s.Start.UnixNano()+at)
-		if draws.Unit(src.Uint64(drawResume, place(user, n))) < resumes {
-			if earlier := latest(list, x.Start); earlier != nil {
-				if _, ok := next[earlier]; !ok {
-					next[earlier] = numbersAfter(earlier.Blocks)
-				}
-				next[earlier] = resume(earlier, x, next[earlier])
+// drawing is what the sessions of an organisation are drawn from.
+type drawing struct {
+	start        int64 // unix ns
+	organisation string
+	resumes      float64 // share of sessions that go on with an earlier one
+	src          draws.Source
+	mix          *mix
+}
+
+// beginning is when a user begins a session, or goes on with one.
+type beginning struct {
+	user, n int
+	at      int64 // ns from the start
+}
+
+// growing is a session with which its user may go on.
+type growing struct {
+	*traces.Session
+	begins []beginning
+	next   numbers // that no block has, once somebody has gone on with it
+}
+
+// at draws what a user does at one beginning.
+func (d *drawing) at(b beginning) *traces.Session {
+	seed := d.src.Uint64(drawSession, place(b.user, 0))
+	s := d.mix.at(draws.Unit(d.src.Uint64(drawProfile, place(b.user, b.n)))).Session(seed, b.n)
+	move(s, d.start+b.at)
+	return s
+}
+
+// begin makes s, which a user does at a beginning, a session of its own.
+func (d *drawing) begin(b beginning, s *traces.Session) *growing {
+	s.ID, s.Project = fmt.Sprintf("%s-%d-%d", d.organisation, b.user, b.n), d.organisation
+	return &growing{Session: s, begins: []beginning{b}}
+}
+
+// goOn continues the session with what its user does at another beginning.
+func (g *growing) goOn(b beginning, s *traces.Session) {
+	if len(g.begins) == 1 {
+		g.next = numbersAfter(g.Blocks)
+	}
+	g.begins, g.next = append(g.begins, b), resume(g.Session, s, g.next)
+}
+
+// again draws the session that has some beginnings.
+func (d *drawing) again(begins []beginning) *traces.Session {
+	g := d.begin(begins[0], d.at(begins[0]))
+	for _, b := range begins[1:] {
+		g.goOn(b, d.at(b))
+	}
+	return g.Session
+}
+
+// user returns the heads of the sessions of a user who begins one, or goes on with one, at the given times.
+func (d *drawing) user(user int, times []int64, see func(*traces.Session)) []*traces.Session {
+	var list []*growing
+	for n, at := range times {
+		b := beginning{user, n, at}
+		s := d.at(b)
+		if draws.Unit(d.src.Uint64(drawResume, place(user, n))) < d.resumes {
+			if earlier := latest(list, s.Start); earlier != nil {
+				earlier.goOn(b, s)
 				continue
 			}
 		}
-		x.ID, x.Project = fmt.Sprintf("%s-%d-%d", organisation, user, n), organisation
-		list = append(list, x)
+		list = append(list, d.begin(b, s))
 	}
-	return list
+	heads := make([]*traces.Session, len(list))
+	for i, g := range list {
+		if see != nil {
+			see(g.Session)
+		}
+		head, begins := g.Head(), g.begins
+		heads[i] = head.Without(func() (*traces.Session, error) { return d.again(begins), nil })
+	}
+	return heads
 }
 
 // latest returns the session that ended last, and before a time; nil for none.
-func latest(sessions []*traces.Session, before int64) (best *traces.Session) {
+func latest(sessions []*growing, before int64) (best *growing) {
 	for _, s := range sessions {
 		if s.End < before && (best == nil || s.End > best.End) {
 			best = s

@@ -110,7 +110,7 @@ func TestDrawRefuses(t *testing.T) {
 		{t.Context(), "{organisations: {acme: {users: 5, sessions: {per_user_day: 1e-9}}}}", ErrNone},
 		{cancelled, "{organisations: {acme: {users: 5}}}", context.Canceled},
 	} {
-		if _, err := parse(t, tc.text).Draw(tc.ctx, 1); !errors.Is(err, tc.want) {
+		if _, err := parse(t, tc.text).Draw(tc.ctx, 1, nil); !errors.Is(err, tc.want) {
 			t.Errorf("%s: error %v, want %v", tc.text, err, tc.want)
 		}
 	}
@@ -140,11 +140,18 @@ func cast(t *testing.T, s *Settings) *Cast {
 }
 
 // drawnBy returns the sessions that so many workers draw.
-func drawnBy(t *testing.T, s *Settings, workers int) []*traces.Session {
+func drawnBy(t testing.TB, s *Settings, workers int) (list []*traces.Session) {
 	t.Helper()
-	c, err := s.Draw(t.Context(), workers)
+	c, err := s.Draw(t.Context(), workers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.Sessions
+	for _, head := range c.Sessions {
+		whole, err := head.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, whole)
+	}
+	return list
 }

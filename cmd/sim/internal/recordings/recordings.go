@@ -59,6 +59,7 @@ type Opened struct {
 	origin    string       // where discovered sessions come from
 	kept      *store.Store // where bodies are until Close; nil for nowhere
 	percent   int          // growth at which garbage was collected before
+	paced     func() int   // ends the pace of collections while sessions are drawn; nil where none are
 }
 
 // Open opens the sessions under paths that pass the filter, and reports what was wrong with them. Without a path it reads those in
@@ -78,6 +79,7 @@ func Open(ctx context.Context, paths []string, o Options) (_ *Opened, err error)
 		s.percent = debug.SetGCPercent(o.collect())
 	}
 	if o.Draw != nil {
+		s.paced = pace(drawnPercent, mostHeap)
 		s.Corpus, err = o.drawSessions(ctx)
 	} else {
 		s.Corpus, err = s.read(ctx, paths)
@@ -114,6 +116,9 @@ func (o *Options) collect() int {
 func (s *Opened) Close() (err error) {
 	if s.Corpus != nil {
 		err = s.Corpus.Close()
+	}
+	if s.paced != nil {
+		s.paced()
 	}
 	if s.options.Lazy {
 		debug.SetGCPercent(s.percent)
