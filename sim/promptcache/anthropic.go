@@ -167,20 +167,10 @@ func (a *Anthropic) Begin(t int64, r *exchange.Request) (out exchange.Outcome) {
 
 	out.Ticket = a.open()
 	f := &a.flights[out.Ticket]
-	f.effective = b.usage.Input()
-	out.Effective = f.effective
+	out.Effective = b.usage.Input()
 	a.store(t, r, &m, h, &b, out.Ticket)
 	a.withhold(r, &m, f)
 	return out
-}
-
-// Effective returns the input tokens of a request in flight after deletions, 0
-// for an unknown ticket.
-func (a *Anthropic) Effective(ticket int32) int64 {
-	if f := a.flight(ticket); f != nil {
-		return f.effective
-	}
-	return 0
 }
 
 // FirstToken records that the response of a request begins at t, a time that may

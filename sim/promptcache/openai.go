@@ -127,7 +127,6 @@ type openAIThread struct {
 type openAIFlight struct {
 	from, to  int32 // nodes that its response makes readable
 	tip       int32 // node of its last entry, none for an empty request
-	effective int64
 	open      bool
 	fromStart bool // what it sent lives from its start
 }
@@ -281,15 +280,6 @@ func (o *OpenAI) End(t int64, ticket int32, output int64) {
 	}
 	*f = openAIFlight{}
 	o.free = append(o.free, ticket)
-}
-
-// Effective returns the input tokens of a request in flight, 0 for an unknown
-// ticket.
-func (o *OpenAI) Effective(ticket int32) int64 {
-	if f := o.flight(ticket); f != nil {
-		return f.effective
-	}
-	return 0
 }
 
 // Validate accepts every request: the provider ignores what it does not know.

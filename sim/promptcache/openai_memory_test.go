@@ -29,9 +29,6 @@ func TestOpenAIKeepsWhatLives(t *testing.T) {
 			out := o.Begin(now, &r)
 			o.FirstToken(now, out.Ticket)
 			o.End(now, out.Ticket, 0)
-			if want := o.Effective(out.Ticket); want != 0 {
-				t.Fatalf("a request that has ended has %d tokens", want)
-			}
 		}
 		stored = max(stored, o.Nodes())
 	}

@@ -132,7 +132,7 @@ func (o *OpenAI) store(t int64, r *exchange.Request, alive, n int) int32 {
 	o.reserve(t, n-alive-1)
 	ticket := o.openFlight()
 	f := &o.flights[ticket]
-	f.effective, f.tip = r.Tokens(), none
+	f.tip = none
 	f.from = int32(len(o.nodes))
 	if alive >= 0 {
 		f.tip = o.find(r, alive)

@@ -123,7 +123,7 @@ func (w *openAIWorld) begin(t *rapid.T) {
 	if o.Usage.Read != want {
 		t.Fatalf("read %d, the reference says %d", o.Usage.Read, want)
 	}
-	if o.Usage.Input() != r.Tokens() || w.cache.Effective(o.Ticket) != r.Tokens() {
+	if o.Usage.Input() != r.Tokens() || o.Effective != r.Tokens() {
 		t.Fatalf("usage %+v of a request of %d tokens", o.Usage, r.Tokens())
 	}
 	if (o.Miss != exchange.MissNone) != (o.Shortfall() > 0) {

@@ -225,7 +225,7 @@ func (w *world) begin(t *rapid.T) {
 	if !sameMiss(o.Miss, class) {
 		t.Fatalf("miss %v, the reference says %v", o.Miss, class)
 	}
-	effective := w.cache.Effective(o.Ticket)
+	effective := o.Effective
 	if u.Input() != effective || effective > r.Tokens() || u.Read < 0 {
 		t.Fatalf("input %+v is not the effective %d of %d tokens", u, effective, r.Tokens())
 	}

@@ -177,12 +177,11 @@ func (a *Anthropic) leave(r *exchange.Request, m *marks, h hit, b *bill, th *thr
 
 // flight is a request between Begin and End.
 type flight struct {
-	held      [exchange.MaxMarkers + 1]int32 // entries whose prefixes it uses
-	written   [exchange.MaxMarkers]int32     // entries that its response makes readable
-	effective int64                          // input tokens after deletions
-	holds     int8
-	writes    int8
-	open      bool
+	held    [exchange.MaxMarkers + 1]int32 // entries whose prefixes it uses
+	written [exchange.MaxMarkers]int32     // entries that its response makes readable
+	holds   int8
+	writes  int8
+	open    bool
 }
 
 // open returns the number of a new flight.
