@@ -50,7 +50,6 @@ func NewLoop(c Config) *Loop {
 	l := &Loop{config: c, assembly: assemblyOf(&c), models: account.Numbers{}}
 	l.composer, _ = c.Summarizer.(Composer)
 	l.caches.New = func(kind facts.Cache) caches.Server { return l.config.Server(kind) }
-	l.host.loop = l
 	l.turn.Host = &l.host
 	return l
 }

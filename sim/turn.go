@@ -115,7 +115,6 @@ func (l *Loop) settle(t *thread, layer int) {
 
 // host serves the layers of the thread whose turn it is.
 type host struct {
-	loop   *Loop
 	thread *thread
 }
 

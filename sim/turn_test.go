@@ -76,7 +76,7 @@ func TestWhoReadsAMessage(t *testing.T) {
 			th := l.threads[i]
 			th.replay, th.Trace, th.Started, th.ended = s, &session.Threads[i], i != 4, i == 5
 		}
-		(&host{loop: l, thread: l.threads[1]}).Post(tc.message)
+		(&host{thread: l.threads[1]}).Post(tc.message)
 		for i := range l.threads {
 			th := l.threads[i]
 			in, mail := 0, 0
