@@ -52,7 +52,11 @@ var marks = map[string]string{
 }
 
 var reader = assembly.Linewise[*file]{
-	Name: Agent, New: newFile, Line: (*file).parse, End: func(f *file) { f.end(0, 0, "", nil) },
+	Name: Agent, New: newFile, Line: (*file).parse, End: func(f *file) {
+		if f.end(0, 0, "", nil); f.summary != nil {
+			f.Lacks(1, 0, "no compaction follows the counts of a summary's call; they are not in the bill")
+		}
+	},
 }
 
 // file is the wire of an agent.
@@ -274,6 +278,9 @@ func (f *file) record(l *line, at int64, line int) error {
 		f.written[r] = true
 	}
 	if f.summing && l.Scope != "turn" {
+		if f.summary != nil {
+			f.cancel(at, line)
+		}
 		f.summary, f.summing = counts, false
 		return nil
 	}

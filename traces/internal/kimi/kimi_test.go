@@ -176,13 +176,14 @@ func TestRecordsOfUsage(t *testing.T) {
 		text                       string
 		calls, uncounted, bad, sum int
 	}{
-		"behind":             {one[:0] + behind + last, 2, 0, 0, 90},
-		"record twice":       {begin + "\n" + record + "\n" + record + "\n" + events + last, 2, 0, 1, 90},
-		"step twice":         {one + last + last[strings.LastIndex(last[:len(last)-1], "\n")+1:], 2, 0, 1, 90},
-		"record moved":       {record + "\n" + begin + "\n" + events + last, 2, 0, 1, 90},
-		"end moved":          {begin + "\n" + record + "\n" + last + events, 3, 0, 1, 130},
-		"summary":            {one + summary + last, 2, 0, 0, 90},
-		"summary, no counts": {one + strings.Replace(summary, `"usage":`, `"other":`, 1) + last, 2, 1, 0, 90},
+		"behind":                 {one[:0] + behind + last, 2, 0, 0, 90},
+		"record twice":           {begin + "\n" + record + "\n" + record + "\n" + events + last, 2, 0, 1, 90},
+		"step twice":             {one + last + last[strings.LastIndex(last[:len(last)-1], "\n")+1:], 2, 0, 1, 90},
+		"record moved":           {record + "\n" + begin + "\n" + events + last, 2, 0, 1, 90},
+		"end moved":              {begin + "\n" + record + "\n" + last + events, 3, 0, 1, 130},
+		"summary":                {one + summary + last, 2, 0, 0, 90},
+		"summary, no compaction": {one + summary[:strings.Index(summary, `{"type":"context.apply`)] + last, 2, 1, 0, 90},
+		"summary, no counts":     {one + strings.Replace(summary, `"usage":`, `"other":`, 1) + last, 2, 1, 0, 90},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := agenttest.Read(t, Describe(), map[string]string{"s1/agents/main/wire.jsonl": head + said("fix it", "user") + tt.text})
