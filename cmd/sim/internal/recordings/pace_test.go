@@ -40,8 +40,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// The heap at which garbage is collected is a quarter of the size of all files, but at least 32 and at most 96 MiB; standard
-// input has no size before it is read. The files are sparse: two of 100 MB are 200 MB, of which a quarter is 50 MB.
+// The heap at which garbage is collected is a third of the size of all files, but at least 32 and at most 96 MiB; standard
+// input has no size before it is read. The files are sparse: two of 100 MB are 200 MB, of which a third is 66,666,666 bytes.
 func TestHeapFor(t *testing.T) {
 	for _, c := range []struct {
 		sizes []int64
@@ -49,7 +49,7 @@ func TestHeapFor(t *testing.T) {
 	}{
 		{nil, 96 << 20},
 		{[]int64{5e6}, 32 << 20},
-		{[]int64{100e6, 100e6}, 50e6},
+		{[]int64{100e6, 100e6}, 66_666_666},
 		{[]int64{100e6, 1e9}, 96 << 20},
 		{[]int64{5e6, -1}, 96 << 20},
 	} {
