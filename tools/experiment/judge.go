@@ -18,8 +18,8 @@ type outcome struct {
 	open       *prediction
 	closed     *prediction
 	told       [2]*prediction // open and closed, told how long the script's summaries are; nil where the recording shows it
-	rule       *prediction // closed, by the profile that is told the agent's rule; nil where the agent never looks back
-	base       *prediction // open and closed loop under A, nil where that is what is asked
+	rule       *prediction    // closed, by the profile that is told the agent's rule; nil where the agent never looks back
+	base       *prediction    // open and closed loop under A, nil where that is what is asked
 	baseClosed *prediction
 	baseRule   *prediction
 	looks      []int // rounds of fetches that the recording has, by place
