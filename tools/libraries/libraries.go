@@ -16,6 +16,14 @@ type library struct {
 	presets  []string // what the driver is asked for
 	unlogged bool     // its log is not billed: to read one of 400 calls whose messages change in each takes more than 10 GB
 	tasks    bool     // it knows tasks and no conversations: every conversation is one prompt
+	known    []known  // what its presets leave out
+}
+
+// Known is what a preset does otherwise than its library, on purpose. As long as the bench finds exactly this, nothing has moved.
+type known struct {
+	preset, talk string
+	differs      string // as the bench says it
+	why          string
 }
 
 // libraries are in order of use.
@@ -34,7 +42,9 @@ var libraries = []*library{
 	{name: "smolagents", packages: []string{"smolagents==1.26.0"}, presets: []string{"smolagents"}},
 	{name: "openhands", packages: []string{"openhands-sdk==1.58.2"}, presets: []string{"openhands", "openhands/planning", "openhands/class"}},
 	{name: "openhands-0", packages: []string{"openhands-ai==0.62.0"},
-		presets: []string{"openhands/0-recent", "openhands/0-amortised", "openhands/0-masking", "openhands/0-window"}},
+		presets: []string{"openhands/0-recent", "openhands/0-amortised", "openhands/0-masking", "openhands/0-window"},
+		known: []known{{"openhands/0-recent", "small", "largest prompt +2.9 %, its log is billed -6.6 %",
+			"until there are 100 events the library sends system prompt (3,211 tokens) and prompt twice, and the preset is given that system prompt in all requests; why the log is billed lower is not found"}}},
 	{name: "crewai", packages: []string{"crewai==1.15.30"}, presets: []string{"crewai"}, tasks: true},
 	{name: "mastra", packages: []string{"@mastra/memory@1.31.0", "@mastra/core@1.71.0", "zod@4.6.7"}, node: true, presets: []string{"mastra"}},
 	{name: "mini-swe-agent", alone: true, packages: []string{"mini-swe-agent==2.4.6", "pydantic==2.14.4", "jinja2==3.1.6", "pyyaml==6.0.4",

@@ -90,6 +90,27 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// A line that differs as is known has not moved; one that differs otherwise has, and so has one that agrees where it should not. A line
+// that was not run has not.
+func TestKnown(t *testing.T) {
+	k := &known{"p", "t", "largest prompt +2.9 %", "the head is sent twice"}
+	ran := &outcome{Did: &figures{}}
+	for _, tc := range []struct {
+		l    *line
+		want string
+	}{
+		{&line{known: k, real: ran, differs: []string{"largest prompt +2.9 %"}}, ""},
+		{&line{known: k, real: ran, differs: []string{"largest prompt +3.0 %"}}, ", : largest prompt +3.0 %; known was: largest prompt +2.9 %"},
+		{&line{known: k, real: ran}, ", : agrees; known was: largest prompt +2.9 %"},
+		{&line{known: k, real: &outcome{Fault: "not there"}}, ""},
+	} {
+		tc.l.sim = &figures{}
+		if got := strings.Join(disagreements([]*line{tc.l}), "\n"); got != tc.want {
+			t.Errorf("%q: %q, want %q", tc.l.differs, got, tc.want)
+		}
+	}
+}
+
 // A conversation is simulated as it was written: without a cut everything is read that was sent, and the largest prompt is the sum of its
 // parts. LangChain's clearing, at 100,000 tokens, leaves three results.
 func TestSimulate(t *testing.T) {
