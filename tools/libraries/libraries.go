@@ -50,7 +50,7 @@ var libraries = []*library{
 	{name: "mini-swe-agent", alone: true, packages: []string{"mini-swe-agent==2.4.6", "pydantic==2.14.4", "jinja2==3.1.6", "pyyaml==6.0.4",
 		"requests==2.34.2", "rich==15.0.0", "platformdirs==4.14.8", "python-dotenv==1.2.4", "typer==0.29.2"}, presets: []string{"mini-swe-agent"}, tasks: true},
 	{name: "letta", packages: []string{"letta==0.16.8", "asyncpg==0.32.0", "psycopg2-binary==2.9.13", "pgvector==0.5.1"}, presets: []string{"letta"}},
-	{name: "pydantic-ai", packages: []string{"pydantic-ai-slim==2.62.0", "anthropic==2.14.0"}, presets: []string{"pydantic-ai"}},
+	{name: "pydantic-ai", packages: []string{"pydantic-ai-slim==2.68.0", "anthropic==2.14.0"}, presets: []string{"pydantic-ai"}},
 	{name: "semantic-kernel", packages: []string{"semantic-kernel==1.45.0"}, presets: []string{"semantic-kernel"}},
 }
 
