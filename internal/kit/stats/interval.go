@@ -25,9 +25,8 @@ func Accelerated(draws []float64, estimate float64, influence []float64, level f
 // freedom returns the degrees of freedom of a standard error, given the influence of each session
 // on the figure: one less than the number of sessions or, where few sessions make up most of the
 // spread, than the number of sessions alike whose spread is known as well, by the fourth moment.
-// Of
-// normal ones that is three times the square of the second moment (Satterthwaite 1946); twice is taken,
-// for small samples lack the largest values.
+// The fourth moment of normal values is three times the square of the second (Satterthwaite 1946);
+// twice is taken, for small samples lack the largest values.
 func freedom(influence []float64) float64 {
 	n := float64(max(len(influence), 2))
 	unit := largest(influence)
