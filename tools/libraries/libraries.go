@@ -102,12 +102,13 @@ func (l *library) unpinned(pack string) string {
 }
 
 // talks returns the conversations as the library has them.
-func (l *library) talks() []*talk {
-	list := talks()
-	if l.tasks {
-		for i, t := range list {
-			list[i] = t.merged()
+func (l *library) talks() (list []*talk) {
+	for _, s := range usual {
+		t := s.talk()
+		if l.tasks {
+			t = t.merged()
 		}
+		list = append(list, t)
 	}
 	return list
 }

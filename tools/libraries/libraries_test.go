@@ -114,7 +114,7 @@ func TestKnown(t *testing.T) {
 // A conversation is simulated as it was written: without a cut everything is read that was sent, and the largest prompt is the sum of its
 // parts. LangChain's clearing, at 100,000 tokens, leaves three results.
 func TestSimulate(t *testing.T) {
-	small := newTalk("t", 1, 8, 15_000)
+	small := shape{"t", 1, 8, []int{15_000}}.talk()
 	s, err := newSimulator(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -140,6 +140,38 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
+// A shape is read as it is written, and has a request for each round and each answer: 2 × (29 + 1). What is no shape is refused.
+func TestParseTalks(t *testing.T) {
+	list, err := parseTalks("steps 2 29 50 25000, one 1 3 7")
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	if talk := list[0].talk(); talk.requests() != 60 || tokens(talk.Prompts[1].Rounds[0].Result) != 25_000 {
+		t.Errorf("%d requests, want 60; result 29 is %d tokens, want 25,000", talk.requests(), tokens(talk.Prompts[1].Rounds[0].Result))
+	}
+	for _, bad := range []string{"steps", "steps 2 29", "steps 2 0 50", "steps 2 x 50"} {
+		if _, err := parseTalks(bad); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+// deepagents 0.7.32 sent 17,497 tokens at most in this conversation (2026-11-29): of results of 100,000 characters stay about 285 tokens.
+func TestDeepagentsStoresResults(t *testing.T) {
+	s, err := newSimulator(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	did, err := s.simulate(t.Context(), "deepagents", shape{"steps", 2, 29, []int{50, 25_000}}.talk(), 5_127)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if did.Edits != nil || did.Peak < 17_147 || did.Peak > 17_847 {
+		t.Errorf("%+v, want no edits and a largest prompt of 17,497, within 2 %%", did)
+	}
+}
+
 // The preset of Mastra edits at the very requests at which @mastra/memory 1.31.0 did (2026-11-29), three conversations long: 18, 27 and 11. Where
 // the fourth parts is a matter of 60 tokens.
 func TestMastra(t *testing.T) {
@@ -153,7 +185,7 @@ func TestMastra(t *testing.T) {
 		"prompts": {8, 13, 14, 19, 24, 25, 29, 34, 35, 40, 45, 46, 50, 56, 57, 61, 66, 67, 72, 77, 78, 82, 88, 89, 93, 98, 99},
 		"loop":    {10, 16, 22, 28, 34, 40, 46, 52, 58, 64, 70},
 	}
-	for _, talk := range talks() {
+	for _, talk := range libraries[0].talks() {
 		if want[talk.Name] == nil {
 			continue
 		}
@@ -214,7 +246,7 @@ func TestNotInstalled(t *testing.T) {
 	l := &library{name: "x", packages: []string{"x==1"}, presets: []string{"none"}}
 	b := &bench{env: t.TempDir(), logs: t.TempDir(), python: filepath.Join(t.TempDir(), "python")}
 	kept := b.renew(t.Context(), l, []*outcome{{Preset: "none", Talk: "loop", Package: "x", Version: "1", Date: "2026-01-02", Did: &figures{Requests: 71, Peak: 9}}})
-	if len(kept) != len(talks()) {
+	if len(kept) != len(usual) {
 		t.Fatalf("%d outcomes", len(kept))
 	}
 	for _, o := range kept {

@@ -3,6 +3,8 @@
 //
 //	libraries                  simulate the presets and compare with what the libraries did, without running any
 //	libraries -run [NAME…]     install and run the libraries anew, all or the named ones (Python with venv, npm)
+//	libraries -run -talks 'tiny 5 59 100 200, steps 2 29 50 25000'
+//	                           the same in conversations of other shapes, and keep nothing: do presets hold where nobody looked?
 //
 // A new library is an entry of libraries and a driver in drivers.
 package main
@@ -39,12 +41,19 @@ func start(ctx context.Context) error {
 		python = flag.String("python", "python3", "`interpreter` for libraries in Python")
 		reuse  = flag.Bool("reuse", false, "with -run: run nothing, and take the requests that an earlier run left in -logs")
 		latest = flag.Bool("latest", false, "with -run: install the newest versions, and change nothing that is kept")
+		shapes = flag.String("talks", "", "with -run: `conversations` in the place of the usual, with commas between them, each a name, prompts, rounds of each, and sizes of results in turn in tokens; nothing is kept")
 	)
 	flag.Parse()
 	chosen, err := choose(flag.Args())
 	if err != nil {
 		return err
 	}
+	if *shapes != "" {
+		if usual, err = parseTalks(*shapes); err != nil {
+			return err
+		}
+	}
+	keeps := !*latest && *shapes == ""
 	into := *logs
 	if into == "" {
 		if into, err = os.MkdirTemp("", "sim-libraries-logs-"); err != nil {
@@ -53,9 +62,11 @@ func start(ctx context.Context) error {
 		defer os.RemoveAll(into) //nolint:errcheck // a temporary folder
 	}
 	b := &bench{folder: *folder, env: *env, logs: into, python: *python, latest: *latest, reuse: *reuse}
-	kept, err := readOutcomes(filepath.Join(*folder, outcomesName))
-	if err != nil {
-		return err
+	var kept []*outcome
+	if *shapes == "" {
+		if kept, err = readOutcomes(filepath.Join(*folder, outcomesName)); err != nil {
+			return err
+		}
 	}
 	if *anew {
 		for _, l := range chosen {
@@ -63,7 +74,7 @@ func start(ctx context.Context) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if *latest {
+			if !keeps {
 				continue
 			}
 			if err := writeOutcomes(filepath.Join(*folder, outcomesName), kept); err != nil {
@@ -84,7 +95,7 @@ func start(ctx context.Context) error {
 		}
 		lines = append(lines, more...)
 	}
-	if *doc != "" && !*latest {
+	if *doc != "" && keeps {
 		if err := os.WriteFile(*doc, []byte(page(lines)), 0o644); err != nil { //nolint:gosec // a page for everyone
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -46,27 +47,50 @@ type round struct {
 	Result string            `json:"result"`
 }
 
-// talks are the conversations: many small results, few large ones, several prompts, one long loop.
-func talks() []*talk {
-	return []*talk{
-		newTalk("small", 8, 25, 400, 900, 1500, 600),
-		newTalk("large", 3, 9, 9000, 12000, 15000),
-		newTalk("prompts", 6, 16, 1200, 4000, 9000, 2500, 600, 12000, 1500, 3000, 800, 5400),
-		newTalk("loop", 1, 70, 1200, 4000, 6000, 2500, 600, 8000),
-	}
+// A shape is what a conversation is made of.
+type shape struct {
+	name            string
+	prompts, rounds int   // rounds of each prompt
+	sizes           []int // of the results in turn, tokens
 }
 
-// newTalk returns a conversation of so many prompts with so many rounds each, whose results have the sizes in turn, tokens.
-func newTalk(name string, prompts, rounds int, sizes ...int) *talk {
-	t := &talk{Name: name, System: fill(2000, "You are a coding agent."), Summary: summarySize}
+// usual are the conversations: many small results, few large ones, several prompts, one long loop.
+var usual = []shape{
+	{"small", 8, 25, []int{400, 900, 1500, 600}},
+	{"large", 3, 9, []int{9000, 12000, 15000}},
+	{"prompts", 6, 16, []int{1200, 4000, 9000, 2500, 600, 12000, 1500, 3000, 800, 5400}},
+	{"loop", 1, 70, []int{1200, 4000, 6000, 2500, 600, 8000}},
+}
+
+// parseTalks reads shapes with commas between them.
+func parseTalks(text string) (list []shape, err error) {
+	for _, part := range strings.Split(text, ",") {
+		words := strings.Fields(part)
+		numbers := make([]int, max(0, len(words)-1))
+		for i := range numbers {
+			if numbers[i], err = strconv.Atoi(words[i+1]); err != nil || numbers[i] < 1 {
+				return nil, fmt.Errorf("conversation %q: %q is no number above 0", part, words[i+1])
+			}
+		}
+		if len(numbers) < 3 {
+			return nil, fmt.Errorf("conversation %q: want a name, prompts, rounds and at least one size", part)
+		}
+		list = append(list, shape{words[0], numbers[0], numbers[1], numbers[2:]})
+	}
+	return list, nil
+}
+
+// talk returns the conversation of a shape.
+func (s shape) talk() *talk {
+	t := &talk{Name: s.name, System: fill(2000, "You are a coding agent."), Summary: summarySize}
 	n := 0
-	for p := range prompts {
+	for p := range s.prompts {
 		pr := &prompt{Text: fill(100, fmt.Sprintf("prompt %d", p)), Answer: fill(100, fmt.Sprintf("answer %d", p))}
-		for range rounds {
+		for range s.rounds {
 			pr.Rounds = append(pr.Rounds, &round{
 				Say: fill(18+n*7%31, fmt.Sprintf("step %03d", n)), ID: fmt.Sprintf("call_%03d", n), Name: "look",
 				Args:   map[string]string{"path": fmt.Sprintf("/src/dir%03d/file.txt", n)},
-				Result: fill(sizes[n%len(sizes)], fmt.Sprintf("result %03d", n)),
+				Result: fill(s.sizes[n%len(s.sizes)], fmt.Sprintf("result %03d", n)),
 			})
 			n++
 		}
