@@ -376,7 +376,7 @@ func (t *thread) requestTokens(now int64) int64 {
 }
 
 // refused asks the layers about a prompt that is too long, each once a round: one that it is too long for still goes to the
-// layers behind. It reports whether a layer took over.
+// layers behind, and to all again if the layer that shortened it insists. It reports whether a layer took over.
 func (l *Loop) refused(t *thread, excess int64) bool {
 	if !t.retried {
 		t.retried, t.refusals = true, 0
@@ -394,6 +394,9 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 			l.launch(t, h.layer)
 			return true
 		case strategies.Done:
+			if i, ok := h.do.(interface{ Insists() bool }); ok && i.Insists() {
+				t.refusals = 0
+			}
 			l.send(t)
 			return true
 		case strategies.Failed:

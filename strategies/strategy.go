@@ -320,6 +320,12 @@ type parting interface {
 	Parts() (pairs, opening bool)
 }
 
+// insisting is a layer behind which a prompt that is still too long goes to all layers again, as it does in a client that retries for as long
+// as something goes.
+type insisting interface {
+	Insists() bool
+}
+
 // AutoThreshold is implemented by layers that compact by themselves at a level of the
 // client's count. A client shows how much is left to that level, or without one to the
 // window.

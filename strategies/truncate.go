@@ -13,7 +13,7 @@ type truncateParams struct {
 	Middle  bool        `yaml:"middle" doc:"drops from the middle of what may go, not from its front"`
 	Single  bool        `yaml:"single" doc:"drops single messages around the middle, the first prompt too, and parts calls and results, which providers refuse: such requests are counted among the reasons" needs:"middle"`
 	Opening bool        `yaml:"opening" doc:"the first prompt goes like any message"`
-	Least   int         `yaml:"least" doc:"messages that go at the least where a prompt is refused and keep.at_prompt says where what stays begins" unit:"messages" min:"0" off:"0"`
+	Least   int         `yaml:"least" doc:"messages that go at the least where a prompt is refused and keep.at_prompt says where what stays begins; what is refused even so goes to all layers again" unit:"messages" min:"0" off:"0"`
 	Persist persistence `yaml:"persist" doc:"always: what was dropped is gone; never: each request has a copy of its own, and the trigger measures the history whole; run: the same within a loop, whose last copy stays" off:"always"`
 }
 
@@ -42,6 +42,7 @@ var (
 	_ EndOfLoop     = (*truncate)(nil)
 	_ AutoThreshold = (*truncate)(nil)
 	_ parting       = (*truncate)(nil)
+	_ insisting     = (*truncate)(nil)
 )
 
 func (l *truncate) Parts() (pairs, opening bool) { return l.single(), l.params.Opening }
@@ -106,6 +107,8 @@ func (l *truncate) PromptTooLong(t *Turn) Outcome {
 	}
 	return l.cut(t, l.overWindow(t))
 }
+
+func (l *truncate) Insists() bool { return l.params.Least > 0 }
 
 // overWindow returns the tokens above the target's share of the window.
 func (l *truncate) overWindow(t *Turn) int64 {

@@ -156,19 +156,27 @@ func TestParseTalks(t *testing.T) {
 	}
 }
 
-// deepagents 0.7.32 sent 17,497 tokens at most in this conversation (2026-11-29): of results of 100,000 characters stay about 285 tokens.
-func TestDeepagentsStoresResults(t *testing.T) {
+// Results of 200 and of 100,000 characters by turns (2026-11-29). deepagents 0.7.32 puts the large ones into files and sent 17,497 tokens at most.
+// Strands 1.62.0 answers refusals until a request passes: it drops rounds until a large result is its oldest, which it cuts, and edited at
+// these requests.
+func TestResultsByTurns(t *testing.T) {
 	s, err := newSimulator(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.close()
-	did, err := s.simulate(t.Context(), "deepagents", shape{"steps", 2, 29, []int{50, 25_000}}.talk(), 5_127)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if did.Edits != nil || did.Peak < 17_147 || did.Peak > 17_847 {
-		t.Errorf("%+v, want no edits and a largest prompt of 17,497, within 2 %%", did)
+	turns := shape{"turns", 2, 29, []int{50, 25_000}}.talk()
+	for preset, want := range map[string]figures{
+		"deepagents":     {Head: 5127, Peak: 17_497},
+		"strands/window": {Head: 2500, Peak: 178_878, Edits: []int{17, 19, 21, 23, 25, 27, 29, 32, 46, 48, 50, 52, 54, 56, 58, 60}},
+	} {
+		did, err := s.simulate(t.Context(), preset, turns, want.Head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := float64(did.Peak)/float64(want.Peak) - 1; !slices.Equal(did.Edits, want.Edits) || math.Abs(off) > peak {
+			t.Errorf("%s: edits %v and a largest prompt of %d, want %v and %d", preset, did.Edits, did.Peak, want.Edits, want.Peak)
+		}
 	}
 }
 
