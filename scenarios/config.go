@@ -86,7 +86,7 @@ func (p *Plan) configs(d *Design) ([]sim.Config, error) {
 }
 
 // surroundings returns a function whose values are equal for scenarios that differ at most in strategies, in variables
-// of the client that change strategies alone, and in cache lifetimes. It compares everything else as written out, so
+// of the client that change strategies alone or the window that thresholds are counted from, and in cache lifetimes. It compares everything else as written out, so
 // that equal settings that were drawn separately are equal too.
 func surroundings() func(*Scenario) any {
 	known := map[*Scenario]any{}
@@ -94,8 +94,9 @@ func surroundings() func(*Scenario) any {
 		if known[s] == nil {
 			other := *s
 			other.Strategies, other.Server.Lifetime5m, other.Server.Lifetime1h = nil, 0, 0
-			other.Client.Assembly.Env = client.Env{}
-			known[s] = fmt.Sprintf("%#v %#v", other, s.Client.Assembly.Env.Variables())
+			env := s.Client.Assembly.Env
+			env.AutoCompactWindow, other.Client.Assembly.Env = "", client.Env{}
+			known[s] = fmt.Sprintf("%#v %#v", other, env.Variables())
 		}
 		return known[s]
 	}

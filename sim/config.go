@@ -55,8 +55,8 @@ type Prices interface {
 // Config is one cell: everything a loop needs besides the sessions.
 type Config struct {
 	Strategy *strategies.Strategy
-	// Around, when not nil, is equal for cells that differ in nothing but their strategy and Lifetimes. A Runner may
-	// simulate several of these at once, as long as they act alike; the rows are the same as if it did not.
+	// Around, when not nil, is equal for cells that differ in nothing but their strategy, Lifetimes and
+	// CLAUDE_CODE_AUTO_COMPACT_WINDOW. A Runner may simulate several of these at once, as long as they act alike; the rows are the same as if it did not.
 	Around any
 	Client Client // nil: as the session's agent and version
 	// Assembly holds the settings of how requests are assembled beyond the version's settings; nil for

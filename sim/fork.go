@@ -50,7 +50,7 @@ func (f *forks) take(l *Loop) (c *Loop) {
 		return c
 	}
 	c = NewLoop(l.config)
-	c.turn.Kin = &strategies.Kin{All: l.turn.Kin.All, Mixed: l.turn.Kin.Mixed}
+	c.turn.Kin = &strategies.Kin{All: l.turn.Kin.All, Within: l.turn.Kin.Within, Mixed: l.turn.Kin.Mixed}
 	return c
 }
 

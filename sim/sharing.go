@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
+	"math"
+	"reflect"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/promptcache"
@@ -30,6 +33,7 @@ func (r Runner) kindred(cells []Config, sessions []*traces.Session) []group {
 	type kind struct {
 		around   any
 		layers   string               // what strategies have in common
+		within   int64                // of one whose thresholds are counted from the whole window: wider than any
 		own      any                  // lifetimes that leave some to the server
 		strategy *strategies.Strategy // of one that has nothing in common with others
 	}
@@ -38,23 +42,37 @@ func (r Runner) kindred(cells []Config, sessions []*traces.Session) []group {
 	var groups []group
 	for i := range cells {
 		c := &cells[i]
-		k := kind{around: c.Around}
+		k := kind{around: c.Around, within: within(c)}
 		if r.shares(c) {
 			if k.layers = c.Strategy.Kind(sessions); k.layers == "" {
 				k.strategy = c.Strategy
+			} else if k.within < wholeWindow {
+				k.within = 0
 			}
 			if slices.Contains(c.Lifetimes[:], 0) {
 				k.own = c.Lifetimes
 			}
 		}
 		g, ok := at[k]
-		if !ok || k == (kind{around: c.Around}) {
+		if !ok || k == (kind{around: c.Around, within: k.within}) {
 			g, groups = len(groups), append(groups, group{})
 			at[k] = g
 		}
 		groups[g].cells = append(groups[g].cells, i)
 	}
 	return r.joinResting(cells, groups)
+}
+
+// wholeWindow is wider than any window, tokens.
+const wholeWindow = math.MaxInt64
+
+// within returns the most tokens that the client counts thresholds from, wholeWindow where it is not told.
+func within(c *Config) int64 {
+	if c.Assembly == nil {
+		return wholeWindow
+	}
+	v := c.Assembly.Env.Variables()
+	return v.AutoWindow(wholeWindow)
 }
 
 // versionsOf returns one of the sessions of each version of a client.
@@ -78,6 +96,7 @@ func (r Runner) shares(c *Config) bool {
 func (r Runner) joinResting(cells []Config, groups []group) (joined []group) {
 	type kind struct {
 		around any
+		within int64
 		client string
 		life   promptcache.Lifetimes
 		ends   bool
@@ -93,7 +112,7 @@ func (r Runner) joinResting(cells []Config, groups []group) (joined []group) {
 			joined = append(joined, g)
 			continue
 		}
-		k := kind{c.Around, client, c.Lifetimes, c.Overflow.ends(c.Strategy)}
+		k := kind{c.Around, within(c), client, c.Lifetimes, c.Overflow.ends(c.Strategy)}
 		if i, ok := at[k]; ok {
 			joined[i].cells, joined[i].rests = append(joined[i].cells, g.cells...), true
 			continue
@@ -136,6 +155,12 @@ func (b *batch) relate(l *Loop, of group) bool {
 		r.kin = &strategies.Kin{Mixed: of.rests}
 		for _, cell := range of.cells {
 			r.kin.All = append(r.kin.All, b.cells[cell].Strategy.Members()[at])
+			r.kin.Within = append(r.kin.Within, within(&b.cells[cell]))
+		}
+		if slices.Min(r.kin.Within) == slices.Max(r.kin.Within) {
+			r.kin.Within = nil
+		} else if slices.ContainsFunc(r.kin.All[0].Layers(), readsWindow) {
+			return false
 		}
 		if of.rests {
 			r.kin.Watch()
@@ -147,6 +172,11 @@ func (b *batch) relate(l *Loop, of group) bool {
 	}
 	l.turn.Kin, l.forks = r.kin, r.forks
 	return true
+}
+
+// readsWindow reports whether a layer may act by the window without its kin being asked: no layer of package strategies does.
+func readsWindow(l strategies.Layer) bool {
+	return reflect.TypeOf(l).Elem().PkgPath() != reflect.TypeFor[strategies.Kin]().PkgPath()
 }
 
 // runGroup simulates a cohort under the cells of a group and hands out their rows.
@@ -222,6 +252,15 @@ func (b *batch) stand(l *Loop, group, rest []int) (others []int) {
 		default:
 			others = append(others, k)
 		}
+	}
+	if w := l.turn.Kin.Within; w != nil { // the one that runs has the longest lifetimes, and no other has a wider window
+		widest := slices.MaxFunc(alike, func(i, k int) int { return cmp.Compare(w[i], w[k]) })
+		shorter = slices.DeleteFunc(shorter, func(k int) bool {
+			if w[k] > w[widest] {
+				others = append(others, k)
+			}
+			return w[k] > w[widest]
+		})
 	}
 	l.turn.Kin.Stand(append(shorter, alike...))
 	l.config.Strategy, l.config.Lifetimes = b.cells[group[l.turn.Kin.Runs]].Strategy, longest

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -80,7 +82,7 @@ func layerNode(n *yaml.Node, layer string) *yaml.Node {
 }
 
 // Cells that share what they have in common have the rows that each has by itself: over all presets and mixtures of
-// layers, beside other presets, with values of all that layers poll, other lifetimes, generations and clients that stop at a level or do not.
+// layers, beside other presets, with values of all that layers poll, other lifetimes, windows that thresholds are counted from, generations and clients that stop at a level or do not.
 func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
 	registry, err := strategies.Builtin()
 	if err != nil {
@@ -113,7 +115,9 @@ func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
 			}
 		}
 		for _, r := range list {
-			c.Strategy = r
+			assembly := client.DefaultAssembly()
+			assembly.Env.AutoCompactWindow = rapid.SampledFrom([]string{"", "100000", "100000", "120000", "150000"}).Draw(rt, "auto window")
+			c.Strategy, c.Assembly = r, &assembly
 			c.Lifetimes = promptcache.Lifetimes{
 				rapid.SampledFrom([]time.Duration{0, time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute}).Draw(rt, "5m"),
 				rapid.SampledFrom([]time.Duration{0, 20 * time.Minute, time.Hour}).Draw(rt, "1h"),
@@ -174,6 +178,41 @@ func thresholds(t *testing.T, levels ...int) (cells []Config) {
 		cells = append(cells, c)
 	}
 	return cells
+}
+
+// Cells whose thresholds are counted from windows of other sizes are one simulation until the smallest is full, and have the rows that each
+// has by itself: the session's results alone are 160,000 tokens. A cell without a size is another simulation.
+func TestWindowsShareTheBeginning(t *testing.T) {
+	stub := summarizer.Default()
+	var cells []Config
+	for _, size := range []string{"", "100000", "150000", "180000"} {
+		c, assembly := testConfig(t, "auto-compact/167k"), client.DefaultAssembly()
+		assembly.Env.AutoCompactWindow = size
+		c.Strategy, c.Assembly, c.Summarizer, c.Around = testConfig(t, "auto-compact/167k").Strategy, &assembly, stub, stub
+		cells = append(cells, c)
+	}
+	session := newSession("a").turns(40, 0, 4000).session()
+	groups := (Runner{}).kindred(cells, []*traces.Session{session})
+	if len(groups) != 2 || !slices.Equal(groups[1].cells, []int{1, 2, 3}) {
+		t.Fatalf("groups %v, want the cell without a size and the three with one", groups)
+	}
+	rows, err := Runner{}.Run(context.Background(), []*traces.Session{session}, cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range cells {
+		c.Around = nil
+		want, err := Runner{}.Run(context.Background(), []*traces.Session{session}, []Config{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := differing(&rows[i][0], &want[0][0]); a != "" {
+			t.Errorf("cell %d has %s and by itself %s", i, a, b)
+		}
+	}
+	if a, b := rows[1][0].Figures[measures.Compactions], rows[3][0].Figures[measures.Compactions]; a <= b {
+		t.Errorf("%v compactions where thresholds are counted from 100,000 tokens and %v from 180,000, want fewer", a, b)
+	}
 }
 
 // A session that breaks an invariant is left out under every strategy of a shared run, and all

@@ -44,6 +44,9 @@ func (d *desk) refresh(t *thread) {
 	if len(s.book.Models.List) > 0 {
 		m := s.book.Models.Of(t.head.Model())
 		u.Model, u.Reading.Window = m.Name, t.replay.heads.Assembly.Variables.AutoWindow(m.Window)
+		if kin := u.Kin; kin != nil && kin.Within != nil {
+			u.Reading.Window = min(m.Window, kin.Within[kin.Runs])
+		}
 		u.Reading.MaxInput, u.Reading.MaxOutput = m.MaxInput, m.MaxOutput
 		if l.config.Window > 0 {
 			u.Reading.MaxInput = 0 // the limit is of the model's own window

@@ -230,7 +230,7 @@ func (l *clearing) gather(t *Turn) {
 	c, p := t.Context, &l.params
 	from, to := Body(c), c.Len()
 	from = p.Keep.start(c, from, to)
-	to = min(p.Keep.cut(c, from, to, t.Reading.Window), oldestResults(c, from, to, p.Oldest))
+	to = min(p.Keep.cut(c, from, to, t.window()), oldestResults(c, from, to, p.Oldest))
 	if p.Superseded {
 		l.noteCalls(t)
 	}
@@ -359,7 +359,7 @@ func (l *clearing) choose(t *Turn) {
 	case clearLargest:
 		slices.SortStableFunc(l.pieces, func(a, b piece) int { return cmp.Compare(b.gain, a.gain) })
 	}
-	limit, ok := p.Trigger.Value(&t.Reading)
+	limit, ok := t.value(&p.Trigger)
 	if p.Target == 0 || !ok {
 		return
 	}

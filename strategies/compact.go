@@ -310,7 +310,7 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 	b.PreservedFrom, b.PreservedTo = s.preserved(c)
 	b.Restored, b.Remainder = l.replace(t, &r.Answer)
 	b.After = int64(c.Tokens())
-	if l.vain = b.After >= b.Before; !l.vain && b.After <= t.Reading.Window {
+	if l.vain = b.After >= b.Before; !l.vain && t.fits(b.After) {
 		l.failures = 0
 	}
 	if l.params.Report == reportCall {

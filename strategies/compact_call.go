@@ -302,7 +302,7 @@ func (l *compact) choose(t *Turn, to int) {
 		if l.params.SplitTurn {
 			s.parts = splitTurn(c, s.low, s.high, s.end)
 		} else if r := l.reads(); r.Chunk > 0 {
-			s.parts = chunks(c, s.from, s.to, int64(r.Chunk*float64(t.Reading.Window))-int64(l.params.Instruction))
+			s.parts = chunks(c, s.from, s.to, int64(r.Chunk*float64(t.window()))-int64(l.params.Instruction))
 		}
 	}
 }
@@ -314,9 +314,9 @@ func (l *compact) cut(t *Turn, low, to int) int {
 		return to
 	}
 	if k.newest() && (by == startedByRefusal || by == startedByTrigger && !t.Check(standard.Compact, &l.params.Trigger)) {
-		return k.cut(t.Context, low, to, t.Reading.Window)
+		return k.cut(t.Context, low, to, t.window())
 	}
-	return l.params.Keep.cut(t.Context, low, to, t.Reading.Window)
+	return l.params.Keep.cut(t.Context, low, to, t.window())
 }
 
 // reads returns what the first way of the call reads.

@@ -63,7 +63,7 @@ func readAhead(l *compact, t *Turn, size int64) Outcome {
 		b.tried = b.read
 	}
 	least := max(1, step/2)
-	if level, ok := l.params.Trigger.Value(&t.Reading); ok && size >= level-step-step/10 {
+	if level, ok := t.value(&l.params.Trigger); ok && size >= level-step-step/10 {
 		step = least
 	}
 	if b.running || size/step <= b.tried/step {
@@ -206,18 +206,19 @@ func (l *compact) begins(t *Turn) bool {
 	if p.Beside.Ahead == 0 {
 		return p.When.fires(t, standard.Compact, &p.Trigger, false)
 	}
+	window := t.window()
 	if t.Kin != nil {
 		poll(t.Kin, standard.Compact, func(p *CompactParams) bool {
-			v, ok := p.early(t.Reading.Window).Value(&t.Reading)
+			v, ok := p.early(window).Value(&t.Reading)
 			return ok && t.measure(p.Trigger.Measure) >= v
 		})
 	}
-	return p.When.hold(t, standard.Compact, t.test(standard.Compact, p.early(t.Reading.Window)), false)
+	return p.When.hold(t, standard.Compact, t.test(standard.Compact, p.early(window)), false)
 }
 
 // waits reports whether the conversation is large enough to wait.
 func (p *besideParams) waits(t *Turn) bool {
-	return p.Wait > 0 && float64(t.Reading.Values[MeasureClientTokens]) >= p.Wait*float64(t.Reading.Window)
+	return p.Wait > 0 && float64(t.Reading.Values[MeasureClientTokens]) >= p.Wait*float64(t.window())
 }
 
 // besideCalls are the summary calls of a layer that run beside the conversation: one at a time (B3), and what earlier ones have written,

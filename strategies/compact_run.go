@@ -134,7 +134,7 @@ func (l *compact) AfterCompaction(t *Turn) {
 	l.rent.noteSize(t)
 	vain := l.vain
 	l.vain = false
-	if int64(t.Context.Tokens()) <= t.Reading.Window && !vain {
+	if t.fits(int64(t.Context.Tokens())) && !vain {
 		l.failures = 0
 	} else if l.call.by != startedByHand {
 		l.strike(t)

@@ -116,7 +116,7 @@ func earlier(c *prompt.Context, at int) bool {
 func (l *distil) gather(t *Turn) {
 	c, p := t.Context, &l.params
 	from := p.Keep.start(c, Body(c), c.Len())
-	to := p.Keep.cut(c, from, c.Len(), t.Reading.Window)
+	to := p.Keep.cut(c, from, c.Len(), t.window())
 	l.waiting = l.waiting[:0]
 	for i, kept := c.Len()-1, p.KeepResults; i >= from; i-- {
 		e := c.At(i)

@@ -324,6 +324,6 @@ func (l *recorded) take(t *Turn, from, to int, tokens int32, match func(*prompt.
 
 // AutoThreshold returns the level at which the recorded client compacts.
 func (l *recorded) AutoThreshold(t *Turn) (int64, bool) {
-	limits := facts.Limits{Window: t.Reading.Window, MaxInput: t.Reading.MaxInput, MaxOutput: t.Reading.MaxOutput}
+	limits := facts.Limits{Window: t.window(), MaxInput: t.Reading.MaxInput, MaxOutput: t.Reading.MaxOutput}
 	return agentlist.Of(t.Agent).CompactsAt(t.Version, limits), true
 }

@@ -311,14 +311,14 @@ func (l *sessionMemory) compact(t *Turn, keep int) Outcome {
 	attached, files := l.params.Attachments.attach(t, from, keep, keptFiles(t, keep, c.Len(), nil), carried)
 	attached = l.params.Hooks.inject(t, attached)
 	memory := l.summary()
-	if limit, ok := l.params.Trigger.Value(&t.Reading); l.params.Guard && ok && l.estimate(c, &memory, from, keep, attached) >= limit {
+	if limit, ok := t.value(&l.params.Trigger); l.params.Guard && ok && l.estimate(c, &memory, from, keep, attached) >= limit {
 		return l.refuse(t, "the result would reach the trigger again")
 	}
 	b := Boundary{
 		Before: int64(c.Tokens()), Chained: holdsSummary(c, from, keep), Restored: files,
 		Summarised: countMessages(c, from, keep), Parent: c.At(c.Len() - 1).ID, Since: t.Reading.Values[MeasureRounds],
 	}
-	b.Threshold, _ = l.params.Trigger.Value(&t.Reading)
+	b.Threshold, _ = t.value(&l.params.Trigger)
 	if keep < c.Len() {
 		b.PreservedFrom, b.PreservedTo = c.At(keep).ID, c.At(c.Len()-1).ID
 	}

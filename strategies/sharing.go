@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -15,10 +16,11 @@ import (
 // lifetimes, and in parameters that their layers read through Turn.Check and polls alone.
 type Kin struct {
 	All    []*Strategy
-	Runs   int   // index of the one that is simulated
-	Alike  []int // indices of the strategies that have acted alike so far; the last one runs
-	Parted []int // indices of the strategies that would have acted differently at some point
-	Mixed  bool  // they are of several kinds: one run stands for more than one of them only while they rest (Watch)
+	Runs   int     // index of the one that is simulated
+	Alike  []int   // indices of the strategies that have acted alike so far; the last one runs
+	Parted []int   // indices of the strategies that would have acted differently at some point
+	Within []int64 // by strategy: the most tokens of a window that its client counts thresholds from; nil if they are alike
+	Mixed  bool    // they are of several kinds: one run stands for more than one of them only while they rest (Watch)
 
 	polled   []polled    // by layer
 	same     bool        // All are one strategy, in other surroundings
@@ -98,12 +100,16 @@ func (t *Traits) polls(path string) bool {
 	return slices.ContainsFunc(t.Polls, func(p string) bool { return path == p || strings.HasPrefix(path, p+".") })
 }
 
-// Stand makes the simulation stand for the strategies at the indices alike and run the last one.
+// Stand makes the simulation stand for the strategies at the indices alike and run the last one, or the last of those with the widest
+// window: what clients assume in narrower ones follows from it.
 func (k *Kin) Stand(alike []int) {
 	k.Alike, k.Parted = append(k.Alike[:0], alike...), nil
-	k.Runs = alike[len(alike)-1]
+	if k.Within != nil {
+		slices.SortStableFunc(k.Alike, func(i, j int) int { return cmp.Compare(k.Within[i], k.Within[j]) })
+	}
+	k.Runs = k.Alike[len(k.Alike)-1]
 	if k.polled == nil && !k.Mixed {
-		k.same = !slices.ContainsFunc(k.All, func(s *Strategy) bool { return s != k.All[0] })
+		k.same = k.Within == nil && !slices.ContainsFunc(k.All, func(s *Strategy) bool { return s != k.All[0] })
 		for i, c := range k.All[0].active() {
 			a := polled{layer: c.def.Name, levels: make([]int64, len(k.All))}
 			for _, s := range k.All {
@@ -152,7 +158,7 @@ func (k *Kin) level(layer string, strategy int, r *Reading) (int64, bool) {
 	if a := k.of(layer); a != nil {
 		if p, ok := a.params[strategy].(leveled); ok {
 			tr := p.level()
-			return tr.Value(r)
+			return k.valueUnder(strategy, &tr, r)
 		}
 	}
 	return 0, false
@@ -233,15 +239,65 @@ func (a *polled) splits(k *Kin, r *Reading, measured int64) bool {
 }
 
 // check parts from the strategies whose trigger answers unlike the one that runs.
-func (k *Kin) check(layer string, r *Reading, measured int64, fired bool) {
+func (k *Kin) check(layer string, r *Reading, tr *Trigger, measured int64, fired bool) {
 	if k.agree() {
 		return
 	}
 	a := k.of(layer)
+	if _, ok := a.params[k.Runs].(leveled); !ok || tr.looked() {
+		k.test(r, tr, measured, fired)
+		return
+	}
 	if !a.splits(k, r, measured) {
 		return
 	}
 	k.Part(func(i int) bool { return measured >= a.levels[i] == fired })
+}
+
+// test parts from the strategies in whose windows a trigger that they have in common answers unlike in the window of the one that runs.
+func (k *Kin) test(r *Reading, tr *Trigger, measured int64, fired bool) {
+	if k.Within == nil || k.agree() {
+		return
+	}
+	k.Part(func(i int) bool {
+		v, ok := k.valueUnder(i, tr, r)
+		return (ok && measured >= v) == fired
+	})
+}
+
+// valueUnder returns the value of a trigger in the window of a strategy, given the reading in the window of the one that runs, which is no
+// narrower.
+func (k *Kin) valueUnder(strategy int, tr *Trigger, r *Reading) (int64, bool) {
+	if k.Within == nil || r.Window <= k.Within[strategy] {
+		return tr.Value(r)
+	}
+	narrow := *r
+	narrow.Window = k.Within[strategy]
+	return tr.Value(&narrow)
+}
+
+// window returns the window that the client assumes, tokens, to a layer whose action depends on it: a simulation goes on without the
+// strategies that have another window.
+func (t *Turn) window() int64 {
+	if w := t.Reading.Window; t.Kin != nil && t.Kin.Within != nil {
+		t.Kin.Part(func(i int) bool { return w <= t.Kin.Within[i] })
+	}
+	return t.Reading.Window
+}
+
+// value returns the value of a trigger for an action that depends on it, as window does.
+func (t *Turn) value(tr *Trigger) (int64, bool) {
+	t.window()
+	return tr.Value(&t.Reading)
+}
+
+// fits reports whether a window holds so many tokens.
+func (t *Turn) fits(tokens int64) bool {
+	fits := tokens <= t.Reading.Window
+	if t.Kin != nil && t.Kin.Within != nil {
+		t.Kin.Part(func(i int) bool { return tokens <= min(t.Reading.Window, t.Kin.Within[i]) == fits })
+	}
+	return fits
 }
 
 // limitsOf returns what of a reading decides levels.

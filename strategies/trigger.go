@@ -229,8 +229,8 @@ func (t *Turn) Check(layer string, tr *Trigger) bool {
 	v, ok := tr.Value(&t.Reading)
 	m := t.measured(tr)
 	fired := ok && m >= v
-	if t.Kin != nil && !tr.looked() {
-		t.Kin.check(layer, &t.Reading, m, fired)
+	if t.Kin != nil {
+		t.Kin.check(layer, &t.Reading, tr, m, fired)
 	}
 	if t.log != nil {
 		t.log(Check{layer, tr.Measure, m, v, fired})
@@ -296,6 +296,9 @@ func (w *when) hold(t *Turn, layer string, fired, end bool) bool {
 func (t *Turn) test(layer string, tr *Trigger) bool {
 	v, ok := tr.Value(&t.Reading)
 	m := t.measured(tr)
+	if t.Kin != nil {
+		t.Kin.test(&t.Reading, tr, m, ok && m >= v)
+	}
 	if t.log != nil {
 		t.log(Check{layer, tr.Measure, m, v, ok && m >= v})
 	}

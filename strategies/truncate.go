@@ -60,9 +60,9 @@ func (l *truncate) BeforeRequest(t *Turn) Outcome {
 	if !l.params.When.fires(t, truncateName, &l.params.Trigger, false) {
 		return Outcome{Declined, "below the trigger"}
 	}
-	limit, _ := l.params.Trigger.Value(&t.Reading)
+	limit, _ := t.value(&l.params.Trigger)
 	if m := l.params.Trigger.Measure; !m.tokens() && m != measureSince {
-		limit = t.Reading.Window
+		limit = t.window()
 	}
 	target := l.params.Target * float64(limit)
 	if n := t.Reading.Values[MeasureRounds]; l.params.Rounds > 0 && n > 0 {
@@ -102,7 +102,7 @@ func (l *truncate) PromptTooLong(t *Turn) Outcome {
 	c, k := t.Context, &l.params.Keep
 	if n := l.params.Least; n > 0 && k.AtPrompt != cutAnywhere {
 		from := Body(c)
-		at := max(k.limit(c, from, c.Len(), t.Reading.Window), skipMessages(c, from, c.Len(), n))
+		at := max(k.limit(c, from, c.Len(), t.window()), skipMessages(c, from, c.Len(), n))
 		return l.drop(t, from, k.AtPrompt.of(c, from, at, c.Len()))
 	}
 	return l.cut(t, l.overWindow(t))
@@ -112,7 +112,7 @@ func (l *truncate) Insists() bool { return l.params.Least > 0 }
 
 // overWindow returns the tokens above the target's share of the window.
 func (l *truncate) overWindow(t *Turn) int64 {
-	return int64(t.Context.Tokens()) - int64(l.params.Target*float64(t.Reading.Window))
+	return int64(t.Context.Tokens()) - int64(l.params.Target*float64(t.window()))
 }
 
 // cut drops whole rounds from the front until excess tokens are gone, or those before what is kept. The first user message
@@ -122,7 +122,7 @@ func (l *truncate) cut(t *Turn, excess int64) Outcome {
 	from := Body(c)
 	switch {
 	case k.AtPrompt != cutAnywhere, l.params.Opening && k.newest():
-		return l.drop(t, from, k.cut(c, from, c.Len(), t.Reading.Window))
+		return l.drop(t, from, k.cut(c, from, c.Len(), t.window()))
 	case l.single():
 		return l.dropSingle(t, from, excess)
 	case k.First > 0:
@@ -133,7 +133,7 @@ func (l *truncate) cut(t *Turn, excess int64) Outcome {
 	}
 	end := c.Len()
 	if k.newest() {
-		end, excess = k.cut(c, from, c.Len(), t.Reading.Window), int64(c.Tokens())
+		end, excess = k.cut(c, from, c.Len(), t.window()), int64(c.Tokens())
 	}
 	if l.params.Middle {
 		from = middle(c, from, end, excess)
@@ -240,5 +240,5 @@ func (l *truncate) AutoThreshold(t *Turn) (int64, bool) {
 	if !tr.Measure.tokens() {
 		return 0, false
 	}
-	return tr.Value(&t.Reading)
+	return t.value(tr)
 }

@@ -114,7 +114,8 @@ func (p *adviser) simulate(ctx context.Context, sessions []*traces.Session, text
 	for text, of := range wanted {
 		c := &configs[at[text]]
 		for i, s := range sessions {
-			if of[i] && text != unchanged && c.Around == configs[0].Around && p.spares(added, configs[0].Strategy, c.Strategy, s) {
+			if of[i] && text != unchanged && c.Around == configs[0].Around && c.Assembly.Env.AutoCompactWindow == configs[0].Assembly.Env.AutoCompactWindow &&
+				p.spares(added, configs[0].Strategy, c.Strategy, s) {
 				of[i] = false
 				spared = append(spared, func() { p.learn(text, s, p.end(unchanged, s)) })
 			}
