@@ -54,6 +54,9 @@ func NewLoop(c Config) *Loop {
 	return l
 }
 
+// Seed has the sessions simulated from now on draw under another seed.
+func (l *Loop) Seed(seed uint64) { l.config.Seed = seed }
+
 // Window returns the context window of the first model of the first session
 // simulated last, tokens.
 func (l *Loop) Window() int64 {

@@ -114,7 +114,7 @@ func (f *validateFlags) validate(
 	}
 	if p != nil {
 		o.Config, o.Profile = config.WithProfile(p), p.Name
-		o.DrawnFor = func(_ *traces.Session, seed uint64) sim.Config { return validate.Drawn(config, p, seed) }
+		o.DrawnFor = func(_ *traces.Session) sim.Config { return validate.Drawn(config, p) }
 		o.Model += " with " + strings.Join(p.Switches.Names(), ", ")
 		o.Automatic = "OpenAI's cache with " + strings.Join(p.Codex.Switches.Names(), ", ")
 	}

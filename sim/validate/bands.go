@@ -77,18 +77,23 @@ func (o *Options) drawReplications(s *traces.Session) ([]float64, error) {
 			}
 		}
 	}
+	config := o.DrawnFor(s)
+	fitted := config.Profile
+	if fitted != nil {
+		p := *fitted
+		p.Losses = profile.Losses{}
+		config.Profile = &p
+	}
+	input, id := laterInput(config, s), prompt.DigestString(s.ID).Lo
 	for n := range o.Replications {
-		config, residual := o.DrawnFor(s, uint64(n+1)), 0.0
-		if config.Profile != nil {
+		seed, residual := uint64(n+1), 0.0
+		if fitted != nil {
 			// The seed alone decides which residual a replication gets, not the number of
 			// replications.
-			src := draws.Source{Seed: config.Seed, Session: prompt.DigestString(s.ID).Lo}
-			residual = residualFor(config.Profile, s, draws.Unit(src.Uint64(draws.Unlogged, 0)))
-			p := *config.Profile
-			p.Losses = profile.Losses{}
-			config.Profile = &p
+			src := draws.Source{Seed: seed, Session: id}
+			residual = residualFor(fitted, s, draws.Unit(src.Uint64(draws.Unlogged, 0)))
 		}
-		usd, err := laterInput(config, s)
+		usd, err := input(seed)
 		if err != nil {
 			return nil, err
 		}
@@ -209,9 +214,10 @@ func centre(samples []float64, expected float64) []float64 {
 	return list
 }
 
-// laterInput returns the simulated input cost of the conversation's calls that
-// are not the first of their thread, USD.
-func laterInput(config sim.Config, s *traces.Session) (usd float64, err error) {
+// laterInput returns a function that simulates a session under a seed and returns the input cost of the conversation's calls that
+// are not the first of their thread, USD. All runs share one loop, whose storage the first one makes.
+func laterInput(config sim.Config, s *traces.Session) func(seed uint64) (float64, error) {
+	usd := 0.0
 	first := map[place]bool{}
 	for i := range s.Threads {
 		first[place{int32(i), 0}] = s.Threads[i].Kind != traces.ThreadBranch
@@ -221,10 +227,15 @@ func laterInput(config sim.Config, s *traces.Session) (usd float64, err error) {
 			usd += c.Cost.Total() - c.Cost[measures.ClassOutput]
 		}
 	}
-	if _, err := sim.NewLoop(config).Run(s); err != nil {
-		return 0, fmt.Errorf("validate: %w", err)
+	loop := sim.NewLoop(config)
+	return func(seed uint64) (float64, error) {
+		usd = 0
+		loop.Seed(seed)
+		if _, err := loop.Run(s); err != nil {
+			return 0, fmt.Errorf("validate: %w", err)
+		}
+		return usd, nil
 	}
-	return usd, nil
 }
 
 // residualFor returns the residual of a session at a share 0…1 of its distribution: its client's,

@@ -43,8 +43,8 @@ type Options struct {
 	Profile      string // name of the profile
 	// Calls has Report.Calls and Report.CheckCompactions know every call. Without it a report holds sums alone: a call takes 456 bytes.
 	Calls bool
-	// DrawnFor returns the cell of a replication, with everything random drawn.
-	DrawnFor func(s *traces.Session, seed uint64) sim.Config
+	// DrawnFor returns the cell of a session's replications, with everything random drawn. Each has a seed of its own.
+	DrawnFor func(*traces.Session) sim.Config
 }
 
 // DefaultWorst is the usual number of calls that a report lists.
@@ -272,9 +272,9 @@ func (c *Call) price(m *calls.Price) {
 	c.PredictedUSD, c.ActualUSD, c.NaiveUSD, c.Priced = usd(c.Predicted), usd(c.Actual), usd(c.Naive), m.Known
 }
 
-// Drawn returns a configuration with a profile and everything random drawn under a seed.
-func Drawn(c sim.Config, p *profile.Profile, seed uint64) sim.Config {
+// Drawn returns a configuration with a profile and everything random drawn.
+func Drawn(c sim.Config, p *profile.Profile) sim.Config {
 	c = c.WithProfile(p)
-	c.Draw, c.Seed = true, seed
+	c.Draw = true
 	return c
 }

@@ -75,7 +75,7 @@ func TestRecordingsArePredicted(t *testing.T) {
 	o := Options{Config: validatetest.Cell(t).WithProfile(fitted(t)), Replications: 60, Calls: true}
 	plain := validatetest.Cell(t)
 	plain.Verify = false
-	o.DrawnFor = func(_ *traces.Session, seed uint64) sim.Config { return Drawn(plain, o.Config.Profile, seed) }
+	o.DrawnFor = func(_ *traces.Session) sim.Config { return Drawn(plain, o.Config.Profile) }
 	r, err := Run(context.Background(), o, sessions)
 	if err != nil {
 		t.Fatal(err)
@@ -210,5 +210,31 @@ func TestRunLoadsBodies(t *testing.T) {
 	}
 	if texts[0].String() != texts[1].String() || loads != len(whole) {
 		t.Errorf("%d loads of %d sessions; reports are equal: %v", loads, len(whole), texts[0].String() == texts[1].String())
+	}
+}
+
+// Replications share a loop: a seed gives what it gives in a loop of its own, whatever ran before, and another seed another cost.
+func TestReplicationsOfOneLoop(t *testing.T) {
+	plain := validatetest.Cell(t)
+	config, differ := Drawn(plain, fitted(t)), 0
+	for _, s := range validatetest.Recordings(t, "traces")[:6] {
+		shared := laterInput(config, s)
+		var drawn []float64
+		for _, seed := range []uint64{1, 2, 3, 2} {
+			got, err := shared(seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, err := laterInput(config, s)(seed); err != nil || got != want {
+				t.Errorf("%s, seed %d: $%v in the shared loop, $%v in one of its own, %v", s.ID, seed, got, want, err)
+			}
+			drawn = append(drawn, got)
+		}
+		if drawn[0] != drawn[1] || drawn[0] != drawn[2] {
+			differ++
+		}
+	}
+	if differ == 0 {
+		t.Error("no seed makes a difference")
 	}
 }

@@ -250,7 +250,7 @@ func (d *division) validate(
 	}
 	of := func(s *traces.Session) *profile.Profile { return profiles[fold[s.ID]] }
 	o.ConfigFor = func(s *traces.Session) sim.Config { return o.Config.WithProfile(of(s)) }
-	o.DrawnFor = func(s *traces.Session, seed uint64) sim.Config { return validate.Drawn(o.Config, of(s), seed) }
+	o.DrawnFor = func(s *traces.Session) sim.Config { return validate.Drawn(o.Config, of(s)) }
 	o.Profile = fmt.Sprintf("fitted on the other folds of %d by %s", len(profiles), d.by)
 	replications := o.Replications
 	o.Replications, o.Calls = 0, true
