@@ -242,9 +242,14 @@ func damaged(all []any, f field, c change, first any) []byte {
 	return out.Bytes()
 }
 
+// encoded is a value as JSON already.
+type encoded []byte
+
 // encode writes a value as JSON.
 func encode(out *bytes.Buffer, v any) {
 	switch v := v.(type) {
+	case encoded:
+		out.Write(v)
 	case []member:
 		for i, m := range v {
 			out.WriteByte("{,"[min(i, 1)])

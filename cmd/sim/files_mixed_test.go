@@ -27,11 +27,15 @@ type mixed struct {
 func mix(t *testing.T, texts [2]string) (m mixed) {
 	for i, text := range texts {
 		m.all[i] = values(t, []byte(text))
-		if m.list[i] = m.all[i]; len(m.all[i]) > 1 {
-			continue
+		if m.list[i] = m.all[i]; len(m.all[i]) == 1 {
+			if list := longest(m.all[i][0]); list != nil {
+				m.list[i], m.in[i] = list, true
+			}
 		}
-		if list := longest(m.all[i][0]); list != nil {
-			m.list[i], m.in[i] = list, true
+		for j, r := range m.list[i] { // once: changes move records about and leave them whole
+			out := new(bytes.Buffer)
+			encode(out, r)
+			m.list[i][j] = encoded(out.Bytes())
 		}
 	}
 	return m
