@@ -81,7 +81,7 @@ func (l *Loop) happen(e event) {
 	}
 	switch s := t.replay; e.kind {
 	case eventStart:
-		l.start(t)
+		t.start()
 	case eventInput:
 		l.input(t)
 	case eventFirst:
@@ -104,8 +104,8 @@ func (l *Loop) happen(e event) {
 
 // start begins a thread: its prefix, or its parent's context as it was at its
 // branch or fork.
-func (l *Loop) start(t *thread) {
-	s := t.replay
+func (t *thread) start() {
+	s, l := t.replay, t.replay.loop
 	if !t.Forked && t.Trace.Kind != traces.ThreadBranch {
 		t.Context.AppendRange(prompt.Ref(t.Trace.Prefix.From), prompt.Ref(t.Trace.Prefix.To))
 		t.TTL = t.head.LayOut()
