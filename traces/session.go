@@ -179,7 +179,7 @@ type Round struct {
 	// Tail is the part of Usage.Uncached behind the last cache breakpoint of every request (a near-constant 1–14
 	// tokens): it is sent but never cached and is no part of the context. At most signs.MaxTail.
 	Tail   int32
-	Tools  int32 // tokens by which the list of tools that Parted names is heavier than the list before it
+	Tools  int32 // tokens by which the list of tools that Parted names, or a system prompt that shrank, is heavier than what was sent before
 	Logged int64 // output tokens as logged; Usage.Output is the final or derived count
 	At     int64 // unix ns of the request: time of the last input line; 0 if unknown
 	// Wait is the time from the previous response's end (the thread's start for

@@ -12,7 +12,7 @@ import (
 const ends = 4
 
 // Part gives the head what the requests of a log show at the round under way: other tools, or a system prompt that is another one from
-// some byte on, and behind it what it has grown by. That happens under every strategy, unless it is what the recorded one makes of its
+// some byte on, and behind it what it has grown by, or without what it has lost. That happens under every strategy, unless it is what the recorded one makes of its
 // context.
 func (h *Head) Part() {
 	r := h.course.Current()
@@ -26,7 +26,7 @@ func (h *Head) Part() {
 		list(h, r)
 		h.changed()
 	default:
-		swap(h, at, 0, prompt.DigestString("parted").ExtendInt(uint64(h.index)<<32|uint64(h.course.Round)))
+		swap(h, at, max(r.Tools, 1-h.context.At(at).Tokens), prompt.DigestString("parted").ExtendInt(uint64(h.index)<<32|uint64(h.course.Round)))
 		h.changed()
 	}
 	for b := r.Input.From; b < r.Input.To; b++ {

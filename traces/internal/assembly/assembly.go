@@ -122,7 +122,8 @@ type Call struct {
 	Gateway            string // whom the client asked for the model, where it logs that
 	Place
 	Usage
-	Parted   int32 // as traces.Round has it
+	Parted   int32   // as traces.Round has it
+	Shrunk   float64 // share of tools and system prompt that the request lacks of the one before it, where its system prompt is shorter
 	Verdict  signs.Verdict
 	Fallback bool // another model refused the request first
 	Final    bool // the logged output is the final count

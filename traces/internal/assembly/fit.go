@@ -227,6 +227,10 @@ func (f *fitter) close(rd *Round, events []Event) Event {
 			return Event{}
 		}
 	}
+	if rd.Shrunk > 0 {
+		rd.tools = -int32(float64(static(f.t)+f.grown) * rd.Shrunk)
+		growth -= int64(rd.tools)
+	}
 	if rest := growth - visible; rest < 0 && rd.Signs.Has(signs.Head) {
 		ev := shrunk(-rest)
 		ev.Head = true

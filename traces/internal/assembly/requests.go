@@ -91,6 +91,7 @@ type placed struct {
 	added   []*Message // what it has in their place
 	verdict signs.Verdict
 	parted  int32
+	shrunk  float64 // share of the parent's tools and system prompt, by bytes, that a shorter system prompt lacks
 	grown   []Block // what tools and system prompt have more than the parent's
 	answers bool    // no messages are shown, and the reply before it calls tools
 }
@@ -250,7 +251,14 @@ func (h *history) list(r *Request) int32 {
 func (p *placed) part(before *Request) {
 	p.verdict = p.compare(before)
 	p.parted = p.parts(before)
-	if n := headBytes(p.Request) - headBytes(before); n >= bytesPerToken && p.verdict == signs.VerdictSystem {
+	n := headBytes(p.Request) - headBytes(before)
+	if p.verdict != signs.VerdictSystem {
+		return
+	}
+	if n <= -bytesPerToken {
+		p.shrunk = -float64(n) / float64(headBytes(before))
+	}
+	if n >= bytesPerToken {
 		b := Derived(prompt.KindSystem, p.Head, int64(n/bytesPerToken))
 		b.Bytes = int32(n)
 		p.grown = []Block{{Block: b}}
@@ -473,7 +481,7 @@ func (p *placed) steps() []Step {
 	add(Step{Kind: StepReply, At: p.End, First: p.First, ID: p.ID, Blocks: slices.Clone(p.Reply)})
 	add(Step{
 		Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Summaries: p.Summaries, Final: p.Usage.OK && !p.Open,
-		Verdict: p.verdict, Parted: p.parted, Breakpoints: p.Breakpoints,
+		Verdict: p.verdict, Parted: p.parted, Shrunk: p.shrunk, Breakpoints: p.Breakpoints,
 	})
 	return steps
 }

@@ -44,7 +44,8 @@ type Step struct {
 	Signs signs.Set
 	// Verdict is what the log says, or shows, of a call's prefix.
 	Verdict signs.Verdict
-	Parted  int32 // as traces.Round has it
+	Parted  int32   // as traces.Round has it
+	Shrunk  float64 // as the step has it
 	// Breakpoints are what the request of a counted call has of them, nil where the log does not show them.
 	Breakpoints *traces.Breakpoints
 	Manual      bool  // a compaction that a person asked for
@@ -195,7 +196,7 @@ func (t *Rounds) startNext() {
 func (t *Rounds) count(s *Step) {
 	r := t.open
 	r.Usage, r.Final, r.Model, r.Version, r.Project, r.Source = s.Usage, s.Final, s.Model, t.Version, t.Project, s.Source
-	r.Gateway, r.Verdict, r.Parted, r.Summaries, r.Breakpoints = s.Gateway, s.Verdict, s.Parted, s.Summaries, s.Breakpoints
+	r.Gateway, r.Verdict, r.Parted, r.Shrunk, r.Summaries, r.Breakpoints = s.Gateway, s.Verdict, s.Parted, s.Shrunk, s.Summaries, s.Breakpoints
 	if r.Line == 0 {
 		r.Line = s.Line
 	}

@@ -146,6 +146,38 @@ func TestSystemPromptGrows(t *testing.T) {
 	}
 }
 
+// OpenHands V0 sends its system prompt twice, and once from its first cut on. Here that takes 3,600 of 10,800 bytes: the head weighs a third
+// less from there on, within 1 %, and what is cut is what the messages lack.
+func TestSystemPromptShrinks(t *testing.T) {
+	var c chat
+	for n := range 6 {
+		all, times := talk(n), 2
+		if n >= 3 {
+			all, times = all[4:], 1
+		}
+		c.call(strings.Repeat(strings.Repeat("noted ", 600), times), all, turn("assistant", n)["content"])
+	}
+	s := c.read(t)
+	if got := events(s); len(s.Threads) != 1 || got != "microcompact@3" {
+		t.Fatalf("%d threads, events %s", len(s.Threads), got)
+	}
+	head := int64(0)
+	for _, b := range s.Blocks[s.Threads[0].Prefix.From:s.Threads[0].Prefix.To] {
+		if b.Kind.Level() != prompt.LevelMessages {
+			head += int64(b.Tokens)
+		}
+	}
+	for i, r := range s.Threads[0].Rounds {
+		want := int64(0)
+		if i == 3 {
+			want = -head / 3
+		}
+		if off := int64(r.Tools) - want; max(off, -off) > -want/100 {
+			t.Errorf("call %d: the head of %d tokens is heavier by %d, want %d", i, head, r.Tools, want)
+		}
+	}
+}
+
 // A message in another form is an edit in its place.
 func TestMessageInAnotherForm(t *testing.T) {
 	var c chat
