@@ -87,6 +87,7 @@ type fitter struct {
 	fixed   bool     // the reply was fitted in the parent's thread
 	final   bool     // the reply has its logged size
 	thought []*Block // thinking that is still in the context
+	found   []*Round // calls whose unseen input has what the provider found for them on the web, and still sends
 	events  []Event  // result: the events of the recording and those inferred
 	next    int      // first event of the thread that is not yet handled
 }
@@ -298,7 +299,7 @@ func (f *fitter) shave(rd *Round, growth int64) bool {
 func (f *fitter) closeExact(rd *Round, growth int64) Event {
 	visible := Tokens(rd.Before)
 	rest := growth - Tokens(f.reply) - visible
-	if growth < Tokens(f.reply) && !rd.Prompted && f.searched() && -rest < Tokens(f.last.Before) {
+	if growth < Tokens(f.reply) && !rd.Prompted && f.last != nil && searched(f.reply) && -rest < Tokens(f.last.Before) {
 		return f.dropFound(-rest)
 	}
 	forgot := f.forgotten(rd, -rest)
@@ -310,9 +311,15 @@ func (f *fitter) closeExact(rd *Round, growth int64) Event {
 	switch {
 	case room > visible:
 		f.s.unseen(rd, room-visible)
+		if searched(f.reply) || searched(rd.Reply) {
+			f.found = append(f.found, rd)
+		}
 	case room >= 0:
 		scale(room, rd.Before)
 	default:
+		if saved == 0 && growth < 0 && f.holdsFound(-rest) {
+			return f.loseFound(-rest)
+		}
 		if saved == 0 {
 			room += f.cutReply(rd, growth)
 		}
@@ -359,29 +366,6 @@ func size(list []*Block) (n int64) {
 	return n
 }
 
-// searched reports whether the last call searched the web.
-func (f *fitter) searched() bool {
-	return f.last != nil && slices.ContainsFunc(f.reply, func(b Block) bool { return b.Tool == webSearch })
-}
-
-// webSearch is the tool that the provider runs inside a call.
-const webSearch = "web_search"
-
-// dropFound removes tokens of the last call from the context, such as the results of a web
-// search. They count as input of that call, where they come last, and no later call has them. Other unseen tokens come before the visible blocks.
-func (f *fitter) dropFound(tokens int64) Event {
-	rd := f.last
-	if last := &rd.Before[len(rd.Before)-1]; last.Kind == prompt.KindUnseen && int64(last.Tokens) >= tokens {
-		last.Tokens -= int32(tokens)
-	} else {
-		scale(Tokens(rd.Before)-tokens, rd.Before)
-	}
-	f.s.unseen(rd, tokens)
-	found := &rd.Before[len(rd.Before)-1]
-	found.Digest = found.Digest.ExtendInt(1) // must differ from the digest of other unseen tokens
-	return Event{Event: traces.Event{Kind: traces.EventForget, Saved: clamp32(tokens)}, forgot: []*Block{found}}
-}
-
 // cutReply cuts the last reply when the context grew by less than its output:
 // not all output is sent back. It returns the tokens cut.
 func (f *fitter) cutReply(rd *Round, growth int64) int64 {
@@ -401,7 +385,7 @@ func (f *fitter) cutReply(rd *Round, growth int64) int64 {
 // prefix nor its own input was kept. No total shows the input from before the
 // compaction, which was absorbed.
 func (f *fitter) closeCompact(rd *Round, ev *Event) (lost Event) {
-	f.thought = nil
+	f.thought, f.found = nil, nil
 	static, own := static(f.t)+f.grown, rd.Before[ev.Absorbed:]
 	if !f.bound(rd, static+int64(ev.Kept)+Tokens(own)) {
 		return lost

@@ -109,6 +109,30 @@ func TestForgetTheLastTurn(t *testing.T) {
 	}
 }
 
+// What searches found stays with the provider while the client goes on from its last response. Where a call sends the conversation
+// anew amid a turn, it is gone, whatever the strategy: the second call's 9,000 tokens have 2,900 that the provider found, less a
+// result, the third keeps them, and the fourth has 2,000 less than the third and its reply.
+func TestSearchIsLostLater(t *testing.T) {
+	r := new(rollout).begin("s1", "gpt-5.5").user("one").tool("fc_1", "c1", "ls").count(6000, 0, 100, 0)
+	r.result("c1", "a file").item(`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q"}}`)
+	r.tool("fc_2", "c2", "ls").count(9000, 5888, 100, 0)
+	r.result("c2", "a file").tool("fc_3", "c3", "ls").count(9200, 8960, 100, 0)
+	r.result("c3", "a file").assistant("msg_1", "done").count(7300, 4992, 10, 0)
+	s := readOne(t, r)
+	th := &s.Threads[0]
+	if len(th.Events) != 1 || th.Events[0].Kind != traces.EventForget || th.Events[0].Round != 3 || len(th.Events[0].Cleared) != 1 {
+		t.Fatalf("events %+v, want what the provider forgot at the last round", th.Events)
+	}
+	ev := th.Events[0]
+	found, result := s.Blocks[ev.Cleared[0]], s.Blocks[th.Rounds[3].Input.From]
+	if last := th.Rounds[1].Input.To - 1; ev.Cleared[0] != last || found.Kind != prompt.KindUnseen {
+		t.Errorf("block %d of kind %v left the context, want the last of the input that searched, %d", ev.Cleared[0], found.Kind, last)
+	}
+	if found.Tokens != ev.Saved || ev.Saved != 2000+result.Tokens || result.Tokens == 0 {
+		t.Errorf("%d tokens left, %d of them found, want 2,000 and the result's %d", ev.Saved, found.Tokens, result.Tokens)
+	}
+}
+
 // A call that searched the web counts what the provider found as its input, and the
 // next one does not hold it: of 9,000 tokens the next call's total of 8,500, with 100
 // of output and a result between them, lacks more than 600.
