@@ -28,6 +28,7 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 	}
 	b, now := was.Baseline, f.past(in)
 	f.tellLost(r, in, b)
+	tellMissing(r, b, now, in.Key, in.Version)
 	var cases []*verdict
 	all := newSums(f)
 	if b != nil && f.Paired.asked() {

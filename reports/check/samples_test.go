@@ -21,7 +21,7 @@ func week(r *rand.Rand, n int, broken bool) *Input {
 	in.Sessions, in.SessionsDigest = map[string]Session{}, fmt.Sprint(r.Uint64())
 	var rows []tally
 	for i := range n {
-		id := fmt.Sprintf("s%03d", i)
+		id := fmt.Sprintf("%s-%03d", in.SessionsDigest, i) // a week has sessions of its own
 		in.Sessions[id] = Session{Project: "web"}
 		size := math.Exp(r.NormFloat64())
 		input := int64(1e6 * size)

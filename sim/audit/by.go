@@ -206,6 +206,7 @@ type Breakdown struct {
 	Remarks     []string
 
 	others     others
+	unpriced   map[string]int // calls of models without a price, by model
 	dimensions []Dimension
 	short      map[string]string
 }
@@ -272,6 +273,12 @@ func (b *breaker) call(c *calls.Call, w *scales) {
 	}
 	b.add(&b.Total, c)
 	b.others.add(c)
+	if !c.Model.Known {
+		if b.unpriced == nil {
+			b.unpriced = map[string]int{}
+		}
+		b.unpriced[c.Model.Name]++
+	}
 	if d := day(c, b.zone); d != NoDay {
 		if b.From == "" || d < b.From {
 			b.From = d

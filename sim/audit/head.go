@@ -7,31 +7,36 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
 // head says what the bill is and where it went.
 func (p *page) head() []string {
 	summaries, advice := p.calls(measures.SourceCompact), p.calls(measures.SourceAdvisor)
-	calls := document.Count(p.Total.Calls-summaries-advice, "call")
+	counted := document.Count(p.Total.Calls-summaries-advice, "call")
 	if advice > 0 {
-		calls += ", " + document.Count(advice, "advisor call")
+		counted += ", " + document.Count(advice, "advisor call")
 	}
 	if summaries > 0 {
-		calls += " and " + document.Count(summaries, "summary call")
+		counted += " and " + document.Count(summaries, "summary call")
 	}
 	derived := ""
 	if usd := p.line("class", measures.ClassOutput.String()).USD - p.LoggedOutputUSD; usd >= 0.005 {
 		derived = ", including " + cents(usd) + " " + measures.DerivedText
 	}
 	lines := []string{fmt.Sprintf("%s at %s%s · %s · %s%s", cents(p.Total.USD), p.options.prices(), derived,
-		document.Count(p.Sessions, "session"), calls, period(p.From, p.Until))}
+		document.Count(p.Sessions, "session"), counted, period(p.From, p.Until))}
 	add := func(line string) {
 		if line != "" {
 			lines = append(lines, line)
 		}
 	}
-	add(p.headUnpriced())
+	for i := range p.Defects {
+		if d := &p.Defects[i]; d.Kind == DefectUnpriced {
+			add(calls.UnpricedCalls(d.Count, d.Names))
+		}
+	}
 	lines = append(append(lines, p.Remarks...), "")
 	add(p.headClasses())
 	add(p.headStated())
@@ -83,17 +88,6 @@ func (r *Report) line(property, value string) (line Line) {
 
 // calls returns how many calls of the bill are of a source. sim run counts calls of summaries and advisors apart.
 func (r *Report) calls(src measures.Source) int { return r.line("source", src.String()).Calls }
-
-// headUnpriced says how many calls the bill lacks.
-func (p *page) headUnpriced() string {
-	for i := range p.Defects {
-		if d := &p.Defects[i]; d.Kind == DefectUnpriced && d.Count > 0 {
-			return fmt.Sprintf("not in the bill: %s of models without a price (%s); --price-as bills them as another model",
-				document.Count(d.Count, "call"), document.Few(d.Names))
-		}
-	}
-	return ""
-}
 
 // headStated says what the clients themselves log as costs, where that is another sum.
 func (p *page) headStated() string {

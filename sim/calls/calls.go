@@ -295,6 +295,15 @@ func (m *Price) perToken(input int64) results.Cost {
 	return *m.Rate.PerToken(input)
 }
 
+// UnpricedCalls says that a bill lacks n calls of models without a price, "" for none.
+func UnpricedCalls(n int, models []string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("not in the bill: %s of models without a price (%s); --price-as bills them as another model", document.Count(n, "call"),
+		document.Few(models))
+}
+
 // UnpricedSearches says how many searches of the web by servers the prices have no rate for, "" for none: searches in
 // sessions none of whose models has a rate. Bodies of sessions need not be in memory.
 func UnpricedSearches(prices Prices, sessions []*traces.Session) string {

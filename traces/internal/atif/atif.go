@@ -276,17 +276,19 @@ func (f *file) compare(s *assembly.Session, files []*file) {
 		}
 		return
 	}
-	less := max(0, f.sum.prompt.N-f.final.prompt.N)
+	lost, less := max(0, f.final.prompt.N-all.prompt.N), max(0, f.sum.prompt.N-f.final.prompt.N)
 	if f.final.completion.Logged {
+		lost += max(0, f.final.completion.N-all.completion.N)
 		less += max(0, f.sum.completion.N-f.final.completion.N)
 	}
-	if lost := f.final.prompt.N + f.final.completion.N - all.prompt.N - all.completion.N; lost > 0 && less == 0 {
+	if lost > 0 {
 		s.Problems.Add(f.Name, 0, "final_metrics count %d tokens more than the steps at hand: calls of other trajectories, or such as no step has; they are not in the bill", lost)
 		if !f.resumed {
 			s.Quality.LostTokens += lost
 		}
-	} else if less > 0 {
-		s.Problems.Add(f.Name, 0, "final_metrics count %d tokens less than the steps", less)
+	}
+	if less > 0 {
+		s.Problems.Add(f.Name, 0, "final_metrics count %d fewer tokens than the steps", less)
 		s.Quality.Uncounted++
 	}
 }

@@ -242,14 +242,15 @@ func (f *file) cancel(at int64, line int) {
 // has lacked a tool, which the second one has again (2.1.0).
 func (f *file) compare(l *line) {
 	f.verdict = signs.VerdictNone
+	tools, system := cmp.Or(l.Tools, f.tools), cmp.Or(l.System, f.system) // a request that names none sends what the request before it sent
 	switch {
-	case f.tools != "" && l.Tools != f.tools:
+	case f.tools != "" && tools != f.tools:
 		f.verdict = signs.VerdictTools
-	case f.system != "" && l.System != f.system:
+	case f.system != "" && system != f.system:
 		f.verdict = signs.VerdictSystem
 	}
-	if f.tools, f.system = l.Tools, l.System; !slices.Contains(f.lists, l.Tools) {
-		f.lists = append(f.lists, l.Tools)
+	if f.tools, f.system = tools, system; tools != "" && !slices.Contains(f.lists, tools) {
+		f.lists = append(f.lists, tools)
 	}
 }
 

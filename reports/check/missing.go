@@ -1,0 +1,89 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/results/measures"
+)
+
+// missingMetric is the name under which a check says how much of the baseline's bill is no longer here, and under which --accept takes it
+// as meant.
+const missingMetric = "missing"
+
+// missed is a session of the last run that is not here, or has fewer calls than there.
+type missed struct {
+	was   *Past
+	calls int     // that are here, 0 for none
+	usd   float64 // billed there and not here
+}
+
+// tellMissing says which sessions of the baseline's last run are not here or have fewer calls, and what these were billed. Recordings only
+// grow: a session with fewer calls has lost a part, and breaks the check. Sessions that are not here may have been left out on purpose: a run
+// of other sessions says nothing of them, and one of the baseline's sessions alone is suspect without the rest.
+func tellMissing(r *Report, b *Baseline, now []Past, key, version string) {
+	if b == nil || b.Key != key {
+		return
+	}
+	here := map[string]*Past{}
+	for i := range now {
+		here[now[i].ID] = &now[i]
+	}
+	var cut, gone []missed
+	billed, known := 0.0, 0
+	for i := range b.Past {
+		was := &b.Past[i]
+		own := here[was.ID]
+		if own != nil {
+			known++
+		}
+		if was.Run > 0 || was.Task != "" || was.Calls == 0 {
+			continue
+		}
+		billed += was.USD
+		switch {
+		case own == nil:
+			gone = append(gone, missed{was, 0, was.USD})
+		case own.Calls > 0 && own.Calls < was.Calls && own.Tokens < was.Tokens:
+			cut = append(cut, missed{was, own.Calls, was.USD - own.USD})
+		}
+	}
+	if known < len(now) { // with sessions that the baseline lacks, others may have been left out
+		gone = nil
+	}
+	status := Breach
+	if b.Version != version {
+		status = Suspect // another version may count calls otherwise
+	}
+	missing(r, cut, billed, status, "has fewer calls", "have fewer calls", " than in the baseline, and recordings only grow")
+	missing(r, gone, billed, Suspect, "of the baseline is not here", "of the baseline are not here", ", though all sessions here are the baseline's")
+}
+
+// missing adds a result for sessions that lack more than a little of what was billed, USD.
+func missing(r *Report, list []missed, billed float64, status Status, one, more, how string) {
+	usd := 0.0
+	for _, m := range list {
+		usd += m.usd
+	}
+	if billed <= 0 || usd/billed <= noteLost {
+		return
+	}
+	slices.SortStableFunc(list, func(a, b missed) int { return cmp.Compare(b.usd, a.usd) })
+	var names []string
+	for _, m := range list[:min(len(list), maxLost)] {
+		names = append(names, fmt.Sprintf("%s (%d of %d calls)", m.was.ID, m.calls, m.was.Calls))
+	}
+	if rest := len(list) - len(names); rest > 0 {
+		names = append(names, fmt.Sprintf("%d more", rest))
+	}
+	share := usd / billed
+	r.Results = append(r.Results, Result{
+		Metric: missingMetric, Unit: measures.UnitRatio, Rule: "max " + Amount{noteLost, true}.String(), Status: status, Before: len(list),
+		Observed: &share, Bar: new(noteLost), Margin: new(noteLost - share), usd: usd,
+		Message: fmt.Sprintf("%s%s: %s; %s of the baseline's bill is missing", counted(len(list), "session "+one, "sessions "+more), how,
+			strings.Join(names, ", "), figure(measures.UnitRatio, share)),
+		Look: "sim traces ls -v on the same paths, and what was removed, renamed or cut there; --accept " + missingMetric + " takes it as meant",
+	})
+}

@@ -1,0 +1,60 @@
+package check
+
+import (
+	"strings"
+	"testing"
+)
+
+// Of three sessions billed $10, $30 and $60, the last lost 6 of its 10 calls and $45: 45 % of what the baseline was billed. It breaks the
+// check, as recordings only grow, and is suspect where another version counts. Gone altogether it is suspect: it may have been left
+// out on purpose. A session that the baseline lacks says that the run has sessions of its own, and one that went on is whole.
+func TestMissingSessions(t *testing.T) {
+	bills := func(calls map[string]int, usd map[string]float64) *Input {
+		var rows []tally
+		for _, id := range []string{"a", "b", "c", "new"} {
+			if calls[id] > 0 {
+				rows = append(rows, tally{session: id, calls: calls[id], read: int64(1000 * calls[id]), usd: usd[id]})
+			}
+		}
+		in := input(one("billed", rows...))
+		in.Sessions = map[string]Session{}
+		for _, row := range rows {
+			in.Sessions[row.session] = Session{Project: "web"}
+		}
+		return in
+	}
+	all, cost := map[string]int{"a": 10, "b": 10, "c": 10}, map[string]float64{"a": 10, "b": 30, "c": 60}
+	f := parsed(t, weekly)
+	for _, c := range []struct {
+		calls  map[string]int
+		usd    map[string]float64
+		status Status
+		says   string
+	}{
+		{all, cost, "", ""},
+		{map[string]int{"a": 10, "b": 10, "c": 4}, map[string]float64{"a": 10, "b": 30, "c": 15}, Breach, "c (4 of 10 calls); 45.0 % of the baseline's bill is missing"},
+		{map[string]int{"a": 10, "b": 10}, cost, Suspect, "1 session of the baseline is not here, though all sessions here are the baseline's: c (0 of 10 calls); 60.0 % of the baseline's bill is missing"},
+		{map[string]int{"a": 10, "b": 10, "new": 10}, map[string]float64{"a": 10, "b": 30, "new": 9}, "", ""},
+		{map[string]int{"a": 10, "b": 10, "c": 12}, map[string]float64{"a": 10, "b": 30, "c": 80}, "", ""},
+	} {
+		was := bills(all, cost)
+		now := bills(c.calls, c.usd)
+		r := against(t, f, was, now)
+		var found *Result
+		for i := range r.Results {
+			if r.Results[i].Metric == missingMetric {
+				found = &r.Results[i]
+			}
+		}
+		switch {
+		case c.status == "":
+			if found != nil {
+				t.Errorf("%v: %+v, want nothing missing", c.calls, found)
+			}
+		case found == nil || found.Status != c.status || !strings.Contains(found.Message, c.says):
+			t.Errorf("%v: %+v, want %s: %s", c.calls, found, c.status, c.says)
+		case r.OK != (c.status == Suspect):
+			t.Errorf("%v: OK %t with %s", c.calls, r.OK, c.status)
+		}
+	}
+}
