@@ -245,7 +245,11 @@ func (t *Rounds) compact(s *Step) {
 	}
 	ev.Stayed, ev.Text = s.Blocks[:n:n], s.Blocks[n:]
 	if s.At != 0 && t.lastAt != 0 {
-		ev.Wait = max(0, s.At-t.lastAt)
+		output := s.Usage.Output
+		for i := 0; output == 0 && i < len(ev.Text); i++ {
+			output = int64(ev.Text[i].Bytes / bytesPerToken)
+		}
+		ev.Wait = t.SummaryTime(max(0, s.At-t.lastAt), output)
 	}
 	ev.uncounted = s.Usage.Bad && !s.Usage.OK || s.Usage.Doubt && !s.Aside // a request of its own may say nothing of the cache
 	if s.Usage.OK && (s.Aside || s.Usage.Read == 0 && s.Usage.Writes() == 0) {

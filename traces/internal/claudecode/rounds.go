@@ -263,7 +263,7 @@ func (f *filler) waited(n *node, later []int32) int64 {
 	if base == 0 || n.at == 0 {
 		return 0
 	}
-	return max(0, n.at-base)
+	return f.th.SummaryTime(max(0, n.at-base), 0)
 }
 
 // summary gives the blocks of a summary to the compaction before it; a summary
