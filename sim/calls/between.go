@@ -184,10 +184,11 @@ func isMemory(name string) bool {
 // ranks are the kinds in the order in which they are named: what brings others with it first, what only sets the scene last.
 var ranks = [][]profile.Kind{
 	{profile.KindProcess, profile.KindFork, profile.KindVersion},
+	{profile.KindHour}, // what has expired is gone, whatever else came between
 	{profile.KindLookBack, profile.KindLoaded, profile.KindServers, profile.KindListing, profile.KindHook, profile.KindPlanMode,
 		profile.KindEffort, profile.KindChosen, profile.KindMemory, profile.KindBranch, profile.KindTeam, profile.KindRetry,
 		profile.KindSearch},
-	{profile.KindHour, profile.KindLate, profile.KindOpening},
+	{profile.KindLate, profile.KindOpening},
 	{profile.KindSteered, profile.KindPrompt},
 }
 

@@ -3,6 +3,7 @@ package calls
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -133,6 +134,25 @@ func TestLikelyCauses(t *testing.T) {
 		confidence := map[Cause]Confidence{"process": Likely, "retry": Likely, CauseSystem: Seen, CauseMessages: Seen}[test.cause]
 		if c.Cause().Confidence() != confidence || strings.HasPrefix(c.Cause().Text(), "likely (") != (confidence == Likely) {
 			t.Errorf("%s: %q, %s", name, c.Cause().Confidence(), c.Cause().Text())
+		}
+	}
+}
+
+// After an hour and a half an automatic cache has forgotten, though the server had searched the web as well (Codex).
+func TestHourBeforeSearch(t *testing.T) {
+	for pause, want := range map[time.Duration]Cause{time.Minute: "web_search", 90 * time.Minute: "hour"} {
+		s := fallen()
+		s.Agent, s.Versions, s.Models = "codex", []string{"0.142.5"}, []string{"gpt-5.5"}
+		r := s.Threads[0].Rounds
+		for i := range r {
+			r[i].Usage.Uncached, r[i].Usage.Write1h, r[i].Usage.Write5m = r[i].Usage.Uncached+r[i].Usage.Writes(), 0, 0
+		}
+		r[1].Reply = blocks(s, prompt.Block{Kind: prompt.KindToolUse, Tool: 3, Object: -1}, 1)
+		r[2].Trigger, r[2].Wait, r[2].Usage = traces.TriggerToolResult, int64(pause), prompt.Usage{Uncached: 95_000, Read: 20_000}
+		r[2].At = r[1].At + r[1].Stream + int64(pause)
+		c := &Of(s, prices(t)).Threads[0][2]
+		if c.Cause() != want {
+			t.Errorf("after %v: %s, want %s; automatic %v, gap %v, between %b", pause, c.Cause(), want, c.Automatic(), time.Duration(c.Gap), c.Between())
 		}
 	}
 }
