@@ -97,12 +97,13 @@ func TestDoubtsAddUp(t *testing.T) {
 func TestCountsAreSums(t *testing.T) {
 	for name, tc := range map[string]struct {
 		calls int
+		first int64
 		sums  bool
 		want  int
-	}{"sums": {5, true, 4}, "calls": {5, false, 0}} {
+	}{"sums": {5, 9200, true, 4}, "calls": {5, 9200, false, 0}, "sums behind a short first request": {12, 100, true, 11}, "calls behind a short first request": {12, 100, false, 0}} {
 		th, sum := traces.Thread{}, prompt.Usage{}
 		for i := range int64(tc.calls) {
-			u := prompt.Usage{Uncached: 9200 + 200*i, Output: 50 + 10*(i%2)}
+			u := prompt.Usage{Uncached: tc.first + 200*i, Output: 50 + 10*(i%3/2)}
 			sum.Add(&u)
 			if tc.sums {
 				u = sum
