@@ -247,7 +247,7 @@ func inSample(run *results.Run) []results.Note {
 }
 
 // tellTrials says for the agents of a run how far such predictions were off; nothing for agents that were not tried, and for
-// runs without a strategy besides the recorded one. lengths says what the length of summaries makes of it (span).
+// runs without a strategy besides the recorded one. lengths says what own costs with short and with long summaries, as span has it.
 func tellTrials(d *Design, sessions []*traces.Session, run *results.Run, lengths string) []results.Note {
 	if !asksAnother(run) {
 		return nil

@@ -56,7 +56,8 @@ type Prices interface {
 type Config struct {
 	Strategy *strategies.Strategy
 	// Around, when not nil, is equal for cells that differ in nothing but their strategy, Lifetimes and
-	// CLAUDE_CODE_AUTO_COMPACT_WINDOW. A Runner may simulate several of these at once, as long as they act alike; the rows are the same as if it did not.
+	// CLAUDE_CODE_AUTO_COMPACT_WINDOW. A Runner may simulate several such cells at once, as long
+	// as they act alike; their rows are the same as if it simulated each by itself.
 	Around any
 	Client Client // nil: as the session's agent and version
 	// Assembly holds the settings of how requests are assembled beyond the version's settings; nil for

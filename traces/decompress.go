@@ -202,7 +202,7 @@ func (e *unpacked) Read(p []byte) (int, error) {
 	return n, fmt.Errorf("%w; %d of %d bytes (%.0f %%) are unread", err, left, size, 100*float64(left)/float64(max(1, size)))
 }
 
-// size returns the size of the file as it lies there, bytes, or how much of it is read where that cannot be known.
+// size returns the size of the file as it lies there, bytes, or the bytes read so far where the file does not say its size.
 func (e *unpacked) size() int64 {
 	if info, err := e.s.f.Stat(); err == nil {
 		return info.Size()

@@ -199,7 +199,7 @@ type Event struct {
 	dropped []prompt.Digest     // of blocks of any kind
 	forgot  []*Block            // thinking that left the context
 	summary *traces.SummaryCall // nil when it is not logged
-	// uncounted says that the log has the call that made the summary, without counts that can be used, or with such as contradict each other.
+	// uncounted says that the log has the call that made the summary, without counts that can be used, or with counts that contradict each other.
 	uncounted bool
 }
 

@@ -147,8 +147,11 @@ func (e *emitter) thread(t *Thread) traces.Thread {
 		}
 		if ev.uncounted {
 			e.s.Quality.Uncounted++
-			e.s.Problem(Place{Source: ev.Source, Line: ev.Line}, "the call that made a summary has %s",
-				map[bool]string{true: "token counts that contradict each other", false: "no usable token counts; it is not in the bill"}[ev.summary != nil])
+			counts := "no usable token counts; it is not in the bill"
+			if ev.summary != nil {
+				counts = "token counts that contradict each other"
+			}
+			e.s.Problem(Place{Source: ev.Source, Line: ev.Line}, "the call that made a summary has %s", counts)
 		}
 	}
 	return out

@@ -45,7 +45,7 @@ type Step struct {
 	// Verdict is what the log says, or shows, of a call's prefix.
 	Verdict signs.Verdict
 	Parted  int32   // as traces.Round has it
-	Shrunk  float64 // as the step has it
+	Shrunk  float64 // as Call has it
 	// Breakpoints are what the request of a counted call has of them, nil where the log does not show them.
 	Breakpoints *traces.Breakpoints
 	Manual      bool  // a compaction that a person asked for

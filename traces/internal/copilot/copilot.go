@@ -220,7 +220,7 @@ func (f *file) parse(ln assembly.Line) error {
 		f.Form(ln.Number, d.Form, "1")
 		if f.id == "" {
 			f.id, f.project, f.version = d.Session, d.Context.Cwd, d.Version
-		} else if d.Session != f.id {
+		} else if d.Session != "" && d.Session != f.id {
 			return errJoined
 		}
 	case "system.message":
