@@ -378,8 +378,8 @@ func (t *thread) requestTokens(now int64) int64 {
 	return n
 }
 
-// refused asks the layers about a prompt that is too long, each once a round: one that it is too long for still goes to the
-// layers behind, and to all again if the layer that shortened it insists. It reports whether a layer took over.
+// refused asks the layers about a prompt that is too long, each once a round: a prompt that is still too long goes to the
+// layers behind the one that shortened it, or to all layers again if that layer insists. It reports whether a layer took over.
 func (l *Loop) refused(t *thread, excess int64) bool {
 	if !t.retried {
 		t.retried, t.refusals = true, 0

@@ -260,9 +260,9 @@ func TestMicrocompactAtTheWindow(t *testing.T) {
 	}
 }
 
-// Qwen Code 0.24.4 clears only above 500,000 characters of results, 125,000 tokens as a quarter, and then until half of these are left
-// (source; a session of 88,000 true tokens behind it was seen): of results of 40,000 each three are left alone, and of four, with the newest kept, the
-// oldest three go at a threshold below 80,000 and two at 80,000.
+// Qwen Code 0.24.4 clears only above 500,000 characters of results, which a quarter of the bytes counts as 125,000 tokens, and then until 62,500
+// tokens are left (read in its source; seen with 88,000 true tokens of results). Of results of 40,000 tokens each, three stay. Of four the
+// newest is kept, and the oldest three go at a threshold below 80,000, or two at 80,000.
 func TestMicrocompactFrom(t *testing.T) {
 	const p = 12
 	for _, tc := range []struct {

@@ -320,9 +320,10 @@ type parting interface {
 	Parts() (pairs, opening bool)
 }
 
-// insisting is a layer behind which a prompt that is still too long goes to all layers again, as it does in a client that retries for as long
-// as something goes.
+// insisting is implemented by layers of clients that retry for as long as they can shorten the prompt.
 type insisting interface {
+	// Insists reports whether all layers are asked again where the prompt is still too long behind an outcome Done of this layer. The
+	// layer answers Done only if it took something out, so that the retries end.
 	Insists() bool
 }
 

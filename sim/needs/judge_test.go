@@ -282,8 +282,8 @@ func TestArtifacts(t *testing.T) {
 	}
 }
 
-// Needs are listed by block as by comparing whole numbers, in lists longer than those that are compared: places of 700 needs, in order, in
-// blocks up to 9, 3,000 and 5 million, which take one round of counting, two and three.
+// Counting lists 700 needs by block in the order in which comparing would. Blocks are numbered up to 9, 3,000 and 5 million, which takes
+// one, two and three rounds of counting.
 func TestNeedsByBlock(t *testing.T) {
 	for _, most := range []uint64{9, 3000, 5_000_000} {
 		var u using
