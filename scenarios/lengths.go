@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -20,6 +21,9 @@ const (
 	shortSummary = 700
 	longSummary  = 6000
 )
+
+// leastSpan is the share of own's cost by which costs with short and with long summaries differ at the least where that is told.
+const leastSpan = 0.001
 
 // mostSpanned is how many sessions are simulated at both lengths; others are taken to be like these.
 const mostSpanned = 40
@@ -51,7 +55,7 @@ func drawnNotes(run *results.Run) (list []results.Note) {
 }
 
 // span says what own would cost with short and with long summaries, where recordings do not show how long they are and nobody has told it.
-// It is "" where that makes no difference, where own is swept, and where sessions share more than their own clock.
+// It is "" where the difference is less than a thousandth of the cost, where own is swept, and where sessions share more than their own clock.
 func span(ctx context.Context, p *Plan, d *Design, sessions []*traces.Session, run *results.Run) (string, error) {
 	isOwn := func(c Cell) bool { return c.Strategy.Name == measures.StrategyOwn }
 	at, own, recorded := slices.IndexFunc(d.Cells, isOwn), run.Reference(measures.StrategyOwn), run.Reference(measures.StrategyRecorded)
@@ -98,6 +102,9 @@ func span(ctx context.Context, p *Plan, d *Design, sessions []*traces.Session, r
 	for i := range after {
 		after[i] = own.Total.CostUSD() + (after[i]-before)*usd/sampled
 	}
-	return fmt.Sprintf("the recordings of %s show no summary, whose length is therefore drawn: with %s tokens own costs $%.2f, with %s $%.2f (--set summarizer.median=TOKENS tells it)",
-		document.Count(len(drawn), "session"), document.Whole(shortSummary), after[0], document.Whole(longSummary), after[1]), nil
+	if math.Abs(after[1]-after[0]) < leastSpan*own.Total.CostUSD() {
+		return "", nil
+	}
+	return fmt.Sprintf("the recordings of %s show no summary, so the length of summaries is drawn: own costs $%.2f with %s tokens, and $%.2f with %s (--set summarizer.median=TOKENS tells it)",
+		document.Count(len(drawn), "session"), after[0], document.Whole(shortSummary), after[1], document.Whole(longSummary)), nil
 }

@@ -92,8 +92,8 @@ func (x *AgentAdvice) lacks() (lines []string) {
 			x.Single, document.Count(x.Sessions, "session")))
 	}
 	if i := slices.IndexFunc(x.Changes, func(c Change) bool { return c.with != nil && c.with.N(measures.Compactions) > 0 }); i >= 0 && x.was.N(measures.Compactions) == 0 {
-		lines = append(lines, "No session shows a summary, whose length is therefore drawn: sim run --set "+strings.ReplaceAll(x.Changes[i].Assign, " ", " --set ")+
-			" says what short and long ones make of the cost.")
+		lines = append(lines, "No session shows a summary, so the length of summaries is drawn: sim run --set "+strings.ReplaceAll(x.Changes[i].Assign, " ", " --set ")+
+			" says what it costs with short and with long summaries.")
 	}
 	return lines
 }

@@ -73,7 +73,7 @@ func TestSpanOfLengths(t *testing.T) {
 	least, quiet := own("summarizer.median=700", "summarizer.sigma=0")
 	most, _ := own("summarizer.median=6000", "summarizer.sigma=0")
 	_, notes := own()
-	if want := fmt.Sprintf("with 700 tokens own costs $%.2f, with 6,000 $%.2f", least, most); !strings.Contains(notes, want) || most-least < 0.05 {
+	if want := fmt.Sprintf("own costs $%.2f with 700 tokens, and $%.2f with 6,000", least, most); !strings.Contains(notes, want) || most-least < 0.05 {
 		t.Errorf("%q is not in %q", want, notes)
 	}
 	if strings.Contains(quiet, "show no summary") {
