@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -254,7 +255,7 @@ func (l *Loop) verify(t *thread, c *call, out *exchange.Outcome) {
 // parts reports whether a layer of the thread may part calls and results, and whether one may drop the first prompt.
 func (t *thread) parts() (pairs, opening bool) {
 	for _, l := range t.layers {
-		if l, ok := l.(interface{ Parts() (pairs, opening bool) }); ok {
+		if l, ok := l.(standard.Parting); ok {
 			p, o := l.Parts()
 			pairs, opening = pairs || p, opening || o
 		}

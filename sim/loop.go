@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
@@ -397,7 +398,7 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 			l.launch(t, h.layer)
 			return true
 		case strategies.Done:
-			if i, ok := h.do.(interface{ Insists() bool }); ok && i.Insists() {
+			if i, ok := h.do.(standard.Insisting); ok && i.Insists() {
 				t.refusals = 0
 			}
 			l.send(t)

@@ -300,9 +300,6 @@ type hooks struct {
 	deletes  bool // a layer has results deleted from the cached prefix
 }
 
-// sleeper is a timer whose settings may keep it from ever being called.
-type sleeper interface{ Sleeps() bool }
-
 type hook[T any] struct {
 	layer int
 	do    T
@@ -325,7 +322,7 @@ func (h *hooks) bind(layers []strategies.Layer, bars []uint64) {
 		h.loopEnd = implements(h.loopEnd, i, l)
 		h.suggests = h.suggests || l.Name() == standard.Suggestion
 		h.deletes = h.deletes || l.Name() == standard.CachedClear
-		if s, ok := l.(sleeper); !ok || !s.Sleeps() {
+		if s, ok := l.(standard.Sleeper); !ok || !s.Sleeps() {
 			h.timers = implements(h.timers, i, l)
 		}
 		h.forks = implements(h.forks, i, l)

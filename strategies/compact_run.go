@@ -39,6 +39,7 @@ var (
 	_ AfterCompaction  = (*compact)(nil)
 	_ BackgroundResult = (*compact)(nil)
 	_ Timer            = (*compact)(nil)
+	_ standard.Sleeper = (*compact)(nil)
 	_ ThreadEnd        = (*compact)(nil)
 	_ AutoThreshold    = (*compact)(nil)
 )

@@ -313,20 +313,6 @@ type ServerHint interface {
 	ServerHint(*Turn) Outcome
 }
 
-// parting is implemented by layers that may part calls and results, or the conversation and its first prompt.
-type parting interface {
-	// Parts reports whether requests may have calls without their results, or results without their calls, which providers
-	// refuse, and whether they may begin with any response.
-	Parts() (pairs, opening bool)
-}
-
-// insisting is implemented by layers of clients that retry for as long as they can shorten the prompt.
-type insisting interface {
-	// Insists reports whether all layers are asked again where the prompt is still too long behind an outcome Done of this layer. The
-	// layer answers Done only if it took something out, so that the retries end.
-	Insists() bool
-}
-
 // AutoThreshold is implemented by layers that compact by themselves at a level of the
 // client's count. A client shows how much is left to that level, or without one to the
 // window.

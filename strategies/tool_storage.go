@@ -104,16 +104,11 @@ type toolStorage struct {
 }
 
 var (
-	_ BeforeRequest   = (*toolStorage)(nil)
-	_ IntentResult    = (*toolStorage)(nil)
-	_ AfterCompaction = (*toolStorage)(nil)
-	_ sparing         = (*toolStorage)(nil)
+	_ BeforeRequest    = (*toolStorage)(nil)
+	_ IntentResult     = (*toolStorage)(nil)
+	_ AfterCompaction  = (*toolStorage)(nil)
+	_ standard.Sparing = (*toolStorage)(nil)
 )
-
-// sparing is a layer of which it can be said ahead that it finds nothing to do in a session: advice asks.
-type sparing interface {
-	Spares(largest []prompt.Block, tools []string) bool
-}
 
 // freshResult is a result of the message under decision.
 type freshResult struct {
@@ -289,7 +284,6 @@ func (l *toolStorage) largest() *freshResult {
 	return most
 }
 
-// Spares reports whether every result of a session stays, given the largest results of each tool and the session's names of tools.
 func (l *toolStorage) Spares(largest []prompt.Block, tools []string) bool {
 	p, t := &l.params, &Turn{Tools: tools}
 	l.never.reset()

@@ -1,6 +1,9 @@
 package strategies
 
-import "github.com/compactsim/compactsim/sim/prompt"
+import (
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/strategies/standard"
+)
 
 // truncateParams are the parameters of truncate-oldest.
 type truncateParams struct {
@@ -36,13 +39,13 @@ type truncate struct {
 }
 
 var (
-	_ BeforeRequest = (*truncate)(nil)
-	_ AfterResponse = (*truncate)(nil)
-	_ PromptTooLong = (*truncate)(nil)
-	_ EndOfLoop     = (*truncate)(nil)
-	_ AutoThreshold = (*truncate)(nil)
-	_ parting       = (*truncate)(nil)
-	_ insisting     = (*truncate)(nil)
+	_ BeforeRequest      = (*truncate)(nil)
+	_ AfterResponse      = (*truncate)(nil)
+	_ PromptTooLong      = (*truncate)(nil)
+	_ EndOfLoop          = (*truncate)(nil)
+	_ AutoThreshold      = (*truncate)(nil)
+	_ standard.Parting   = (*truncate)(nil)
+	_ standard.Insisting = (*truncate)(nil)
 )
 
 func (l *truncate) Parts() (pairs, opening bool) { return l.single(), l.params.Opening }

@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -109,7 +110,7 @@ func (p *adviser) simulate(ctx context.Context, sessions []*traces.Session, text
 		return err //nolint:wrapcheck // it says which set
 	}
 	configs = slices.Concat(p.own, configs)
-	added := map[[2]*strategies.Strategy]sparing{}
+	added := map[[2]*strategies.Strategy]standard.Sparing{}
 	var spared []func()
 	for text, of := range wanted {
 		c := &configs[at[text]]
@@ -197,13 +198,8 @@ func largest(s *traces.Session) *larger {
 	return x
 }
 
-// sparing is a layer that may find nothing to do in a session.
-type sparing interface {
-	Spares(largest []prompt.Block, tools []string) bool
-}
-
 // spares reports whether a session is known to end as it does without a change: its strategy has one layer more, which spares all results.
-func (p *adviser) spares(added map[[2]*strategies.Strategy]sparing, was, is *strategies.Strategy, s *traces.Session) bool {
+func (p *adviser) spares(added map[[2]*strategies.Strategy]standard.Sparing, was, is *strategies.Strategy, s *traces.Session) bool {
 	x := p.large[s]
 	if x == nil {
 		return false
@@ -219,7 +215,7 @@ func (p *adviser) spares(added map[[2]*strategies.Strategy]sparing, was, is *str
 }
 
 // addedTo returns the one layer that a strategy has beyond another, nil where they differ in anything else.
-func addedTo(was, is *strategies.Strategy) (added sparing) {
+func addedTo(was, is *strategies.Strategy) (added standard.Sparing) {
 	names, layers := was.LayerNames(), is.Layers()
 	if was.Name != is.Name || len(layers) != len(names)+1 {
 		return nil
@@ -232,7 +228,7 @@ func addedTo(was, is *strategies.Strategy) (added sparing) {
 			}
 			names = names[1:]
 		case added == nil:
-			added, _ = l.(sparing)
+			added, _ = l.(standard.Sparing)
 		default:
 			return nil
 		}
