@@ -19,7 +19,6 @@ import (
 // in contexts attribute what calls paid for input to what stood in their contexts.
 type Dimension struct {
 	Name   string
-	About  string // one line for people
 	Weighs bool
 
 	timed bool // lines are in order of time, not of cost
@@ -30,32 +29,32 @@ type Dimension struct {
 // Dimensions returns all dimensions in the order of documentation.
 func Dimensions() []Dimension {
 	return []Dimension{
-		{Name: "day", About: "days of --tz, in order", timed: true, of: day},
-		{Name: "week", About: "ISO 8601 weeks, in order", timed: true, of: func(c *calls.Call, zone *time.Location) string { return week(day(c, zone)) }},
-		{Name: "month", About: "months, in order", timed: true, of: month},
-		{Name: "block", About: "windows of five hours, each from the hour of its first call", timed: true, of: callMinute},
-		{Name: "session", About: "sessions", of: func(c *calls.Call, _ *time.Location) string { return c.Session.ID }},
-		{Name: "project", About: "folders or repositories", of: project},
-		{Name: "agent", About: "programs that recorded the sessions", of: func(c *calls.Call, _ *time.Location) string { return c.Session.Agent }},
-		{Name: "version", About: "first version of the client in a session", of: version},
-		{Name: "model", About: "models", of: func(c *calls.Call, _ *time.Location) string { return c.Model.Name }},
-		{Name: "entry", About: "how the client was started, such as cli or sdk-cli (claude -p)", of: func(c *calls.Call, _ *time.Location) string { return cmp.Or(c.Session.Entry, "(unknown)") }},
-		{Name: "person", About: "homes in which projects lie", of: func(c *calls.Call, _ *time.Location) string { return cmp.Or(c.Session.Person(), "(nobody's home)") }},
-		{Name: "subagent", About: "kinds of sub-agents; other calls under \"(conversation)\"", of: subAgent},
-		{Name: "skill", About: "skills under which the client says that it called", of: func(c *calls.Call, _ *time.Location) string {
+		{Name: "day", timed: true, of: day},
+		{Name: "week", timed: true, of: func(c *calls.Call, zone *time.Location) string { return week(day(c, zone)) }},
+		{Name: "month", timed: true, of: month},
+		{Name: "block", timed: true, of: callMinute},
+		{Name: "session", of: func(c *calls.Call, _ *time.Location) string { return c.Session.ID }},
+		{Name: "project", of: project},
+		{Name: "agent", of: func(c *calls.Call, _ *time.Location) string { return c.Session.Agent }},
+		{Name: "version", of: version},
+		{Name: "model", of: func(c *calls.Call, _ *time.Location) string { return c.Model.Name }},
+		{Name: "entry", of: func(c *calls.Call, _ *time.Location) string { return cmp.Or(c.Session.Entry, "(unknown)") }},
+		{Name: "person", of: func(c *calls.Call, _ *time.Location) string { return cmp.Or(c.Session.Person(), "(nobody's home)") }},
+		{Name: "subagent", of: subAgent},
+		{Name: "skill", of: func(c *calls.Call, _ *time.Location) string {
 			return cmp.Or(c.Session.Named(signs.NameSkill, c.Recorded.Skill), "(no skill)")
 		}},
-		{Name: "plugin", About: "plugins that these skills come from", of: func(c *calls.Call, _ *time.Location) string {
+		{Name: "plugin", of: func(c *calls.Call, _ *time.Location) string {
 			return cmp.Or(c.Session.Named(signs.NamePlugin, c.Recorded.Plugin), "(no plugin)")
 		}},
-		{Name: "source", About: "who made the call: the conversation, sub-agents, summaries, advisors", of: func(c *calls.Call, _ *time.Location) string { return c.Source.String() }},
-		{Name: "cause", About: "why a call missed the cache; hits under \"(no miss)\"", of: cause},
-		{Name: "part", About: "what contexts are made of: prompts, results, summaries", Weighs: true, thing: func(s *traces.Session, b int32) string { return partNames[partOf(&s.Blocks[b])] }},
-		{Name: "tool", About: "tools, by their calls and results in contexts", Weighs: true, thing: tool},
-		{Name: "mcp", About: "MCP servers, by the calls and results of their tools", Weighs: true, thing: server},
-		{Name: "hook", About: "hooks, by the output that was sent to the model", Weighs: true, thing: nameOf(signs.NameHook)},
-		{Name: "memory", About: "CLAUDE.md files of folders and other memories, as far as logs show them", Weighs: true, thing: nameOf(signs.NameMemory)},
-		{Name: "file", About: "files, by what contexts held of them", Weighs: true, thing: file},
+		{Name: "source", of: func(c *calls.Call, _ *time.Location) string { return c.Source.String() }},
+		{Name: "cause", of: cause},
+		{Name: "part", Weighs: true, thing: func(s *traces.Session, b int32) string { return partNames[partOf(&s.Blocks[b])] }},
+		{Name: "tool", Weighs: true, thing: tool},
+		{Name: "mcp", Weighs: true, thing: server},
+		{Name: "hook", Weighs: true, thing: nameOf(signs.NameHook)},
+		{Name: "memory", Weighs: true, thing: nameOf(signs.NameMemory)},
+		{Name: "file", Weighs: true, thing: file},
 	}
 }
 

@@ -15,7 +15,7 @@ func TestAcceleratedOfSymmetric(t *testing.T) {
 		draws[(i*2)%len(draws)] = float64(i)
 	}
 	influence := []float64{-6, -5, -4, -3, -2, -1, 1, 2, 3, 4, 5, 6}
-	got := Accelerated(draws, 500, influence, 0.95)
+	got := accelerated(draws, 500, influence, widenLevel(0.95, freedom(influence)))
 	if math.Abs(got.Low-10.757) > 1e-3 || math.Abs(got.High-989.243) > 1e-3 {
 		t.Errorf("%+v", got)
 	}
@@ -66,7 +66,8 @@ func TestSkewnessOfLargeAndSmall(t *testing.T) {
 		}
 	}
 	draws := []float64{0, 1e300, 2e300, 3e300}
-	if got := Accelerated(draws, 1.5e300, []float64{-1e300, 0, 0, 1e300}, 0.5); !(got.Low >= 0 && got.High <= 3e300 && got.Low < got.High) {
+	influence := []float64{-1e300, 0, 0, 1e300}
+	if got := accelerated(draws, 1.5e300, influence, widenLevel(0.5, freedom(influence))); !(got.Low >= 0 && got.High <= 3e300 && got.Low < got.High) {
 		t.Errorf("interval %+v", got)
 	}
 }
@@ -78,7 +79,7 @@ func TestAcceleratedOfSkewed(t *testing.T) {
 	for i := range draws {
 		draws[i] = float64(i)
 	}
-	got := acceleratedBy(draws, 460.5, []float64{0, 0, 0, 4}, widenLevel(0.95, 3))
+	got := accelerated(draws, 460.5, []float64{0, 0, 0, 4}, widenLevel(0.95, 3))
 	if math.Abs(got.Low-2.0682) > 1e-3 || math.Abs(got.High-1000.0000) > 1e-3 {
 		t.Errorf("%+v", got)
 	}
@@ -107,7 +108,7 @@ func TestCoverage(t *testing.T) {
 				sum += sample[i]
 			}
 			d := drawn(t, Bootstrap{Seed: seed, Resamples: 1000, Workers: 1}, tc.n, [][]float64{sample}, nil)
-			if Accelerated(d.Sums[0], sum, sample, 0.95).Contains(mean * float64(tc.n)) {
+			if accelerated(d.Sums[0], sum, sample, widenLevel(0.95, freedom(sample))).Contains(mean * float64(tc.n)) {
 				hits++
 			}
 		}

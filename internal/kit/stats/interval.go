@@ -8,20 +8,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Accelerated returns the bias-corrected and accelerated interval of a
-// bootstrap (BCa, Efron 1987) of an estimate. Its quantiles of draws are
-// shifted by the share of draws below the estimate and by the skewness of
-// influence, the linear influence of each pair on the estimate. The order of
-// draws does not matter.
-//
-// Percentile intervals of few pairs are too narrow: the variance of resamples is (n −
-// 1)/n of the estimate's, and the quantiles are normal instead of Student's. Both are
-// corrected by taking quantiles further out (Hesterberg 2015, §4.2); at 12 pairs that are alike and a
-// level of 0.95 those are 1.1 instead of 2.5 % at either end.
-func Accelerated(draws []float64, estimate float64, influence []float64, level float64) Interval {
-	return acceleratedBy(draws, estimate, influence, widenLevel(level, freedom(influence)))
-}
-
 // freedom returns the degrees of freedom of a standard error, given the influence of each session
 // on the figure: one less than the number of sessions or, where few sessions make up most of the
 // spread, than the number of sessions alike whose spread is known as well, by the fourth moment.
@@ -45,9 +31,10 @@ func freedom(influence []float64) float64 {
 	return max(1, min(n, 2*squares*squares/fourths)-1)
 }
 
-// acceleratedBy returns the interval whose ends belong to the points −z and z of the standard
-// normal distribution.
-func acceleratedBy(draws []float64, estimate float64, influence []float64, z float64) Interval {
+// accelerated returns the bias-corrected and accelerated interval of a bootstrap (BCa, Efron 1987) of an estimate, whose ends belong to
+// the points −z and z of the standard normal distribution. Its quantiles of draws are shifted by the share of draws below the estimate
+// and by the skewness of influence, the linear influence of each pair on the estimate. The order of draws does not matter.
+func accelerated(draws []float64, estimate float64, influence []float64, z float64) Interval {
 	sorted := slices.Clone(draws)
 	slices.Sort(sorted)
 	bias, acceleration := biasOf(sorted, estimate), skewness(influence)/6
@@ -59,6 +46,11 @@ func acceleratedBy(draws []float64, estimate float64, influence []float64, z flo
 
 // widenLevel returns the point of the standard normal distribution at which to take a percentile
 // instead of the level's point, given the degrees of freedom.
+//
+// Percentile intervals of few pairs are too narrow: the variance of resamples is (n −
+// 1)/n of the estimate's, and the quantiles are normal instead of Student's. Both are
+// corrected by taking quantiles further out (Hesterberg 2015, §4.2); at 12 pairs that are alike and a
+// level of 0.95 those are 1.1 instead of 2.5 % at either end.
 func widenLevel(level, freedom float64) float64 {
 	t := studentPoint(freedom, 1-(1-level)/2)
 	return math.Sqrt((freedom+1)/freedom) * t

@@ -25,7 +25,7 @@ type Pair struct {
 // sessions and share the resamples. It fails when ctx ends.
 //
 // An interval comes from the paired bootstrap, corrected for bias and skewness (BCa, see
-// Accelerated); for extremes, on which no session has a linear influence, from the plain
+// accelerated); for extremes, on which no session has a linear influence, from the plain
 // percentiles. Where resamples cannot reach the level, because there are too few resamples or
 // too few sessions, it is Student's.
 func (e Estimator) Paired(ctx context.Context, pairs []Pair) ([]Estimate, error) {
@@ -280,7 +280,7 @@ func (e Estimator) interval(draws []float64, value float64, influence []float64,
 	case extreme:
 		return Percentile(draws, e.Level)
 	}
-	return acceleratedBy(draws, value, influence, widenLevel(e.Level, freedom)).snap()
+	return accelerated(draws, value, influence, widenLevel(e.Level, freedom)).snap()
 }
 
 // HigherRanks returns the chance, one-sided, that values as high as the second list come from where the first list does: the rank sum
