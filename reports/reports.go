@@ -5,8 +5,8 @@
 // A report is written for a terminal ("table"), or as "markdown", "csv" or
 // "json". Columns follow the metrics that results publishes. Reports for people
 // have a frame: what was replayed above, footnotes below, and last the trust
-// line, which says how far the model is from the bill of the same sessions. A
-// difference whose interval over sessions contains 0 is marked with ~.
+// line, which says how far the model is from the bill of the same sessions. "?" and "~" mark
+// differences that other sessions may not show (docs/compare.md).
 package reports
 
 import (

@@ -64,6 +64,10 @@ are read together. These flags choose among the sessions.`},
 		{Use: "charts", Short: "The look and size of charts", Long: `--chart FILE draws the main chart of a command, --chart KIND=FILE another
 one, and KIND alone draws it into the folder of --out. Its data go into
 FILE-data.csv next to it. --style paper leaves title and notes to FILE-caption.txt.`},
+		{Use: "marks", Short: "What ~ and ? before a difference say", Long: `One rule for run, ablate, report, compare, tune, rank and
+advise. ?: fewer than six sessions differ, too few to say anything of other sessions. ~: chance can explain the
+difference or, for a cost, chance and the model's error. Without a mark it is shown for other sessions of this kind.
+docs/compare.md says how.`},
 		{Use: "live", Short: "Summaries by real models", Long: `sim run --summarizer live asks a real model for each summary.
 It says what the calls will cost and asks before the first. --set live.KEY=VALUE sets what has no flag;
 docs/live.md has an example.`},
@@ -103,7 +107,7 @@ func help(cmd *cobra.Command, _ []string) {
 	text := document.Flowed(cmp.Or(cmd.Long, cmd.Short), width) + "\n"
 	if topic := topicOf(cmd); topic != nil {
 		text += "\n" + topic.title + ":\n" + topic.usages(cmd.Root()).FlagUsagesWrapped(width)
-	} else {
+	} else if !cmd.IsAdditionalHelpTopicCommand() {
 		text += "\n" + usageText(cmd, width)
 	}
 	fmt.Fprint(w, text)

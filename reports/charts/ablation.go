@@ -99,7 +99,7 @@ func ablationColumns(head string, rows []ablated) []document.ColumnOf[ablated] {
 		plain("difference_share", "%", changed(func(d *studies.Difference) any {
 			return document.Cell{Value: d.Relative, Text: cmp.Or(relativeText(d), blank)}
 		})),
-		plain("within_model_error", "", changed(func(d *studies.Difference) any { return d.Covered })),
+		plain("within_model_error", "", changed(func(d *studies.Difference) any { return d.Mark == chanceMark })),
 		plain("sessions_end", "", changed(func(d *studies.Difference) any { return d.Cut })),
 	}
 	for i, f := range studies.AblatedFigures {
@@ -154,14 +154,10 @@ func changeText(c *studies.Change) string {
 }
 
 func differenceText(d *studies.Difference, money func(float64) string) string {
-	text := document.Signed(d.USD, money)
 	if d.Cut {
 		return "sessions end"
 	}
-	if d.Covered {
-		return chanceMark + text
-	}
-	return text
+	return d.Mark + document.Signed(d.USD, money)
 }
 
 func relativeText(d *studies.Difference) string {
@@ -173,13 +169,13 @@ func relativeText(d *studies.Difference) string {
 
 // ablationTrust says how far the model is from the bill.
 func ablationTrust(a *studies.Ablation) string {
-	line := errorLine(a.Run)
+	marks := ""
 	for _, base := range a.Bases {
-		if slices.ContainsFunc(a.Differences(base), func(d studies.Difference) bool { return d.Covered }) {
-			return line + "; " + chanceLine
+		for _, d := range a.Differences(base) {
+			marks += d.Mark
 		}
 	}
-	return line
+	return errorLine(a.Run) + explained(marks)
 }
 
 // AblationDrawings returns a tornado chart for each strategy of an ablation
@@ -231,7 +227,7 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 	series := []document.Series{
 		{Name: "dearer when switched", Mark: document.MarkBox, Style: document.Style{Color: 0xd55e00}},
 		{Name: "cheaper when switched", Mark: document.MarkBox, Style: document.Style{Color: 0x005aa0}},
-		{Name: "in brackets, its interval contains 0", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
+		{Name: "grey: chance or model error can explain it", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
 		{Mark: document.MarkText}, {Mark: document.MarkText, Left: true},
 	}
 	money := document.Amounts(amounts...)
@@ -242,11 +238,11 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 		if d.USD < 0 {
 			kind, side = 1, 4
 		}
-		if d.Covered {
+		if d.Mark == chanceMark {
 			kind = 2
 		}
 		series[kind].Box(min(d.USD, 0), y-0.3, max(d.USD, 0), y+0.3, "")
-		text := bracket(document.Signed(d.USD, money)+"  "+relativeText(d), d.Covered)
+		text := bracket(document.Signed(d.USD, money)+"  "+relativeText(d), d.Mark)
 		series[side].Point(d.USD, y, text)
 	}
 	p.Series = append(slices.DeleteFunc(series, func(s document.Series) bool { return len(s.X) == 0 }),

@@ -83,9 +83,9 @@ func TestAblationIsTidy(t *testing.T) {
 	want := map[string][]string{
 		"set":                                    {"cost_usd", "difference_usd", "difference_share", "within_model_error"},
 		"":                                       {"1005", "", "", ""},
-		"full-compact.enabled=false":             {"1262.5", "257.5", "0.2562189054726368", "true"},
+		"full-compact.enabled=false":             {"1262.5", "257.5", "0.2562189054726368", "false"},
 		"truncate-oldest.enabled=true":           {"505", "-500", "-0.4975124378109453", "false"},
-		"full-compact.attachments.files.count=0": {"1010", "5", "0.004975124378109453", "true"},
+		"full-compact.attachments.files.count=0": {"1010", "5", "0.004975124378109453", "false"},
 		"full-compact.breaker=0":                 {"1005", "0", "0", "false"},
 		"full-compact.manual=false":              {"1005", "0", "0", "false"},
 	}

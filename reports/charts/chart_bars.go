@@ -76,8 +76,8 @@ func costChart(run *results.Run) (*document.Chart, error) {
 	b.inside = func(v, total float64) string { return strconv.FormatFloat(100*v/total, 'f', 0, 64) + " %" }
 	b.behind = func(i int, total float64) string {
 		text := money(total)
-		if note, chance := vsRecorded(run, b.cells[i]); note != "" && note != document.Dash {
-			text += "  " + bracket(note, chance)
+		if note, mark := vsRecorded(run, b.cells[i]); note != "" && note != document.Dash {
+			text += "  " + bracket(note, mark)
 		}
 		return text
 	}

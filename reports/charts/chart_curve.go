@@ -104,7 +104,7 @@ func (s *metricSweep) tied() (band document.Series) {
 	}
 	ties := func(i int) bool {
 		d, ok := s.run.ModelError.Difference(s.points[i].cell, best[0].cell)
-		return ok && (d.Chance() || d.Known && d.Low == d.High && d.Relative == 0)
+		return ok && (d.Mark() != "" || d.Relative == 0)
 	}
 	from := slices.IndexFunc(s.points, func(p sweepPoint) bool { return p.cell == best[0].cell })
 	to := from
@@ -195,8 +195,8 @@ func (s *metricSweep) tiles() *document.Chart {
 		text := ""
 		if printed {
 			text = s.write(pt.value)
-			if d, ok := s.run.VsRecorded(pt.cell); s.metric.Name == measures.NameCost && ok && d.Chance() {
-				text, marked = bracket(text, true), true
+			if d, ok := s.run.VsRecorded(pt.cell); s.metric.Name == measures.NameCost && ok && d.Mark() != "" {
+				text, marked = bracket(text, d.Mark()), true
 			}
 			widest = max(widest, len([]rune(text)))
 		}

@@ -97,7 +97,7 @@ func TestChartTexts(t *testing.T) {
 	all := strings.Join(svgTexts(t, bill()), "\n")
 	for _, want := range []string{
 		"Cost by strategy and token class", "cost (USD)", "2 sessions · 3,447 calls",
-		"billed", "$1,000.00", "$1,005.00  (−0.5 %)", "$1,262.50  (+25.0 %)", "$505.00  −50.0 %",
+		"billed", "$1,000.00", "$1,005.00  (−0.5 %)", "$1,262.50  (+25.0 %)", "$505.00  (−50.0 %)",
 		"\n8 %\n", "\n52 %\n", "\n16 %\n",
 		"uncached input\ncache read\ncache write 5m\ncache write 1h\noutput\n",
 		"model error on these sessions: +0.5 %",
@@ -106,7 +106,7 @@ func TestChartTexts(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, all)
 		}
 	}
-	wantNotes(t, Chart(bill()), "none: 1 session passes the window", "in brackets: the 95 % interval contains 0 · "+
+	wantNotes(t, Chart(bill()), "none: 1 session passes the window", "in brackets: not certain for other sessions · "+
 		"model error on these sessions: +0.5 % net (95 % interval −10.9 % … +11.9 %), 0.5 % gross by session · "+
 		"source: 2 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01")
 	for _, absent := range []string{"cache write other", "storage"} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -116,23 +117,19 @@ func sweptNames(run *results.Run) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// chanceMark precedes a difference whose interval contains 0.
-const chanceMark = "~"
+// chanceMark and fewMark precede differences that are not shown for other sessions.
+var chanceMark, fewMark = stats.Chance.Mark(), stats.TooFew.Mark()
 
-// vsRecorded returns the cost of a cell relative to the recorded one, for
-// people, and whether its interval contains 0.
-func vsRecorded(run *results.Run, c *results.Cell) (text string, chance bool) {
+// vsRecorded returns the cost of a cell relative to the recorded one, for people, and its mark, with which the text begins.
+func vsRecorded(run *results.Run, c *results.Cell) (text, mark string) {
 	if ref := run.Reference(measures.StrategyRecorded); ref != nil && ref.Cell == c.Cell {
-		return document.Dash, false
+		return document.Dash, ""
 	}
 	d, ok := run.VsRecorded(c)
-	switch {
-	case !ok:
-		return "", false
-	case d.Chance():
-		return chanceMark + document.SignedPercent(d.Relative), true
+	if !ok {
+		return "", ""
 	}
-	return document.SignedPercent(d.Relative), false
+	return d.Mark() + document.SignedPercent(d.Relative), d.Mark()
 }
 
 // errorLine says how far the model is from the bill.
@@ -144,40 +141,47 @@ func errorLine(run *results.Run) string {
 	return "model error on " + which + ": " + run.ModelError.String()
 }
 
-// chanceLine says what the mark means.
-const chanceLine = chanceMark + " marks a difference whose 95 % interval contains 0"
-
-// trustLine is errorLine, with the mark explained when a cost has it.
-func trustLine(run *results.Run) string {
-	if !marked(run) {
-		return errorLine(run)
+// explained says what the marks in a text mean, behind a line on the model's error.
+func explained(text string) (line string) {
+	if strings.Contains(text, chanceMark) {
+		line = "; " + chanceMark + ": chance or model error can explain the difference"
 	}
-	return errorLine(run) + "; " + chanceLine
+	if strings.Contains(text, fewMark) {
+		line += fmt.Sprintf("; %s: fewer than %d sessions differ, too few to say anything of other sessions", fewMark, stats.PairsNeeded(stats.DefaultLevel))
+	}
+	return line
 }
+
+// trustLine is errorLine, with the marks explained that differences of costs have.
+func trustLine(run *results.Run) string { return errorLine(run) + explained(marksOf(run)) }
 
 // chartTrust is what trustLine is for a chart, where brackets take the place of the mark. It is first, because the end of
 // a long line may be cut.
 func chartTrust(run *results.Run) string {
-	if !marked(run) {
+	if marksOf(run) == "" {
 		return errorLine(run)
 	}
-	return "in brackets: the 95 % interval contains 0 · " + errorLine(run)
+	return "in brackets: " + uncertain + " · " + errorLine(run)
 }
 
-// bracket marks a difference in a chart that chance can explain.
-func bracket(text string, chance bool) string {
-	if !chance {
+// uncertain is what the marks say in words.
+const uncertain = "not certain for other sessions"
+
+// bracket puts a difference with a mark into brackets, as charts have it.
+func bracket(text, mark string) string {
+	if mark == "" {
 		return text
 	}
-	return "(" + strings.TrimPrefix(text, chanceMark) + ")"
+	return "(" + strings.TrimPrefix(text, mark) + ")"
 }
 
-// marked reports whether a cost has the mark of chance.
-func marked(run *results.Run) bool {
-	return slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
-		_, chance := vsRecorded(run, &c)
-		return chance
-	})
+// marksOf returns the marks of all differences of costs.
+func marksOf(run *results.Run) (marks string) {
+	for i := range run.Cells {
+		_, mark := vsRecorded(run, &run.Cells[i])
+		marks += mark
+	}
+	return marks
 }
 
 // Remark puts above the figures of a workload what was read and chosen of a corpus, and what was lost.

@@ -168,8 +168,10 @@ func verdict(run *results.Run) document.List {
 		label = "No strategy is cheaper than what was recorded; the nearest"
 	}
 	text := best.Cell + ": " + document.Amounts(usd)(usd)
-	if against, _ := vsRecorded(run, best); against != "" {
-		text += ", " + against + " against what was recorded"
+	if against, mark := vsRecorded(run, best); against != "" {
+		if text += ", " + strings.TrimPrefix(against, mark) + " against what was recorded"; mark != "" {
+			text += " (" + uncertain + ")"
+		}
 	}
 	return document.List{{Label: label, Text: text + "."}}
 }

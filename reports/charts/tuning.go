@@ -23,7 +23,7 @@ func Tuning(t *studies.Tuning) *document.Document {
 		Title: "What to set", Head: append(headLines(t.Run), document.Whole(t.Tried)+" of "+document.Count(t.Space, "setting")+" tried"),
 		Data:  func() *document.Table { return tuningData(t) },
 		JSON:  func(w io.Writer) error { return document.Indented(publishedTuning(t))(w) },
-		Notes: []string{"TIE: chance explains its difference to the best one.", trustLine(t.Run)},
+		Notes: []string{"TIE: nothing shows that it differs from the best one on other sessions.", trustLine(t.Run)},
 	}
 	d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{tuningBest(t)}},
 		document.Section{Blocks: []document.Block{tuningTable(t)}})
@@ -76,7 +76,10 @@ func heldOutText(t *studies.Tuning) string {
 		text += ", drawn by " + g.Units
 	}
 	text += ")"
-	if g.Verdict == stats.Chance {
+	switch g.Verdict {
+	case stats.TooFew:
+		text += "; too few sessions differ to say anything of other sessions"
+	case stats.Chance:
 		text += "; that may be chance: only a gain of " + document.Percent(g.Detectable) + " would have shown"
 	}
 	return text

@@ -28,10 +28,10 @@ const (
 	Above
 )
 
-// String returns the word for a verdict, "~" for Chance, "?" for Missing and
-// Unknown.
+// String returns the word for a verdict, and the mark of differences that are not shown for Missing, Unknown and Chance.
 func (v Verdict) String() string {
-	return [...]string{"?", "same", "?", "~", "better", "worse", "lower", "higher"}[min(v, Above)]
+	none := stats.TooFew.Mark()
+	return [...]string{none, "same", none, stats.Chance.Mark(), "better", "worse", "lower", "higher"}[min(v, Above)]
 }
 
 // Figure is a metric of both sides over the sessions they share. Values,

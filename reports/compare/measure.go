@@ -210,8 +210,8 @@ func chooseMetrics(names []string) ([]results.Metric, error) {
 		func(m results.Metric) bool { return !slices.Contains(names, m.Name) }), errors.Join(errs...)
 }
 
-// estimate sets what figures that differ show of other sessions. The metrics of the run table
-// are judged together, and so are all others; those selected by name are one family.
+// estimate sets what figures that differ show of other sessions. The cost is judged by itself, as in the table of a run; its other
+// metrics are judged together, and so are all others; those selected by name are one family.
 func (r *Report) estimate(ctx context.Context, list []*measured, e stats.Estimator) error {
 	var pairs []stats.Pair
 	var have []*measured
@@ -221,7 +221,10 @@ func (r *Report) estimate(ctx context.Context, list []*measured, e stats.Estimat
 		}
 		have = append(have, m)
 		p := stats.Pair{Base: m.side[0].Figure, Other: m.side[1].Figure, Relative: m.Summary || r.Chosen}
-		if !p.Relative {
+		switch {
+		case m.Metric.Name == measures.NameCost:
+			p.Family = 2
+		case !p.Relative:
 			p.Family = 1
 		}
 		pairs = append(pairs, p)

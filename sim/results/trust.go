@@ -156,10 +156,13 @@ type Difference struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Known bool    `json:"-"`
+
+	verdict stats.Verdict
 }
 
-// Chance reports whether the interval of the difference contains 0.
-func (d Difference) Chance() bool { return d.Known && d.Low <= 0 && d.High >= 0 }
+// Mark returns what stands before the difference in tables: "~" where chance or the model's error can explain it, "?" where fewer than
+// six sessions differ, "" where it is shown (docs/compare.md).
+func (d Difference) Mark() string { return d.verdict.Mark() }
 
 // Difference returns the difference in cost of c against base over the sessions of c, without
 // sessions of which one of the two alone has calls without a price. It is false when base lacks a
@@ -219,7 +222,7 @@ func (e ModelError) Interval(costs, base []float64) Difference {
 		d.RelativeInterval = stats.Interval{Low: d.Relative, High: d.Relative}
 	}
 	d = d.Blurred(e.Noise(costs, base))
-	return Difference{d.Relative, d.RelativeInterval.Low, d.RelativeInterval.High, true}
+	return Difference{d.Relative, d.RelativeInterval.Low, d.RelativeInterval.High, true, d.Verdict}
 }
 
 // Noise returns the standard deviation of the model's error in the difference of costs by

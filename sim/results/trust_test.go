@@ -119,7 +119,7 @@ func TestFewSessionsTakeTheSpreadKnownBeforehand(t *testing.T) {
 	other := recorded
 	other.Rows = Rows{}.With(costing("x", "000", 6))
 	other.sum()
-	if d, ok := e.Difference(&other, &recorded); !ok || !d.Chance() {
+	if d, ok := e.Difference(&other, &recorded); !ok || d.Mark() != "?" {
 		t.Errorf("a third less in one session is sure: %+v", d)
 	}
 }
@@ -151,7 +151,7 @@ func TestFewSessionsMakeUpTheBill(t *testing.T) {
 func TestChance(t *testing.T) {
 	billed, recorded := corpus(60)
 	e := ErrorOf(&billed, &recorded, 0.1)
-	for factor, want := range map[float64]bool{1: true, 1.005: true, 0.995: true, 0.67: false, 1.5: false} {
+	for factor, want := range map[float64]string{1: "", 1.005: "~", 0.995: "~", 0.67: "", 1.5: ""} {
 		other := Cell{Cell: "x", Strategy: "x"}
 		for i := range recorded.Rows.Len() {
 			r := recorded.Rows.At(i)
@@ -159,8 +159,8 @@ func TestChance(t *testing.T) {
 		}
 		other.sum()
 		d, ok := e.Difference(&other, &recorded)
-		if !ok || !about(d.Relative, factor-1) || d.Chance() != want {
-			t.Errorf("a cost × %g: %+v, by chance %v; want %v", factor, d, d.Chance(), want)
+		if !ok || !about(d.Relative, factor-1) || d.Mark() != want {
+			t.Errorf("a cost × %g: %+v, marked %q; want %q", factor, d, d.Mark(), want)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func TestChanceIsCalibrated(t *testing.T) {
 				cells[k].sum()
 			}
 			e := ErrorOf(&cells[0], &cells[1], 0)
-			if d, _ := e.Difference(&cells[2], &cells[1]); !d.Chance() {
+			if d, _ := e.Difference(&cells[2], &cells[1]); d.Mark() == "" {
 				found++
 			}
 		}
@@ -212,8 +212,8 @@ func TestChanceIsCalibrated(t *testing.T) {
 // Five sessions of $14, $1.3, $6.8, $2.3 and $13.1 cost $10, 0, 1, 0 and 14.6
 // more: by hand 25.6/37.5 with a standard error of 0.208 and, as two sessions make up most
 // of the spread, t = 3.22 of 2.9 degrees of freedom, so that the interval is 0.68 ± 0.67 without an
-// error of the model. A difference that two of
-// five sessions make up alone is not told apart from none.
+// error of the model. Three of five sessions that differ say nothing of others, whatever the interval: that they all go one way has a
+// chance of 2/2³. Six that differ do, and not where the model is off by 40 % of a session.
 func TestDifferencesOfFewSessions(t *testing.T) {
 	base := []float64{14, 1.3, 6.8, 2.3, 13.1}
 	more := func(by ...float64) []float64 {
@@ -223,14 +223,15 @@ func TestDifferencesOfFewSessions(t *testing.T) {
 		return by
 	}
 	d := ModelError{}.Interval(more(10, 0, 1, 0, 14.6), base)
-	if !near(d.Relative, 0.6827) || !near(d.Low, 0.012) || !near(d.High, 1.354) || d.Chance() {
+	if !near(d.Relative, 0.6827) || !near(d.Low, 0.012) || !near(d.High, 1.354) || d.Mark() != "?" {
 		t.Errorf("%+v, want 0.683 in 0.012 … 1.354", d)
 	}
-	if d := (ModelError{Spread: 0.4}).Interval(more(10, 0, 1, 0, 14.6), base); !d.Chance() {
-		t.Errorf("a model that is off by 40 %% of a session tells %+v apart", d)
+	six, dearer := []float64{10, 11, 12, 13, 14, 15}, []float64{13, 14, 16, 17, 18, 19}
+	if d := (ModelError{}).Interval(dearer, six); d.Mark() != "" {
+		t.Errorf("six sessions that all cost a third more show nothing: %+v", d)
 	}
-	if d := (ModelError{}).Interval(more(10, 0, 0, 0, 1), base); !d.Chance() {
-		t.Errorf("%+v is told apart", d)
+	if d := (ModelError{Spread: 0.4}).Interval(dearer, six); d.Mark() != "~" {
+		t.Errorf("a model that is off by 40 %% of a session tells %+v apart", d)
 	}
 }
 

@@ -84,7 +84,9 @@ func (l *late) excludes(difference, level float64) bool {
 	return whole >= 1 && math.Abs(difference) > math.Hypot(studentPoint(whole, (1+level)/2)*l.deviation, l.blur)*(1+1e-9)
 }
 
-// Verdict says what a difference shows of other sessions.
+// Verdict says what a difference shows of other sessions, by one rule for every table of the program: fewer than
+// PairsNeeded sessions that differ show nothing; of more, a difference is shown whose interval, with the error of the model where that counts,
+// lacks 0 and whose P, corrected for what is judged together, is at most 1 − level. docs/compare.md states it for users.
 type Verdict uint8
 
 // The verdicts.
@@ -95,6 +97,9 @@ const (
 	Lower
 	Higher
 )
+
+// Mark returns what stands before a difference that is not shown, "" for one that is and where nothing differs.
+func (v Verdict) Mark() string { return [...]string{TooFew: "?", Chance: "~", Higher: ""}[v] }
 
 // power is the share of samples in which a detectable difference gets a verdict.
 const power = 0.8
