@@ -158,6 +158,9 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 		if was.Baseline == nil {
 			report.Begins(file.Baseline)
 		}
+		if !report.OK {
+			remarks = append(remarks, fmt.Sprintf("--update: %s is written though this run fails: later runs are held against its figures as they are", file.Baseline))
+		}
 	}
 	report.Notes = append(report.Notes, remarks...)
 	return f.publish(cmd, report)

@@ -270,7 +270,7 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 		if in.NumLost > allowed {
 			by = "a share of " + Amount{noteLost, true}.String() + " of the lines may be"
 		}
-		r.note("%s, as %s", text, by)
+		r.note("%s, as %s: such as %s", text, by, in.Lost[0])
 		return
 	}
 	for _, p := range in.Lost[:min(len(in.Lost), maxLost)] {

@@ -178,7 +178,7 @@ func TestInterval(t *testing.T) {
 func TestBeyondTheBarAndOK(t *testing.T) {
 	was, now := input(drawnUSD("s", 10, 11, 12, 13, 14)), input(drawnUSD("s", 10.01, 11.01, 12.01, 13.01, 14.01))
 	for rule, want := range map[string]string{
-		"{metric: cost_usd, max_increase: 0}": "", // by 0.01 of 13, less than a thousandth
+		"{metric: cost_usd, max_increase: 0}": "cost_usd of s is $13.01, above $13.00 (max_increase 0 from $13.00): by less than 0.1% of what it is held against, which rounding makes",
 		"{metric: cost_usd, max: 13}":         "cost_usd of s is $13.01, above $13.00, which chance may explain",
 		"{metric: cost_usd, max: 13.2}":       "",
 	} {

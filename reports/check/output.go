@@ -152,7 +152,7 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 			t.Columns[8].Title, noticed = "DETECTS", v.noticed()
 		}
 		status := document.Cell{Value: words[v.Status]}
-		if v.Status == Undecided {
+		if v.Message != "" && (v.Status == Undecided || v.Status == OK) {
 			status.Notes = []string{v.Message}
 		}
 		observed, bar := v.observed()

@@ -49,7 +49,7 @@ type Result struct {
 	Seeds    int      `json:"seeds,omitzero"`
 	Sessions int      `json:"sessions,omitzero"` // judged, if the baseline has others
 	Before   int      `json:"baseline_sessions,omitzero"`
-	// Message says what is wrong and Look, in one line, what to look at.
+	// Message says what is wrong, or why a figure beyond its bar holds, and Look, in one line, what to look at.
 	Message string  `json:"message,omitzero"`
 	Look    string  `json:"look,omitzero"`
 	usd     float64 // what it costs, to order what is broken; 0 if unknown
@@ -128,7 +128,10 @@ func (r *Report) Begins(baseline string) { r.began = baseline }
 // Replaces adds what was broken against the replaced baseline as suspects: the new baseline would hide it.
 func (r *Report) Replaces(was *Report) {
 	for _, s := range was.Results {
-		if s.Status == Breach && s.Bar != nil && s.Baseline != nil {
+		again := slices.ContainsFunc(r.Results, func(o Result) bool {
+			return o.Status == Breach && o.Line == s.Line && o.Cell == s.Cell && o.Group == s.Group
+		})
+		if s.Status == Breach && s.Bar != nil && s.Baseline != nil && !again {
 			s.Status, s.Message = Suspect, s.Message+", in the baseline that this run replaces"
 			r.Results = append(r.Results, s)
 		}

@@ -240,6 +240,13 @@ func (v *verdict) judge(share float64) {
 	case beyond && !low && v.likely(&e, share):
 		v.result.Status, v.result.Look = Suspect, v.cause()
 		v.result.Message = v.words(v.bar) + ", which chance may explain" + v.enough(share, e.Difference, e.Difference-e.Interval.Low)
+	case low:
+		v.result.Message = v.words(v.bar) + ": by less than " + Amount{leastEffect, true}.String() + " of what it is held against, which rounding makes"
+	case beyond:
+		v.result.Message = v.words(v.bar) + ": where nothing has changed, more than one run in ten is as far beyond it by chance"
+		if !v.apart {
+			v.result.Message = v.words(v.bar) + ": draws alone may put it there"
+		}
 	}
 }
 
