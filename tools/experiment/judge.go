@@ -175,8 +175,8 @@ func steps(rounds []int) []int {
 	return list
 }
 
-// foretold returns the rounds of fetches that the simulator adds to the recording by the agent's rule, and how many of them
-// lie before a step at which the agent really fetched more often than in the recording.
+// foretold returns by how many rounds of fetches the simulator departs from the recording by the agent's rule, and how many of them
+// lie before a step at which the agent really fetched more often than in the recording, or less often where one is left out.
 func (o *outcome) foretold() (all, right int) {
 	more := map[int]int{}
 	for _, s := range steps(o.real.Rounds) {
@@ -185,18 +185,22 @@ func (o *outcome) foretold() (all, right int) {
 	for _, s := range steps(o.looks) {
 		more[s]--
 	}
-	for _, at := range o.rule.rounds {
-		step := at
-		for _, look := range o.looks {
-			if look < at {
-				step--
+	depart := func(rounds []int, by int) {
+		for _, at := range rounds {
+			step := at
+			for _, look := range o.looks {
+				if look < at {
+					step--
+				}
+			}
+			if all++; more[step]*by > 0 {
+				more[step] -= by
+				right++
 			}
 		}
-		if all++; more[step] > 0 {
-			more[step]--
-			right++
-		}
 	}
+	depart(o.rule.rounds, 1)
+	depart(o.rule.left, -1)
 	return all, right
 }
 
@@ -252,8 +256,8 @@ func lines(list []*outcome) []*line {
 			g.rule += math.Abs(o.misses(o.rule))
 			g.ruleWorst = max(g.ruleWorst, math.Abs(o.misses(o.rule)))
 			g.rounds += float64(len(o.real.Rounds) - len(o.looks))
-			g.foretold += o.rule.refetches
-			g.built += o.closed.refetches
+			g.foretold += o.rule.looks
+			g.built += o.closed.looks
 			if o.kind() == other {
 				all, right := o.foretold()
 				g.placed, g.atStep = g.placed+all, g.atStep+right

@@ -64,17 +64,26 @@ func TestPairs(t *testing.T) {
 
 // Places are counted in main calls of the first thread; a compaction of two calls is one.
 func TestFollow(t *testing.T) {
-	call := func(thread int32, s measures.Source, tokens int64) results.CallRecord {
-		return results.CallRecord{Session: "s", Thread: thread, Source: s, Usage: prompt.Usage{Read: tokens}}
+	call := func(thread, round int32, s measures.Source, tokens int64) results.CallRecord {
+		return results.CallRecord{Session: "s", Thread: thread, Round: round, Source: s, Usage: prompt.Usage{Read: tokens}}
 	}
 	var p prediction
 	p.follow([]results.CallRecord{
-		call(0, measures.SourceMain, 10), call(1, measures.SourceAgent, 5), call(0, measures.SourceMain, 20),
-		call(0, measures.SourceCompact, 21), call(0, measures.SourceCompact, 3), call(0, measures.SourceMain, 7),
-		call(0, measures.SourceReread, 8), call(0, measures.SourceMain, 9),
+		call(0, 0, measures.SourceMain, 10), call(1, 0, measures.SourceAgent, 5), call(0, 1, measures.SourceMain, 20),
+		call(0, -1, measures.SourceCompact, 21), call(0, -1, measures.SourceCompact, 3), call(0, 2, measures.SourceMain, 7),
+		call(0, -1, measures.SourceReread, 8), call(0, 4, measures.SourceMain, 9),
 	})
-	if !slices.Equal(p.places, []compaction{{2, 20, 7}}) || !slices.Equal(p.rounds, []int{3}) {
-		t.Errorf("compactions %v and fetches %v, want one behind the second main call and one behind the third", p.places, p.rounds)
+	if !slices.Equal(p.places, []compaction{{2, 20, 7}}) || !slices.Equal(p.rounds, []int{4}) || !slices.Equal(p.left, []int{3}) {
+		t.Errorf("compactions %v, fetches %v and %v left out; want one behind the second main call, one ahead of round 4, and round 3", p.places, p.rounds, p.left)
+	}
+}
+
+// A look that is left out where the agent really looked less often is as right as a further one where it looked more often. The
+// recording looks before steps 1 and 2 (calls 1 and 3), the other run before steps 1, 3 and 3 (calls 1, 4 and 5).
+func TestForetold(t *testing.T) {
+	o := &outcome{real: &bill{Rounds: []int{1, 4, 5}}, looks: []int{1, 3}, rule: &prediction{rounds: []int{5, 6}, left: []int{3, 1}}}
+	if all, right := o.foretold(); all != 4 || right != 2 { // before steps 3 and 4, and less before 2 and 1
+		t.Errorf("%d rounds, %d of them right; want 4 and 2", all, right)
 	}
 }
 

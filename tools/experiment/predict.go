@@ -63,9 +63,10 @@ func newPredictor() (*predictor, error) {
 type prediction struct {
 	usd         float64
 	compactions float64
-	refetches   float64 // calls that fetch again
+	looks       float64 // rounds in which the agent fetches again, less the recorded ones that are left out
 	places      []compaction
-	rounds      []int // places of refetching calls among the main calls of the first thread
+	rounds      []int // recorded rounds of the first thread ahead of which the agent fetches
+	left        []int // recorded rounds of the first thread that are left out
 }
 
 // ask returns what strategy own would have cost under settings, in a loop ("never" or "fitted") and by a profile.
@@ -79,9 +80,12 @@ func (p *predictor) ask(ctx context.Context, corpus *traces.Corpus, sets []strin
 	if err != nil {
 		return nil, err
 	}
-	refetches, ok := results.LookupMetric("refetches")
-	if !ok {
-		return nil, fmt.Errorf("no metric is named refetches")
+	var looks [2]results.Metric // more and fewer
+	for i, name := range []string{"refetches", "left_out_calls"} {
+		var ok bool
+		if looks[i], ok = results.LookupMetric(name); !ok {
+			return nil, fmt.Errorf("no metric is named %s", name)
+		}
 	}
 	n := 0.
 	for i := range run.Cells {
@@ -92,13 +96,14 @@ func (p *predictor) ask(ctx context.Context, corpus *traces.Corpus, sets []strin
 		n++
 		a.usd += c.Total.CostUSD()
 		a.compactions += float64(c.Total.N(measures.Compactions))
-		v, _ := c.Value(refetches)
-		a.refetches += v
+		more, _ := c.Value(looks[0])
+		fewer, _ := c.Value(looks[1])
+		a.looks += more - fewer
 	}
 	if n == 0 {
 		return nil, fmt.Errorf("the run has no cell of own")
 	}
-	a.usd, a.compactions, a.refetches = a.usd/n, a.compactions/n, a.refetches/n
+	a.usd, a.compactions, a.looks = a.usd/n, a.compactions/n, a.looks/n
 	_, calls, err := p.run(ctx, corpus, sets, loop, prof, "1", true)
 	if err != nil {
 		return nil, err
@@ -140,9 +145,9 @@ func (p *predictor) run(ctx context.Context, corpus *traces.Corpus, sets []strin
 	return nil, nil, fmt.Errorf("the calls of own were not followed")
 }
 
-// follow finds where the first thread compacted and fetched.
+// follow finds where the first thread compacted, fetched, and made no recorded call.
 func (a *prediction) follow(calls []results.CallRecord) {
-	pending, at, main, before := false, 0, 0, 0
+	pending, at, main, before, next, ahead := false, 0, 0, 0, 0, 0
 	for _, c := range calls {
 		if c.Thread != 0 || c.Session != calls[0].Session {
 			continue
@@ -153,10 +158,17 @@ func (a *prediction) follow(calls []results.CallRecord) {
 			pending, at = true, main
 			continue
 		case c.Source == measures.SourceReread:
-			a.rounds = append(a.rounds, main)
+			ahead++
 		case c.Source != measures.SourceMain || c.Round < 0:
 			continue
 		default:
+			for ; next < int(c.Round); next++ {
+				a.left = append(a.left, next)
+			}
+			for ; ahead > 0; ahead-- {
+				a.rounds = append(a.rounds, next)
+			}
+			next++
 			main++
 		}
 		if pending {

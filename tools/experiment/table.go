@@ -20,7 +20,7 @@ func eachPair(list []*outcome) string {
 		rule, rounds := "", ""
 		if o.rule != nil {
 			rule = fmt.Sprintf("%+.1f %%", 100*o.misses(o.rule))
-			rounds = fmt.Sprintf("%+d / %.0f / %.0f", len(o.real.Rounds)-len(o.looks), o.closed.refetches, o.rule.refetches)
+			rounds = fmt.Sprintf("%+d / %.0f / %.0f", len(o.real.Rounds)-len(o.looks), o.closed.looks, o.rule.looks)
 		}
 		savings := "| | |"
 		if o.base != nil {
