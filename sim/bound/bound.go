@@ -118,7 +118,10 @@ func find(c sim.Config, s *traces.Session, x *solver, act, least action) (*Bound
 // reach simulates a session under a schedule: by thread, the rounds before
 // which the action is taken.
 func reach(c sim.Config, act action, s *traces.Session, schedule [][]int32) (results.Row, error) {
-	c.Strategy = act(func(thread, round int32) bool { return slices.Contains(schedule[thread], round) })
+	c.Strategy = act(func(thread, round int32) bool {
+		_, found := slices.BinarySearch(schedule[thread], round)
+		return found
+	})
 	row, err := sim.NewLoop(c).Run(s)
 	if err != nil {
 		return results.Row{}, fmt.Errorf("bound: %w", err)

@@ -207,3 +207,26 @@ func BenchmarkCompact(b *testing.B) {
 		}
 	}
 }
+
+// A schedule must compact where nothing else fits, so that before no call more schedules differ than calls fit the window: 16,000 tokens of
+// prefix, 3,000 of a summary and n rounds of 20,000 with 100 of the answer before each fit 200,000 up to n = 9. With a call that
+// just compacted these are 10 states.
+func TestOnlySchedulesThatFitAreFollowed(t *testing.T) {
+	rounds := make([]round, 60)
+	for i := range rounds {
+		rounds[i] = round{time.Second, 20_000}
+	}
+	c, p := surroundings(t), params(t)
+	x := &solver{prices: []float64{0}}
+	act := func(f due) *strategies.Strategy { return strategies.Scheduled(p, f) }
+	if _, err := find(c, session(rounds...), x, act, act); err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	for _, states := range x.chosen[0].act {
+		most = max(most, len(states))
+	}
+	if most < 9 || most > 10 {
+		t.Errorf("%d schedules are told apart before a call, want 9 or 10", most)
+	}
+}

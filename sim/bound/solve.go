@@ -2,6 +2,7 @@ package bound
 
 import (
 	"math"
+	"slices"
 
 	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -25,7 +26,11 @@ type solver struct {
 	lost    [][][]loss
 	gone    []float64 // see goneAt
 	chosen  []choices // by thread
+	born    map[place][]int
 }
+
+// place is behind a round of a thread, −1 for its start.
+type place struct{ thread, round int }
 
 // node is a call of a path in both replays.
 type node struct {
@@ -35,10 +40,16 @@ type node struct {
 	next          int   // first call from here on before which there is something new to clear
 }
 
-// choices are the decisions of a thread: by round, state and price, whether to act.
+// choices are the decisions of a thread: by round, state from the lowest one on and price, whether to act.
 type choices struct {
 	base int // calls of the path before the thread
+	low  []int
 	act  [][]bool
+}
+
+// taken reports whether a thread acts before a round in a state, at a price of so many.
+func (c *choices) taken(round, state, at, prices int) bool {
+	return c.act[round][(state-c.low[round])*prices+at]
 }
 
 // solve returns, for each price, the least cost including what is lost, and its
@@ -48,7 +59,7 @@ func (x *solver) solve() (least []float64, schedules [][][]int32) {
 	least = make([]float64, len(x.prices))
 	for i := range x.session.Threads {
 		if !x.branches(i) {
-			add(least, x.thread(i, nil)[:len(least)])
+			add(least, x.thread(i, nil, nil)[:len(least)])
 		}
 	}
 	for at := range x.prices {
@@ -77,16 +88,54 @@ func (x *solver) branches(i int) bool {
 
 // children calls f for the branches that begin after a round of a thread.
 func (x *solver) children(i int, round int, f func(child int)) {
-	for c := range x.session.Threads {
-		if t := &x.session.Threads[c]; x.branches(c) && int(t.Parent) == i && int(t.ParentRound) == round {
-			f(c)
+	if x.born == nil {
+		x.born = map[place][]int{}
+		for c := range x.session.Threads {
+			if x.branches(c) {
+				at := place{int(x.session.Threads[c].Parent), int(x.session.Threads[c].ParentRound)}
+				x.born[at] = append(x.born[at], c)
+			}
 		}
+	}
+	for _, c := range x.born[place{i, round}] {
+		f(c)
 	}
 }
 
+// ends returns, by state, the call of a path before which a schedule in that state has to act, since nothing else fits, and behind which no
+// schedule is in the state; the length of the path if there is none. ahead has it for the calls before base. low has the first state in which
+// a schedule can be, by call.
+func (x *solver) ends(path []node, base int, ahead []int) (ends, low []int) {
+	ends, low = make([]int, len(path)+1), make([]int, len(path)+1)
+	for k := range low {
+		low[k] = k
+	}
+	for s := range ends {
+		if s < len(ahead) && ahead[s] < base {
+			ends[s] = ahead[s]
+			continue
+		}
+		k := max(s, base)
+		for delta, _ := state(path, s); k < len(path) && (!path[k].acted || x.fits(path[k].never, delta)); {
+			k++
+		}
+		ends[s], low[k] = k, min(low[k], s)
+	}
+	for k := len(path) - 1; k >= base; k-- {
+		low[k] = min(low[k], low[k+1])
+	}
+	return ends, low
+}
+
+// fits reports whether a call whose context grows by delta tokens fits the window.
+func (x *solver) fits(c *call, delta int64) bool {
+	return !c.limited || c.usage.Input()+delta <= x.window
+}
+
 // thread returns the least cost of a thread and its branches, including the price of what
-// is lost, by the state it begins in and then by price, given the path before it.
-func (x *solver) thread(i int, ahead []node) []float64 {
+// is lost, by the state it begins in and then by price, given the path before it and where the states there end. Of states in which
+// no schedule is, it returns anything.
+func (x *solver) thread(i int, ahead []node, ended []int) []float64 {
 	base, n := len(ahead), len(x.prices)
 	never, always := x.never.threads[i], x.always.threads[i]
 	path := ahead
@@ -103,12 +152,16 @@ func (x *solver) thread(i int, ahead []node) []float64 {
 		path[k].next = next
 	}
 	least := make([]float64, (len(path)+1)*n)
-	x.chosen[i] = choices{base: base, act: make([][]bool, len(path)-base)}
+	ends, low := x.ends(path, base, ended)
+	x.chosen[i] = choices{base: base, low: low[base:], act: make([][]bool, len(path)-base)}
 	for k := len(path) - 1; k >= base; k-- {
-		x.children(i, k-base, func(c int) { add(least, x.thread(c, path[:k+1:k+1])) })
-		act := make([]bool, (k+1)*n)
-		gone, behind := x.goneAt(i, base, k), least[(k+1)*n:]
-		for s := range k + 1 {
+		x.children(i, k-base, func(c int) { add(least, x.thread(c, path[:k+1:k+1], ends[:k+2])) })
+		act := make([]bool, (k+1-low[k])*n)
+		gone, behind := x.goneAt(i, base, k, low[k]), least[(k+1)*n:]
+		for s := low[k]; s <= k; s++ {
+			if ends[s] < k {
+				continue
+			}
 			stay, fits := x.stay(i, path, k, s)
 			acted := 0.0
 			if path[k].acted {
@@ -118,7 +171,7 @@ func (x *solver) thread(i int, ahead []node) []float64 {
 				usd := stay + price*gone[s] + least[s*n+at]
 				if path[k].acted {
 					if other := acted + price*gone[k+1] + behind[at]; other < usd || !fits {
-						usd, act[s*n+at] = other, true
+						usd, act[(s-low[k])*n+at] = other, true
 					}
 				}
 				least[s*n+at] = usd
@@ -127,7 +180,7 @@ func (x *solver) thread(i int, ahead []node) []float64 {
 		x.chosen[i].act[k-base] = act
 		least = least[:(k+1)*n]
 	}
-	x.children(i, -1, func(c int) { add(least, x.thread(c, path[:base:base])) })
+	x.children(i, -1, func(c int) { add(least, x.thread(c, path[:base:base], ends[:base+1])) })
 	return least
 }
 
@@ -144,7 +197,7 @@ func state(path []node, s int) (delta, cut int64) {
 func (x *solver) stay(i int, path []node, k, s int) (usd float64, fits bool) {
 	c := path[k].never
 	delta, cut := state(path, s)
-	fits = !c.limited || c.usage.Input()+delta <= x.window
+	fits = x.fits(c, delta)
 	usd = x.movedUSD(c, i, delta, cut)
 	for h := range c.hidden {
 		usd += x.movedUSD(&c.hidden[h], i, delta, cut)
@@ -206,8 +259,8 @@ func (x *solver) rewritten(path []node, k, s int, delta int64) float64 {
 // branches, at a price.
 func (x *solver) follow(i, s, at int, schedule [][]int32) {
 	x.children(i, -1, func(c int) { x.follow(c, s, at, schedule) })
-	for k, act := range x.chosen[i].act {
-		if act[s*len(x.prices)+at] {
+	for k := range x.chosen[i].act {
+		if x.chosen[i].taken(k, s, at, len(x.prices)) {
 			schedule[i] = append(schedule[i], int32(k))
 			s = x.chosen[i].base + k + 1
 		}
@@ -296,8 +349,23 @@ func (x *solver) losses(index *needs.Index, s *traces.Session, keeps needs.Survi
 					x.lost[i][r] = append(x.lost[i][r], loss{from, float64(n.Weight) / 1000 * (1 - keeps[n.Kind])})
 				}
 			}
+			x.lost[i][r] = byPlace(x.lost[i][r])
 		}
 	}
+}
+
+// byPlace orders losses by their places, and adds up those at one place.
+func byPlace(list []loss) []loss {
+	slices.SortStableFunc(list, func(a, b loss) int { return a.from - b.from })
+	sums := list[:0]
+	for _, l := range list {
+		if n := len(sums); n > 0 && sums[n-1].from == l.from {
+			sums[n-1].weight += l.weight
+		} else {
+			sums = append(sums, l)
+		}
+	}
+	return sums
 }
 
 // last returns the place of the last of some blocks; false if one is never
@@ -343,23 +411,28 @@ func standingOf(s *traces.Session) standing {
 }
 
 // goneAt returns the weight that call k of a path loses, by the state in which
-// it is made: in state j + 1, what came before or with call j. It is valid
+// it is made, from a state on: in state j + 1, what came before or with call j. It is valid
 // until the next call of goneAt.
-func (x *solver) goneAt(thread, base, k int) []float64 {
+func (x *solver) goneAt(thread, base, k, low int) []float64 {
 	if cap(x.gone) < k+2 {
 		x.gone = make([]float64, 2*k+2)
 	}
 	gone := x.gone[:k+2]
-	clear(gone)
+	clear(gone[low:])
 	if x.lost == nil {
 		return gone
 	}
-	for _, l := range x.lost[thread][k-base] {
-		if l.from <= k {
-			gone[l.from+1] += l.weight
+	before := 0.0                              // of what is lost in the lowest state
+	for _, l := range x.lost[thread][k-base] { // by place
+		switch at := l.from + 1; {
+		case at <= low:
+			before += l.weight
+		case at < len(gone):
+			gone[at] = l.weight
 		}
 	}
-	for s := 1; s < len(gone); s++ {
+	gone[low] = before
+	for s := low + 1; s < len(gone); s++ {
 		gone[s] += gone[s-1]
 	}
 	return gone
