@@ -264,7 +264,7 @@ const (
 // apiID returns 22 characters of base 58 after a prefix: 16 of the session and
 // a counter of 6.
 func (d dice) apiID(prefix string, n uint64) string {
-	var b [22]byte
+	var b [16 + countDigits]byte
 	hi, lo := d.bits(forSession, 1<<32), d.bits(forSession, 1<<33)
 	for i := range 8 {
 		b[i], b[8+i] = base58[hi%58], base58[lo%58]
@@ -273,6 +273,9 @@ func (d dice) apiID(prefix string, n uint64) string {
 	inBase58(b[16:], n)
 	return prefix + string(b[:])
 }
+
+// countDigits is how many digits at the end of an apiID are a counter.
+const countDigits = 6
 
 const millisecond = 1_000_000 // ns
 

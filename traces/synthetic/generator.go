@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/zeebo/xxh3"
 
@@ -45,6 +46,7 @@ type Generator struct {
 	latest     int64 // unix ns at which the last session ends at the latest
 	limit      int   // tokens; 0 is never
 	final      bool  // logged outputs are final
+	plans      sync.Pool
 }
 
 // toolMix is a compiled tool mix.
@@ -157,7 +159,12 @@ func (g *Generator) mix(kind traces.ThreadKind) *toolMix {
 // and the index alone.
 func (g *Generator) Session(seed uint64, index int) *traces.Session {
 	d := dice(mix(mix(seed)^uint64(g.seed)) + uint64(index)*0x9e3779b97f4a7c15)
-	p := &plan{g: g, d: d, base: mix(uint64(d))}
+	p, _ := g.plans.Get().(*plan)
+	if p == nil {
+		p = &plan{objects: make([]int32, len(g.paths))}
+	}
+	defer g.plans.Put(p)
+	p.of(g, d)
 	p.main()
 	return p.lay()
 }

@@ -2,6 +2,7 @@ package synthetic
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
@@ -19,7 +20,8 @@ type layer struct {
 	message int32
 	calls   int32           // tool uses of the threads before
 	laid    uint64          // rounds
-	objects map[int32]int32 // places in the session of files and the project
+	ids     strings.Builder // of the calls so far, in one piece
+	id      []byte          // of a call, of which the last digits are its number
 	index   []int32         // of threads in the session, by track
 }
 
@@ -30,15 +32,19 @@ func (p *plan) lay() *traces.Session {
 		Tools: []string{""},
 	}
 	s.Files = []string{s.ID + ".jsonl"}
-	l := &layer{p: p, s: s, objects: map[int32]int32{}, index: make([]int32, len(p.tracks))}
-	n := 0
+	l := &layer{p: p, s: s, id: []byte(p.d.apiID(messagePrefix, 0)), index: make([]int32, len(p.tracks))}
+	n, ids := 0, 0
 	for i := range p.tracks {
 		t := &p.tracks[i]
 		n += len(t.blocks) + min(t.reminders, 1)
-		if t.kind != traces.ThreadBranch {
+		ids += len(t.rounds)
+		if t.kind == traces.ThreadBranch {
+			ids++
+		} else {
 			n += 2 // tools and system prompt
 		}
 	}
+	l.ids.Grow(ids * len(l.id))
 	s.Blocks = make([]prompt.Block, 0, n)
 	for _, kind := range [...]traces.ThreadKind{traces.ThreadMain, traces.ThreadBranch, traces.ThreadAgent} {
 		for i := range p.tracks {
@@ -63,7 +69,12 @@ func (p *plan) lay() *traces.Session {
 const turnEndDelay = 70 * millisecond
 
 // callID returns the API's id of the next call.
-func (l *layer) callID() string { return l.p.d.apiID(messagePrefix, l.laid+1) }
+func (l *layer) callID() string {
+	from := l.ids.Len()
+	inBase58(l.id[len(l.id)-countDigits:], l.laid+1)
+	l.ids.Write(l.id)
+	return l.ids.String()[from:]
+}
 
 func (l *layer) thread(t *track) traces.Thread {
 	out := traces.Thread{ID: "main", Kind: t.kind, Parent: -1, ParentRound: -1, Delay: t.delay}
@@ -77,7 +88,7 @@ func (l *layer) thread(t *track) traces.Thread {
 		out.ID = l.callID()
 	}
 	l.prefix(t, &out)
-	out.Events, out.Rounds = slices.Clone(t.events), slices.Clone(t.rounds)
+	out.Events, out.Rounds = append(out.Events, t.events...), append(out.Rounds, t.rounds...)
 	next := 0
 	for r := range out.Rounds {
 		for ; next < len(out.Events) && int(out.Events[next].Round) <= r; next++ {
@@ -157,12 +168,12 @@ func number(list *[]string, name string) int {
 
 // object numbers a file or the project.
 func (l *layer) object(i int32) int32 {
-	at, ok := l.objects[i]
-	if !ok {
-		at = int32(len(l.s.Objects))
-		l.s.Objects, l.objects[i] = append(l.s.Objects, l.p.g.paths[i]), at
+	at := &l.p.objects[i]
+	if *at == 0 {
+		l.s.Objects = append(l.s.Objects, l.p.g.paths[i])
+		*at = int32(len(l.s.Objects))
 	}
-	return at
+	return *at - 1
 }
 
 // maxUses is the number of tool uses that a call has at most.

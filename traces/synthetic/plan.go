@@ -30,7 +30,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// plan is a session in the making.
+// plan is a session in the making. Its storage serves one session after another.
 type plan struct {
 	g      *Generator
 	d      dice
@@ -41,6 +41,13 @@ type plan struct {
 	// agentFirst and agentEnd are the times (unix ns) at which an agent first
 	// made the agents' static prefix readable and last refreshed it; 0 is never.
 	agentFirst, agentEnd int64
+	objects              []int32 // of files and the project: 1 + the place in the session that is laid out, 0 for none
+}
+
+// of makes p a plan of a session of a generator, of which nothing is planned.
+func (p *plan) of(g *Generator, d dice) {
+	clear(p.objects)
+	*p = plan{g: g, d: d, base: mix(uint64(d)), tracks: p.tracks[:0], objects: p.objects}
 }
 
 // track is a thread in the making. Spans count in its own blocks.
@@ -72,8 +79,14 @@ func (p *plan) full(at int64, context int) bool {
 
 // open adds a track and returns its index.
 func (p *plan) open(kind traces.ThreadKind, parent, parentRound int32) int {
-	p.tracks = append(p.tracks, track{kind: kind, parent: parent, parentRound: parentRound})
-	return len(p.tracks) - 1
+	n := len(p.tracks)
+	p.tracks = slices.Grow(p.tracks, 1)[:n+1]
+	t := &p.tracks[n]
+	*t = track{
+		kind: kind, parent: parent, parentRound: parentRound,
+		blocks: t.blocks[:0], rounds: t.rounds[:0], events: t.events[:0],
+	}
+	return n
 }
 
 // numberMask covers the part of a digest that numbers the blocks of a session.
