@@ -1,11 +1,13 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -27,7 +29,7 @@ func (l *Loop) Run(s *traces.Session) (results.Row, error) {
 // cache for the sessions of each agent: sessions that send the same read what others have
 // written. Events of one time happen in the order of their users' numbers. It returns the
 // rows in the order given, valid until the next run. A session without a time begins with
-// the first one. One whose body is not in memory is loaded when it begins, and let go behind its last call.
+// the first one. One whose body is not in memory is loaded shortly before it begins, and let go behind its last call.
 func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 	l.reset(sessions)
 	for i, session := range sessions {
@@ -38,6 +40,7 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 			return nil, err
 		}
 	}
+	defer l.loadAhead(&l.clock)()
 	return l.play(func() {})
 }
 
@@ -118,6 +121,7 @@ type seats struct {
 	first   int64             // unix ns of the earliest session that has a time, 0 for none
 	replays []*replay         // by index of the session; nil for one that has not begun or is over
 	spare   []*replay         // of sessions that are over
+	coming  <-chan loaded     // sessions that are not in memory, in the order in which they begin
 	threads []*thread         // of all sessions, in the order in which these were seated; nil when theirs is over
 }
 
@@ -175,18 +179,56 @@ func away(s *traces.Session) bool { return len(s.Threads) == 0 && s.NumCalls() >
 // begins in the order in which it would begin had all been loaded at first.
 const rootsApart = 64
 
-// begin loads the session whose time has come.
+// loaded is a session that begins next, or why its body cannot be had.
+type loaded struct {
+	session *traces.Session
+	err     error
+}
+
+// loadedAhead is how many sessions wait for their beginning at most, beside the one that is being loaded.
+const loadedAhead = 4
+
+// loadAhead has the sessions on a clock that are not in memory loaded in the order in which they begin, beside the
+// simulation. The caller calls stop when it needs no more.
+func (l *seats) loadAhead(clock *clock) (stop func()) {
+	var begins []event
+	for _, e := range clock.heap {
+		if e.kind == eventBegin {
+			begins = append(begins, e)
+		}
+	}
+	slices.SortFunc(begins, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
+	next, ended := make(chan loaded, loadedAhead), make(chan struct{})
+	var loading sync.WaitGroup
+	loading.Go(func() {
+		for _, e := range begins {
+			s, err := l.cohort[e.of].Load()
+			select {
+			case next <- loaded{s, err}:
+			case <-ended:
+				return
+			}
+		}
+	})
+	l.coming = next
+	return func() {
+		close(ended)
+		loading.Wait()
+	}
+}
+
+// begin takes the session whose time has come.
 func (e *event) begin(l *Loop) {
 	i := int(e.of)
-	session, err := l.cohort[i].Load()
-	if err == nil {
+	next := <-l.coming
+	if next.err == nil {
 		seq := l.clock.seq
 		l.clock.seq = e.seq & (1<<seqBits - 1)
-		err = l.admit(i, session)
+		next.err = l.admit(i, next.session)
 		l.clock.seq = seq
 	}
-	if err != nil {
-		l.stop(l.cohort[i], err)
+	if next.err != nil {
+		l.stop(l.cohort[i], next.err)
 		return
 	}
 	l.replays[i].late = true

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // shared gives every session the same tools and system prompt, as a client sends the same to every
@@ -78,6 +80,37 @@ func TestCohortLoadsSessionsWhenTheyBegin(t *testing.T) {
 	heads[2] = gone.Without(func() (*traces.Session, error) { return nil, context.DeadlineExceeded })
 	if _, err := l.RunCohort(heads); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a session that cannot be loaded: %v", err)
+	}
+}
+
+// While a session is simulated the next one is loaded: the server of the first call, which comes a minute before the second
+// session begins, is made when the second session is loaded.
+func TestCohortLoadsTheNextSession(t *testing.T) {
+	a, b := newSession("a").turns(1, 0, 1000).session(), newSession("b").turns(1, 0, 1000).session()
+	b.Start += minute
+	loaded := make(chan struct{})
+	var heads []*traces.Session
+	for _, s := range []*traces.Session{a, b} {
+		h := s.Head()
+		heads = append(heads, h.Without(func() (*traces.Session, error) {
+			if s == b {
+				close(loaded)
+			}
+			return s, nil
+		}))
+	}
+	c := testConfig(t, "none")
+	server := c.Server
+	c.Server = func(kind facts.Cache) Server {
+		select {
+		case <-loaded:
+		case <-time.After(10 * time.Second):
+			t.Error("the second session was not loaded while the first one was simulated")
+		}
+		return server(kind)
+	}
+	if _, err := NewLoop(c).RunCohort(heads); err != nil {
+		t.Error(err)
 	}
 }
 
