@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,7 +86,9 @@ func (f *traceFlags) overview(cmd *cobra.Command, corpus *recordings.Opened, pri
 	if err != nil {
 		return nil, err
 	}
-	all.Remarks = corpus.Remarks()
+	for _, text := range corpus.Remarks() { // no verb has no flags
+		all.Remarks = append(all.Remarks, strings.ReplaceAll(text, "; -v lists", "; sim audit --discover -v lists"))
+	}
 	d := all.Document(audit.DocumentOptions{})
 	d.Sections, d.Data = []document.Section{{Blocks: []document.Block{byAgent(all, this, last)}}}, nil
 	said := document.List{}
@@ -93,7 +96,8 @@ func (f *traceFlags) overview(cmd *cobra.Command, corpus *recordings.Opened, pri
 		one := &report.Findings[0]
 		text := fmt.Sprintf("%s: %s (%s)", one.Title, document.USD(one.USD, 2), document.Share(one.USD, all.Total.USD))
 		if len(one.Places) > 0 {
-			text += ", such as sim explain --discover " + one.Places[0].Call
+			p := &one.Places[0]
+			text += fmt.Sprintf(", such as %s of %s: sim explain --discover %s", document.USD(p.USD, 2), p.Text, p.Call)
 		}
 		said = append(said, document.Item{Label: "dearest", Text: text})
 	}

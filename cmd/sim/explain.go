@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/explain"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -120,6 +121,11 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		if e, err = explain.Session(config, s, o.Call); err != nil { // its request, too
 			return err
 		}
+		found, err := findingsAt(s, plan.Prices, calls.Name(s.ID, file, line), calls.Name(s.ID, file, int32(at.Line)))
+		if err != nil {
+			return err
+		}
+		o.Head = append(o.Head, found...)
 	}
 	if o.Call > len(e.Calls) {
 		return console.Misuse(fmt.Errorf("call %d: session %s has only %s under %s; line %[1]d of its file is %[5]s:%[1]d",
@@ -210,6 +216,23 @@ func callAt(e *studies.Explanation, file string, line int) *studies.ExplainedCal
 		}
 	}
 	return at
+}
+
+// findingsAt says what sim audit finds at the places of a session with some names, which name calls and results alike.
+func findingsAt(s *traces.Session, prices calls.Prices, names ...string) (lines []string, err error) {
+	report, err := audit.Run([]*traces.Session{s}, audit.Options{Prices: prices})
+	if err != nil {
+		return nil, err
+	}
+	for i := range report.Findings {
+		f := &report.Findings[i]
+		for _, p := range f.Places {
+			if slices.Contains(names, p.Call) {
+				lines = append(lines, fmt.Sprintf("sim audit at line %d: %s: %s; %s", p.Line, f.Title, document.USD(p.USD, 2), p.Text))
+			}
+		}
+	}
+	return lines, nil
 }
 
 // callNumber splits off the number of a call, if the first argument is one.

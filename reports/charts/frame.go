@@ -327,7 +327,11 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 		list = append(list, text)
 	}
 	if others := c.NumProblems - told; others > 0 {
-		lost = append(lost, document.Count(others, "problem")+" while reading")
+		what := "problem"
+		if told > 0 {
+			what = "other problem" // -v lists those that are told by themselves too
+		}
+		lost = append(lost, document.Count(others, what)+" while reading")
 	}
 	if len(lost) > 0 {
 		list = append(list, strings.Join(lost, ", ")+"; -v lists them")

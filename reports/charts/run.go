@@ -372,10 +372,10 @@ func (t *tables) organisations() []*document.Table {
 	}
 	by.Sum()
 	parts := &tables{run: &by, whole: &by, swept: t.swept, used: map[string]bool{}}
-	columns := []column{parts.metric("CALLS", measures.NameCalls), parts.metric("COST", measures.NameCost), parts.metric("HIT", measures.NameHitRatio),
+	columns := []column{parts.metric("REQUESTS", measures.NameCalls), parts.metric("COST", measures.NameCost), parts.metric("HIT", measures.NameHitRatio),
 		parts.metric("GLOBAL WRITTEN", "global_written_tokens"), parts.metric("ORGANISATION'S", "organisation_written_tokens"),
 		parts.metric("OWN", "own_written_tokens").spared(1)}
-	x := parts.table("by organisation, with the tokens written to the cache by who shares them", columns, nil)
+	x := parts.table("by organisation: requests, background ones included, and tokens written to the cache by who shares them", columns, nil)
 	at := 1 + len(t.swept)
 	x.Columns = slices.Insert(x.Columns, at, document.Column{Title: "ORGANISATION"}, document.Column{Title: "SESSIONS", Right: true})
 	for i := range x.Rows {
