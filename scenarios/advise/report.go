@@ -257,11 +257,39 @@ func (x *AgentAdvice) section(as string) document.Section {
 	if t := x.Together; t != nil && len(x.Changes) == 0 {
 		say("%s save %s, %s of what is simulated.%s", t.text(), document.USD(t.SavesUSD, 2), document.Percent(t.SavesUSD/x.AsIsUSD), t.Effect.loss())
 	}
-	if off, ok := x.Model.Relative(); ok && math.Abs(off) > largeError && x.Bare == 0 {
-		say("Model error on these sessions: %s. Simulations of these sessions may be as far off.", x.Model)
+	if off, ok := x.Model.Relative(); ok && x.Bare == 0 {
+		if apart := x.AsIsUSD/x.PaidUSD - 1; math.Abs(apart) > largeError {
+			say("%s", x.apart(apart, off))
+		}
+		if math.Abs(off) > largeError {
+			say("Model error on these sessions: %s. Simulations of these sessions may be as far off.", x.Model)
+		}
 	}
 	return s
 }
+
+// apart says of which parts a difference of SIMULATED to PAID is, as a share of PAID, where the model alone is off by some.
+func (x *AgentAdvice) apart(difference, off float64) string {
+	expected, _ := x.Model.Expected()
+	percent := document.SignedPercent
+	var parts []string
+	for _, p := range []struct {
+		share float64
+		what  string
+	}{
+		{off - expected, "for losses of the cache that come by chance, such as after an hour (the expected losses of sim run), which no simulated call has"},
+		{expected, "that the model is off besides"},
+		{difference - off, "for calls that are in no log and for compactions that the client's settings make otherwise"},
+	} {
+		if math.Abs(p.share) >= leastPart {
+			parts = append(parts, percent(p.share)+" "+p.what)
+		}
+	}
+	return fmt.Sprintf("SIMULATED differs from PAID by %s: %s.", percent(difference), strings.Join(parts, "; "))
+}
+
+// leastPart is the least part of a difference that is worth naming, as a share.
+const leastPart = 0.005
 
 // how says where a change goes, how sure it is and what it costs beside.
 func (x *AgentAdvice) how(c *Change, as string) string {
