@@ -387,22 +387,24 @@ func Share(total int64, weights []*int32) {
 }
 
 // scaleReply scales a reply to the logged output tokens: thinking to its own
-// count where there is one, the visible blocks to the rest.
+// count where there is one, the visible blocks to the rest. A count of none beside thinking that the log shows is no count: Qwen
+// Code writes it where the provider has thinking in the output.
 func (rd *Round) scaleReply() {
-	if rd.Reasoning < 0 {
-		scale(rd.Output, rd.Reply)
-		return
-	}
 	var thought, said []*int32
+	shown := false
 	for i := range rd.Reply {
 		if b := &rd.Reply[i]; b.Kind == prompt.KindThinking {
 			thought = append(thought, &b.Tokens)
+			shown = shown || b.Bytes > 0
 		} else {
 			said = append(said, &b.Tokens)
 		}
 	}
 	reasoning := rd.Reasoning
 	switch {
+	case reasoning < 0, reasoning == 0 && shown:
+		scale(rd.Output, rd.Reply)
+		return
 	case len(thought) == 0:
 		reasoning = 0
 	case len(said) == 0:

@@ -131,3 +131,23 @@ func TestOneTime(t *testing.T) {
 		}
 	}
 }
+
+// Qwen Code logs no thoughts beside thinking that it shows, and an output that holds both. 1,000 bytes of thinking are estimated at 300
+// tokens and 100 bytes of text at 26, so of an output of 163 tokens thinking has 150. Thinking without a text is as many as is counted.
+func TestThinkingThatIsNotCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		reasoning int64
+		bytes     int32
+		want      int32
+	}{"shown and counted with the rest": {0, 1000, 150}, "counted apart": {40, 1000, 40}, "hidden and none": {0, 0, 0}} {
+		rates := traces.DefaultRates()
+		rd := Round{Call: &Call{Usage: Usage{Reasoning: c.reasoning, OK: true, Usage: prompt.Usage{Output: 163}}}}
+		for _, b := range []prompt.Block{{Kind: prompt.KindThinking, Bytes: c.bytes}, {Kind: prompt.KindText, Bytes: 100}} {
+			b.Tokens = int32(rates.Tokens(b.Kind, int(b.Bytes)))
+			rd.Reply = append(rd.Reply, Block{Block: b})
+		}
+		if rd.scaleReply(); rd.Reply[0].Tokens != c.want || rd.Reply[0].Tokens+rd.Reply[1].Tokens != 163 {
+			t.Errorf("%s: thinking has %d tokens, text %d; want %d of 163", name, rd.Reply[0].Tokens, rd.Reply[1].Tokens, c.want)
+		}
+	}
+}
