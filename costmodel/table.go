@@ -29,6 +29,7 @@ type Table struct {
 	priceAs map[string]string // names billed as another model → key in models; before all else
 	// spellings has what spell returns, by name: simulations look the same few names up for every session and strategy.
 	spellings sync.Map
+	unknowns  sync.Map // what unknown returns, by name
 }
 
 var defaultTable = sync.OnceValues(func() (*Table, error) {
@@ -161,8 +162,15 @@ func (t *Table) listed(s *spelling) (*Model, []string) {
 	return nil, nil
 }
 
+// unknown returns the error for a model without a price, which looks for the nearest names once: a simulation asks for the price of
+// every model at the beginning of every session.
 func (t *Table) unknown(model string, s *spelling) error {
-	return &UnknownModelError{Model: model, Near: nearest(s.plain(), t.Names(), maxNear)}
+	if e, ok := t.unknowns.Load(model); ok {
+		return e.(error)
+	}
+	e := &UnknownModelError{Model: model, Near: nearest(s.plain(), t.Names(), maxNear)}
+	t.unknowns.Store(model, e)
+	return e
 }
 
 // Merge returns t with the models of over added. A model that both have keeps the facts

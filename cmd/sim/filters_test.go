@@ -18,7 +18,7 @@ import (
 // filtering has a row for every verb that chooses among sessions: what it is called with besides a folder and the
 // filter. FILE stands for a strategy file, SESSION for a session that every filter of the test leaves.
 var filtering = map[string][]string{
-	"ablate":           {"--strategy", "auto-compact/167k"},
+	"ablate":           {"--strategy", "truncate-oldest"},
 	"advise":           {},
 	"audit":            {"--all"},
 	"calibrate":        {},

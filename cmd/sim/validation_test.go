@@ -120,7 +120,7 @@ func TestRecordedAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := seenRecordings(t)
-	_, out, _ := exec(t, "validate", "-q", "--no-store", "--replications", "400", "--format", "markdown", dir)
+	_, out, _ := exec(t, "validate", "-q", "--no-store", "--replications", "200", "--format", "markdown", dir)
 	_, table, _ := strings.Cut(out, "\n| BY AGENT")
 	table, _, _ = strings.Cut(table, "\n\n")
 	holds(t, page, "agents", "| BY AGENT"+table)
