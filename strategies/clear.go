@@ -16,7 +16,7 @@ type clearParams struct {
 	Trigger     Trigger     `yaml:"trigger" doc:"level from which on it clears"`
 	When        when        `yaml:"when" doc:"further conditions"`
 	Subagents   bool        `yaml:"subagents" doc:"sub-agents clear too"`
-	What        []clearKind `yaml:"what" doc:"what is cleared: results, inputs (of calls), thinking, media"`
+	What        []clearKind `yaml:"what" doc:"what is cleared: results, inputs (of calls), texts (beside calls), thinking, media"`
 	Tools       toolNames   `yaml:"tools" doc:"tools whose results and inputs are cleared, by name or operation, or all; tools of MCP too"`
 	Exclude     toolNames   `yaml:"exclude_tools" doc:"tools whose results and inputs stay"`
 	Superseded  bool        `yaml:"superseded" doc:"of results only reads of a file that was read, edited or written again since"`
@@ -53,10 +53,11 @@ const (
 	clearOfInputs
 	clearOfThinking
 	clearOfMedia
+	clearOfTexts
 )
 
 // Names returns the names used in YAML, by value.
-func (clearKind) Names() []string { return []string{"results", "inputs", "thinking", "media"} }
+func (clearKind) Names() []string { return []string{"results", "inputs", "thinking", "media", "texts"} }
 
 // clearOrder is the order in which pieces are cleared.
 type clearOrder uint8
@@ -80,8 +81,9 @@ func (p *clearParams) Rules() []error {
 	if len(p.What) == 0 {
 		errs = append(errs, spec.Wrong("what", "names nothing to clear"))
 	}
-	if p.Rounds && (slices.Contains(p.What, clearOfInputs) || slices.Contains(p.What, clearOfThinking)) {
-		errs = append(errs, spec.Wrong("rounds", "clears calls and thinking already: what names no others"))
+	ofResponses := func(k clearKind) bool { return k == clearOfInputs || k == clearOfThinking || k == clearOfTexts }
+	if p.Rounds && slices.ContainsFunc(p.What, ofResponses) {
+		errs = append(errs, spec.Wrong("rounds", "clears whole responses already: what names no part of them"))
 	}
 	if p.Leave.Share > 0 && p.Leave.Head+p.Leave.Tail > 0 {
 		errs = append(errs, spec.Wrong("leave", "takes share or head and tail"))
@@ -292,6 +294,10 @@ func (l *clearing) eligible(t *Turn, i int, e *prompt.Entry, b *prompt.Block) bo
 		kind = clearOfInputs
 	case prompt.KindThinking:
 		kind = clearOfThinking
+	case prompt.KindText:
+		if kind = clearOfTexts; !hasCallsBehind(t.Context, i) {
+			return false
+		}
 	case prompt.KindImage, prompt.KindDocument:
 		kind = clearOfMedia
 	default:
@@ -301,6 +307,16 @@ func (l *clearing) eligible(t *Turn, i int, e *prompt.Entry, b *prompt.Block) bo
 		return false
 	}
 	return e.Kind != prompt.KindToolResult && e.Kind != prompt.KindToolUse || kind == clearOfMedia || l.tools.has(t, b)
+}
+
+// hasCallsBehind reports whether calls follow an entry in the same response.
+func hasCallsBehind(c *prompt.Context, i int) bool {
+	for i++; i < c.Len() && c.At(i).Kind.Assistant(); i++ {
+		if c.At(i).Kind == prompt.KindToolUse {
+			return true
+		}
+	}
+	return false
 }
 
 // add lists an entry if clearing makes it smaller.

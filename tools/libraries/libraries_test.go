@@ -114,7 +114,7 @@ func TestKnown(t *testing.T) {
 // A conversation is simulated as it was written: without a cut everything is read that was sent, and the largest prompt is the sum of its
 // parts. LangChain's clearing, at 100,000 tokens, leaves three results.
 func TestSimulate(t *testing.T) {
-	small := shape{"t", 1, 8, []int{15_000}}.talk()
+	small := shape{name: "t", prompts: 1, rounds: 8, sizes: []int{15_000}}.talk()
 	s, err := newSimulator(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -142,14 +142,21 @@ func TestSimulate(t *testing.T) {
 
 // A shape is read as it is written, and has a request for each round and each answer: 2 × (29 + 1). What is no shape is refused.
 func TestParseTalks(t *testing.T) {
-	list, err := parseTalks("steps 2 29 50 25000, one 1 3 7")
-	if err != nil || len(list) != 2 {
+	list, err := parseTalks("steps 2 29 50 25000, both 1 3 7 calls=2 say=90 prompt=600, chat 4 0")
+	if err != nil || len(list) != 3 {
 		t.Fatal(list, err)
 	}
-	if talk := list[0].talk(); talk.requests() != 60 || tokens(talk.Prompts[1].Rounds[0].Result) != 25_000 {
-		t.Errorf("%d requests, want 60; result 29 is %d tokens, want 25,000", talk.requests(), tokens(talk.Prompts[1].Rounds[0].Result))
+	if talk := list[0].talk(); talk.requests() != 60 || tokens(talk.Prompts[1].Rounds[0].Calls[0].Result) != 25_000 {
+		t.Errorf("%d requests, want 60; result 29 is %d tokens, want 25,000", talk.requests(), tokens(talk.Prompts[1].Rounds[0].Calls[0].Result))
 	}
-	for _, bad := range []string{"steps", "steps 2 29", "steps 2 0 50", "steps 2 x 50"} {
+	both := list[1].talk()
+	if r := both.Prompts[0].Rounds[2]; both.requests() != 4 || tokens(both.Prompts[0].Text) != 600 || tokens(r.Say) != 90 || len(r.Calls) != 2 || r.Calls[1].ID != "call_005" {
+		t.Errorf("two calls at once: %+v", r)
+	}
+	if chat := list[2].talk(); chat.requests() != 4 {
+		t.Errorf("prompts alone: %d requests, want 4", chat.requests())
+	}
+	for _, bad := range []string{"steps", "steps 2 29", "steps 0 1 50", "steps 2 x 50", "steps 2 9 50 cals=2", "steps 2 9 50 calls=x"} {
 		if _, err := parseTalks(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
@@ -165,7 +172,7 @@ func TestResultsByTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	turns := shape{"turns", 2, 29, []int{50, 25_000}}.talk()
+	turns := shape{name: "turns", prompts: 2, rounds: 29, sizes: []int{50, 25_000}}.talk()
 	for preset, want := range map[string]figures{
 		"deepagents":     {Head: 5127, Peak: 17_497},
 		"strands/window": {Head: 2500, Peak: 178_878, Edits: []int{17, 19, 21, 23, 25, 27, 29, 32, 46, 48, 50, 52, 54, 56, 58, 60}},

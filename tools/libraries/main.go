@@ -3,7 +3,7 @@
 //
 //	libraries                  simulate the presets and compare with what the libraries did, without running any
 //	libraries -run [NAME…]     install and run the libraries anew, all or the named ones (Python with venv, npm)
-//	libraries -run -talks 'tiny 5 59 100 200, steps 2 29 50 25000'
+//	libraries -run -talks 'tiny 5 59 100 200, both 2 9 9000 calls=3 say=2000 prompt=5000, chat 40 0'
 //	                           the same in conversations of other shapes, and keep nothing: do presets hold where nobody looked?
 //
 // A new library is an entry of libraries and a driver in drivers.
@@ -41,7 +41,7 @@ func start(ctx context.Context) error {
 		python = flag.String("python", "python3", "`interpreter` for libraries in Python")
 		reuse  = flag.Bool("reuse", false, "with -run: run nothing, and take the requests that an earlier run left in -logs")
 		latest = flag.Bool("latest", false, "with -run: install the newest versions, and change nothing that is kept")
-		shapes = flag.String("talks", "", "with -run: `conversations` in the place of the usual, with commas between them, each a name, prompts, rounds of each, and sizes of results in turn in tokens; nothing is kept")
+		shapes = flag.String("talks", "", "with -run: `conversations` in the place of the usual, with commas between them, each a name, prompts, rounds of each, and sizes of results in turn in tokens; then calls=N calls in each round, say=N and prompt=N tokens of the text beside calls and of prompts; nothing is kept")
 	)
 	flag.Parse()
 	chosen, err := choose(flag.Args())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -38,9 +39,14 @@ type prompt struct {
 	Answer string   `json:"answer"`
 }
 
-// A round is a response that calls the tool, and the result.
+// A round is a response that calls the tool, once or several times at once.
 type round struct {
-	Say    string            `json:"say"`
+	Say   string  `json:"say"`
+	Calls []*call `json:"calls"`
+}
+
+// A call is a call of the tool, and its result.
+type call struct {
 	ID     string            `json:"id"`
 	Name   string            `json:"name"`
 	Args   map[string]string `json:"args"`
@@ -52,30 +58,50 @@ type shape struct {
 	name            string
 	prompts, rounds int   // rounds of each prompt
 	sizes           []int // of the results in turn, tokens
+	sized           sized
+}
+
+// sized is what a conversation has in other numbers than usual.
+type sized struct {
+	calls  int // of each round
+	say    int // tokens of the text beside calls
+	prompt int // tokens of each prompt
 }
 
 // usual are the conversations: many small results, few large ones, several prompts, one long loop.
 var usual = []shape{
-	{"small", 8, 25, []int{400, 900, 1500, 600}},
-	{"large", 3, 9, []int{9000, 12000, 15000}},
-	{"prompts", 6, 16, []int{1200, 4000, 9000, 2500, 600, 12000, 1500, 3000, 800, 5400}},
-	{"loop", 1, 70, []int{1200, 4000, 6000, 2500, 600, 8000}},
+	{name: "small", prompts: 8, rounds: 25, sizes: []int{400, 900, 1500, 600}},
+	{name: "large", prompts: 3, rounds: 9, sizes: []int{9000, 12000, 15000}},
+	{name: "prompts", prompts: 6, rounds: 16, sizes: []int{1200, 4000, 9000, 2500, 600, 12000, 1500, 3000, 800, 5400}},
+	{name: "loop", prompts: 1, rounds: 70, sizes: []int{1200, 4000, 6000, 2500, 600, 8000}},
 }
 
 // parseTalks reads shapes with commas between them.
 func parseTalks(text string) (list []shape, err error) {
 	for _, part := range strings.Split(text, ",") {
-		words := strings.Fields(part)
-		numbers := make([]int, max(0, len(words)-1))
-		for i := range numbers {
-			if numbers[i], err = strconv.Atoi(words[i+1]); err != nil || numbers[i] < 1 {
-				return nil, fmt.Errorf("conversation %q: %q is no number above 0", part, words[i+1])
+		var (
+			words   = strings.Fields(part)
+			numbers []int
+			s       shape
+			named   = map[string]*int{"calls": &s.sized.calls, "say": &s.sized.say, "prompt": &s.sized.prompt}
+		)
+		for _, w := range words[min(1, len(words)):] {
+			name, value, found := strings.Cut(w, "=")
+			n, err := strconv.Atoi(cmp.Or(value, name))
+			switch into := named[name]; {
+			case err != nil || n < 0, found && into == nil:
+				return nil, fmt.Errorf("conversation %q: %q is neither a number nor calls=, say= or prompt= and a number", part, w)
+			case found:
+				*into = n
+			default:
+				numbers = append(numbers, n)
 			}
 		}
-		if len(numbers) < 3 {
-			return nil, fmt.Errorf("conversation %q: want a name, prompts, rounds and at least one size", part)
+		if len(numbers) < 2 || numbers[0] < 1 || numbers[1] > 0 && len(numbers) < 3 {
+			return nil, fmt.Errorf("conversation %q: want a name, prompts, rounds, and a size of results where there are rounds", part)
 		}
-		list = append(list, shape{words[0], numbers[0], numbers[1], numbers[2:]})
+		s.name, s.prompts, s.rounds, s.sizes = words[0], numbers[0], numbers[1], numbers[2:]
+		list = append(list, s)
 	}
 	return list, nil
 }
@@ -85,14 +111,17 @@ func (s shape) talk() *talk {
 	t := &talk{Name: s.name, System: fill(2000, "You are a coding agent."), Summary: summarySize}
 	n := 0
 	for p := range s.prompts {
-		pr := &prompt{Text: fill(100, fmt.Sprintf("prompt %d", p)), Answer: fill(100, fmt.Sprintf("answer %d", p))}
+		pr := &prompt{Text: fill(cmp.Or(s.sized.prompt, 100), fmt.Sprintf("prompt %d", p)), Answer: fill(100, fmt.Sprintf("answer %d", p))}
 		for range s.rounds {
-			pr.Rounds = append(pr.Rounds, &round{
-				Say: fill(18+n*7%31, fmt.Sprintf("step %03d", n)), ID: fmt.Sprintf("call_%03d", n), Name: "look",
-				Args:   map[string]string{"path": fmt.Sprintf("/src/dir%03d/file.txt", n)},
-				Result: fill(s.sizes[n%len(s.sizes)], fmt.Sprintf("result %03d", n)),
-			})
-			n++
+			r := &round{Say: fill(cmp.Or(s.sized.say, 18+n*7%31), fmt.Sprintf("step %03d", n))}
+			for range cmp.Or(s.sized.calls, 1) {
+				r.Calls = append(r.Calls, &call{
+					ID: fmt.Sprintf("call_%03d", n), Name: "look", Args: map[string]string{"path": fmt.Sprintf("/src/dir%03d/file.txt", n)},
+					Result: fill(s.sizes[n%len(s.sizes)], fmt.Sprintf("result %03d", n)),
+				})
+				n++
+			}
+			pr.Rounds = append(pr.Rounds, r)
 		}
 		t.Prompts = append(t.Prompts, pr)
 	}
@@ -166,9 +195,13 @@ func (t *talk) trajectory(head int) map[string]any {
 		size += tokens(p.Text)
 		for _, r := range p.Rounds {
 			step := say(r.Say, r.output())
-			step["tool_calls"] = []any{map[string]any{"tool_call_id": r.ID, "function_name": r.Name, "arguments": r.Args}}
-			step["observation"] = map[string]any{"results": []any{map[string]any{"source_call_id": r.ID, "content": r.Result}}}
-			size += tokens(r.Result)
+			var calls, results []any
+			for _, c := range r.Calls {
+				calls = append(calls, map[string]any{"tool_call_id": c.ID, "function_name": c.Name, "arguments": c.Args})
+				results = append(results, map[string]any{"source_call_id": c.ID, "content": c.Result})
+				size += tokens(c.Result)
+			}
+			step["tool_calls"], step["observation"] = calls, map[string]any{"results": results}
 		}
 		say(p.Answer, tokens(p.Answer))
 	}
@@ -180,5 +213,9 @@ func (t *talk) trajectory(head int) map[string]any {
 
 // output returns the tokens of the response. Libraries write a space behind the colon.
 func (r *round) output() int {
-	return tokens(r.Say) + tokens(fmt.Sprintf("{\"path\": %q}", r.Args["path"]))
+	n := tokens(r.Say)
+	for _, c := range r.Calls {
+		n += tokens(fmt.Sprintf("{\"path\": %q}", c.Args["path"]))
+	}
+	return n
 }

@@ -6,8 +6,8 @@ export const preset = process.argv[4];
 export const env = process.env.BENCH_ENV;
 const talk = JSON.parse(fs.readFileSync(script));
 export const system = talk.system, prompts = talk.prompts.map(p => p.text), window = 200_000, tools = 500;
-const results = Object.fromEntries(talk.prompts.flatMap(p => p.rounds).map(r => [r.args.path, r.result]));
-const steps = talk.prompts.flatMap(p => [...p.rounds, { say: p.answer }]);
+const steps = talk.prompts.flatMap(p => [...p.rounds, { say: p.answer, calls: [] }]);
+const results = Object.fromEntries(steps.flatMap(s => s.calls).map(c => [c.args.path, c.result]));
 const log = fs.openSync(out, 'w');
 let step = 0, refused = 0;
 
@@ -27,7 +27,7 @@ function refuse(n) {
 export function main(messages, system) {
   refuse(size(messages) + quarter(system) + tools);
   const s = steps[step++];
-  const output = quarter(s.say) + (s.args ? quarter(JSON.stringify(s.args)) : 0);
+  const output = s.calls.reduce((n, c) => n + quarter(JSON.stringify(c.args)), quarter(s.say));
   write({ kind: 'main', system, tools, messages, output });
   return s;
 }

@@ -9,8 +9,8 @@ import json, os, sys
 SCRIPT, OUT, PRESET = sys.argv[1:4]
 talk = json.load(open(SCRIPT))
 SYSTEM, PROMPTS = talk["system"], [p["text"] for p in talk["prompts"]]
-RESULTS = {r["args"]["path"]: r["result"] for p in talk["prompts"] for r in p["rounds"]}
-STEPS = [s for p in talk["prompts"] for s in p["rounds"] + [{"say": p["answer"]}]]
+STEPS = [s for p in talk["prompts"] for s in p["rounds"] + [{"say": p["answer"], "calls": []}]]
+RESULTS = {c["args"]["path"]: c["result"] for s in STEPS for c in s["calls"]}
 WINDOW = 200_000  # tokens
 TOOLS = 500  # tokens of the tool's description and of what is around it
 log = open(OUT, "w")
@@ -40,12 +40,12 @@ def tokens(messages, system=None, tools=TOOLS):
 
 
 def main(messages, system, tools=TOOLS):
-    """logs a request of the conversation and returns the scripted answer: say, and for a call id, name and args"""
+    """logs a request of the conversation and returns the scripted answer: say, and calls, each with id, name and args"""
     global step
     refuse(tokens(messages, system, tools))
     step += 1
     s = STEPS[step - 1]
-    write("main", messages, system, tools, len(s["say"]) // 4 + len(json.dumps(s.get("args", ""))) // 4)
+    write("main", messages, system, tools, len(s["say"]) // 4 + sum(len(json.dumps(c["args"])) // 4 for c in s["calls"]))
     return s
 
 

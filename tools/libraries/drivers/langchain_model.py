@@ -43,7 +43,7 @@ class Model(BaseChatModel):
         n = bench.tokens(rest, system, bench.TOOLS + added)
         s = bench.main(rest, system, bench.TOOLS + added)
         usage = {"input_tokens": n, "output_tokens": 40, "total_tokens": n + 40}
-        calls = [{"name": s["name"], "args": s["args"], "id": s["id"]}] if "id" in s else []
+        calls = [{k: c[k] for k in ("name", "args", "id")} for c in s["calls"]]
         answer = AIMessage(content=s["say"], tool_calls=calls, usage_metadata=usage, response_metadata={"model_provider": "scripted"})
         return ChatResult(generations=[ChatGeneration(message=answer)])
 

@@ -32,10 +32,9 @@ class Scripted(BaseLlm):
     async def generate_content_async(self, llm_request, stream=False):
         list_, system = plain(llm_request.contents), str(llm_request.config.system_instruction or "")
         n = bench.tokens(list_, system)
-        s = bench.main(list_, system) if llm_request.config.tools else {"say": bench.side(list_, system)}
+        s = bench.main(list_, system) if llm_request.config.tools else {"say": bench.side(list_, system), "calls": []}
         parts = [types.Part(text=s["say"])]
-        if "id" in s:
-            parts.append(types.Part(function_call=types.FunctionCall(id=s["id"], name=s["name"], args=s["args"])))
+        parts += [types.Part(function_call=types.FunctionCall(id=c["id"], name=c["name"], args=c["args"])) for c in s["calls"]]
         usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=n, candidates_token_count=40, total_token_count=n + 40)
         yield LlmResponse(content=types.Content(role="model", parts=parts), usage_metadata=usage)
 

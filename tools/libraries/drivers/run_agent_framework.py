@@ -36,8 +36,7 @@ class Raw(BaseChatClient):
                 return ChatResponse(messages=[Message(role="assistant", contents=[bench.side(rest, system)])], response_id="r")
             s = bench.main(rest, system)
             contents = [Content.from_text(s["say"])]
-            if "id" in s:
-                contents.append(Content.from_function_call(call_id=s["id"], name=s["name"], arguments=json.dumps(s["args"])))
+            contents += [Content.from_function_call(call_id=c["id"], name=c["name"], arguments=json.dumps(c["args"])) for c in s["calls"]]
             return ChatResponse(messages=[Message(role="assistant", contents=contents)], response_id="r%d" % bench.step)
         return go()
 

@@ -37,8 +37,7 @@ class Scripted(Model):
             return r
         s = bench.main(list_, system)
         r.content, r.response_usage = s["say"], MessageMetrics(input_tokens=n, output_tokens=40, total_tokens=n + 40)
-        if "id" in s:
-            r.tool_calls = [{"id": s["id"], "type": "function", "function": {"name": s["name"], "arguments": json.dumps(s["args"])}}]
+        r.tool_calls = [{"id": c["id"], "type": "function", "function": {"name": c["name"], "arguments": json.dumps(c["args"])}} for c in s["calls"]]
         return r
 
     async def ainvoke(self, *a, **kw):

@@ -27,10 +27,10 @@ class Model(ChatCompletionClient):
 
     async def create(self, messages, **kw):
         s, usage = bench.main(*plain(messages)), RequestUsage(prompt_tokens=0, completion_tokens=40)
-        if "id" not in s:
+        if not s["calls"]:
             return CreateResult(finish_reason="stop", content=s["say"], usage=usage, cached=False)
-        call = FunctionCall(id=s["id"], name=s["name"], arguments=json.dumps(s["args"]))
-        return CreateResult(finish_reason="function_calls", content=[call], usage=usage, cached=False, thought=s["say"])
+        calls = [FunctionCall(id=c["id"], name=c["name"], arguments=json.dumps(c["args"])) for c in s["calls"]]
+        return CreateResult(finish_reason="function_calls", content=calls, usage=usage, cached=False, thought=s["say"])
 
     def create_stream(self, *a, **kw):
         raise NotImplementedError

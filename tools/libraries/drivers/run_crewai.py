@@ -42,9 +42,8 @@ class Scripted(BaseLLM):
         if not tools:
             return "<summary>" + bench.side(list_, system) + "</summary>"
         s = bench.main(list_, system)
-        if "id" not in s:
-            return s["say"]
-        return [{"id": s["id"], "type": "function", "function": {"name": s["name"], "arguments": json.dumps(s["args"])}}]
+        calls = [{"id": c["id"], "type": "function", "function": {"name": c["name"], "arguments": json.dumps(c["args"])}} for c in s["calls"]]
+        return calls or s["say"]
 
     async def acall(self, *a, **kw):
         return self.call(*a, **kw)

@@ -52,8 +52,7 @@ class Scripted(AnthropicClient):
             n = bench.tokens(messages, system)
             s = bench.main(messages, system)
             content = [{"type": "text", "text": s["say"]}]
-            if "id" in s:
-                content.append({"type": "tool_use", "id": s["id"], "name": s["name"], "input": s["args"]})
+            content += [{"type": "tool_use", "id": c["id"], "name": c["name"], "input": c["args"]} for c in s["calls"]]
         return {"id": "msg", "type": "message", "role": "assistant", "model": llm_config.model, "content": content,
                 "stop_reason": "tool_use" if len(content) > 1 else "end_turn", "usage": {"input_tokens": n, "output_tokens": 40}}
 

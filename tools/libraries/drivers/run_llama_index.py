@@ -35,8 +35,8 @@ class Model(FunctionCallingLLM):
     async def achat(self, messages, **kw):
         s = bench.main(*plain(messages))
         answer = ChatMessage(role="assistant", content=s["say"])
-        if "id" in s:
-            answer.additional_kwargs["tool_calls"] = [{"id": s["id"], "name": s["name"], "args": s["args"]}]
+        if s["calls"]:
+            answer.additional_kwargs["tool_calls"] = [{k: c[k] for k in ("id", "name", "args")} for c in s["calls"]]
         return ChatResponse(message=answer)
 
     def unused(self, *a, **kw):

@@ -36,7 +36,8 @@ function model(name) {
   const answer = o => {
     if (name !== 'main') return [[{ type: 'text', text: `<observations>\n${bench.side(...plain(o.prompt))}\n</observations>` }], 'stop'];
     const s = bench.main(...plain(o.prompt)), text = { type: 'text', text: s.say };
-    return s.id ? [[text, { type: 'tool-call', toolCallId: s.id, toolName: s.name, input: JSON.stringify(s.args) }], 'tool-calls'] : [[text], 'stop'];
+    const calls = s.calls.map(c => ({ type: 'tool-call', toolCallId: c.id, toolName: c.name, input: JSON.stringify(c.args) }));
+    return [[text, ...calls], calls.length ? 'tool-calls' : 'stop'];
   };
   return {
     specificationVersion: 'v2', provider: 'scripted', modelId: name, supportedUrls: {},

@@ -26,10 +26,10 @@ def plain(messages):
 class Scripted(DeterministicToolcallModel):
     def query(self, messages, **kw):
         s = bench.main(*plain(messages))
-        if "id" not in s:
+        if not s["calls"]:
             raise Submitted({"role": "exit", "content": s["say"], "extra": {}})
-        call = {"id": s["id"], "type": "function", "function": {"name": s["name"], "arguments": json.dumps(s["args"])}}
-        return make_toolcall_output(s["say"], [call], [{"command": s["args"]["path"], "tool_call_id": s["id"]}])
+        calls = [{"id": c["id"], "type": "function", "function": {"name": c["name"], "arguments": json.dumps(c["args"])}} for c in s["calls"]]
+        return make_toolcall_output(s["say"], calls, [{"command": c["args"]["path"], "tool_call_id": c["id"]} for c in s["calls"]])
 
 
 class Files:

@@ -28,8 +28,8 @@ class Scripted(Model):
         s, n = bench.main(plain(input), system_instructions), bench.tokens(plain(input), system_instructions)
         text = ResponseOutputText(type="output_text", text=s["say"], annotations=[])
         out = [ResponseOutputMessage(id=f"m{bench.step}", type="message", role="assistant", status="completed", content=[text])]
-        if "id" in s:
-            out.append(ResponseFunctionToolCall(id=f"f{bench.step}", type="function_call", call_id=s["id"], name=s["name"], arguments=json.dumps(s["args"]), status="completed"))
+        for c in s["calls"]:
+            out.append(ResponseFunctionToolCall(id="f" + c["id"], type="function_call", call_id=c["id"], name=c["name"], arguments=json.dumps(c["args"]), status="completed"))
         return ModelResponse(output=out, usage=Usage(requests=1, input_tokens=n, output_tokens=40, total_tokens=n + 40), response_id=f"r{bench.step}")
 
     def stream_response(self, *a, **kw):

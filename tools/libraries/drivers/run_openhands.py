@@ -28,10 +28,9 @@ def plain(messages):
 class Scripted(TestLLM):
     def completion(self, messages, tools=None, *a, **kw):
         list_, system = plain(messages)
-        s = bench.main(list_, system) if self.usage_id == "agent" else {"say": bench.side(list_, system)}
+        s = bench.main(list_, system) if self.usage_id == "agent" else {"say": bench.side(list_, system), "calls": []}
         m = Message(role="assistant", content=[TextContent(text=s["say"])])
-        if "id" in s:
-            m.tool_calls = [MessageToolCall(id=s["id"], name=s["name"], arguments=json.dumps(s["args"]), origin="completion")]
+        m.tool_calls = [MessageToolCall(id=c["id"], name=c["name"], arguments=json.dumps(c["args"]), origin="completion") for c in s["calls"]] or None
         return LLMResponse(message=m, metrics=self._zero_metrics(), raw_response=self._create_model_response(m))
 
     generate = completion

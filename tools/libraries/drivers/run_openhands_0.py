@@ -49,9 +49,9 @@ def complete(messages, **kw):
     except bench.TooLong as e:
         raise ContextWindowExceededError(str(e), "scripted", "scripted")
     message = {"role": "assistant", "content": s["say"]}
-    if "id" in s:
-        call = {"name": "execute_bash", "arguments": json.dumps({"command": s["args"]["path"], "security_risk": "LOW"})}
-        message["tool_calls"] = [{"id": s["id"], "type": "function", "function": call}]
+    if s["calls"]:
+        arguments = [json.dumps({"command": c["args"]["path"], "security_risk": "LOW"}) for c in s["calls"]]
+        message["tool_calls"] = [{"id": c["id"], "type": "function", "function": {"name": "execute_bash", "arguments": a}} for c, a in zip(s["calls"], arguments)]
     return ModelResponse(choices=[{"index": 0, "message": message, "finish_reason": "stop"}])
 
 

@@ -46,15 +46,14 @@ def serve(request):
     except bench.TooLong as e:
         return httpx2.Response(400, json={"type": "error", "error": {"type": "invalid_request_error", "message": str(e)}})
     content.append(({"type": "text", "text": ""}, {"type": "text_delta", "text": s["say"]}))
-    if "id" in s:
-        content.append(({"type": "tool_use", "id": s["id"], "name": s["name"], "input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(s["args"])}))
+    content += [({"type": "tool_use", "id": c["id"], "name": c["name"], "input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(c["args"])}) for c in s["calls"]]
     usage = {"input_tokens": bench.tokens(messages, system), "output_tokens": 40}
     events = [{"type": "message_start", "message": {"id": "msg", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": [],
                                                     "stop_reason": None, "stop_sequence": None, "usage": usage}}]
     for i, (begun, delta) in enumerate(content):
         events += [{"type": "content_block_start", "index": i, "content_block": begun}, {"type": "content_block_delta", "index": i, "delta": delta},
                    {"type": "content_block_stop", "index": i}]
-    events += [{"type": "message_delta", "delta": {"stop_reason": "tool_use" if "id" in s else "end_turn", "stop_sequence": None}, "usage": usage}, {"type": "message_stop"}]
+    events += [{"type": "message_delta", "delta": {"stop_reason": "tool_use" if s["calls"] else "end_turn", "stop_sequence": None}, "usage": usage}, {"type": "message_stop"}]
     stream = "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
     return httpx2.Response(200, headers={"content-type": "text/event-stream"}, text=stream)
 

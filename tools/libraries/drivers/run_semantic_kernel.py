@@ -40,13 +40,14 @@ async def run():
         while True:
             await h.reduce()
             s = bench.main(*plain(h.messages))
-            if "id" not in s:
+            if not s["calls"]:
                 h.add_assistant_message(s["say"])
                 break
-            call = FunctionCallContent(id=s["id"], name=s["name"], arguments=json.dumps(s["args"]))
-            h.add_message(ChatMessageContent(role=AuthorRole.ASSISTANT, items=[TextContent(text=s["say"]), call]))
-            result = FunctionResultContent(id=s["id"], name=s["name"], result=bench.look(s["args"]["path"]))
-            h.add_message(ChatMessageContent(role=AuthorRole.TOOL, items=[result]))
+            calls = [FunctionCallContent(id=c["id"], name=c["name"], arguments=json.dumps(c["args"])) for c in s["calls"]]
+            h.add_message(ChatMessageContent(role=AuthorRole.ASSISTANT, items=[TextContent(text=s["say"]), *calls]))
+            for c in s["calls"]:  # each is a message of its own
+                result = FunctionResultContent(id=c["id"], name=c["name"], result=bench.look(c["args"]["path"]))
+                h.add_message(ChatMessageContent(role=AuthorRole.TOOL, items=[result]))
 
 
 asyncio.run(run())

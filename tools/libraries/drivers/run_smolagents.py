@@ -20,8 +20,8 @@ class Scripted(Model):
                 if role != "tool-call":  # it says the code once more
                     list_.append({"role": role, "text": text(m["content"])})
         s = bench.main(list_, system)
-        code = f"print(look(path={s['args']['path']!r}))" if "id" in s else f"final_answer({s['say']!r})"
-        return ChatMessage(role="assistant", content=f"{s['say'] if 'id' in s else ''}\n<code>\n{code}\n</code>")
+        code = "\n".join(f"print(look(path={c['args']['path']!r}))" for c in s["calls"]) or f"final_answer({s['say']!r})"
+        return ChatMessage(role="assistant", content=f"{s['say'] if s['calls'] else ''}\n<code>\n{code}\n</code>")
 
 
 @tool

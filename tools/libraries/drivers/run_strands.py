@@ -36,16 +36,16 @@ class Scripted(Model):
 
     async def stream(self, messages, tool_specs=None, system_prompt=None, **kw):
         n = bench.tokens(plain(messages), str(system_prompt))
-        s = bench.main(plain(messages), str(system_prompt)) if tool_specs else {"say": bench.side(plain(messages), str(system_prompt))}
+        s = bench.main(plain(messages), str(system_prompt)) if tool_specs else {"say": bench.side(plain(messages), str(system_prompt)), "calls": []}
         yield {"messageStart": {"role": "assistant"}}
         yield {"contentBlockStart": {"start": {}}}
         yield {"contentBlockDelta": {"delta": {"text": s["say"]}}}
         yield {"contentBlockStop": {}}
-        if "id" in s:
-            yield {"contentBlockStart": {"start": {"toolUse": {"toolUseId": s["id"], "name": s["name"]}}}}
-            yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(s["args"])}}}}
+        for c in s["calls"]:
+            yield {"contentBlockStart": {"start": {"toolUse": {"toolUseId": c["id"], "name": c["name"]}}}}
+            yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(c["args"])}}}}
             yield {"contentBlockStop": {}}
-        yield {"messageStop": {"stopReason": "tool_use" if "id" in s else "end_turn"}}
+        yield {"messageStop": {"stopReason": "tool_use" if s["calls"] else "end_turn"}}
         yield {"metadata": {"usage": {"inputTokens": n, "outputTokens": 40, "totalTokens": n + 40}, "metrics": {"latencyMs": 1}}}
 
 
