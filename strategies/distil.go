@@ -53,6 +53,7 @@ type distil struct {
 	answer  prompt.Answer
 	edit    Boundary
 	past    []int32 // ids of results of earlier turns that were distilled in this one, where it forgets them
+	anew    int32   // how often it has forgotten some: what is asked for again is answered in other words
 }
 
 var (
@@ -64,7 +65,7 @@ var (
 func (l *distil) Name() string { return distilName }
 
 func (l *distil) Clone() Layer {
-	return &distil{params: l.params, past: slices.Clone(l.past), tools: toolset{named: l.params.Tools, excluded: l.params.Exclude, mcp: true}}
+	return &distil{params: l.params, past: slices.Clone(l.past), anew: l.anew, tools: toolset{named: l.params.Tools, excluded: l.params.Exclude, mcp: true}}
 }
 
 func (l *distil) Copy() Layer {
@@ -73,7 +74,10 @@ func (l *distil) Copy() Layer {
 	return &c
 }
 
-func (l *distil) Reset() { l.waiting, l.past, l.asked = l.waiting[:0], l.past[:0], 0; l.tools.reset() }
+func (l *distil) Reset() {
+	l.waiting, l.past, l.asked, l.anew = l.waiting[:0], l.past[:0], 0, 0
+	l.tools.reset()
+}
 
 func (l *distil) Unfit(s *traces.Session) string { return l.params.Tools.unfit(s) }
 
@@ -97,6 +101,9 @@ func (l *distil) forget(t *Turn) {
 		if at := c.Index(id); at >= 0 {
 			c.SetForm(at, prompt.FormVerbatim, c.BlockAt(at).Tokens, prompt.CauseEdit)
 		}
+	}
+	if len(l.past) > 0 {
+		l.anew++
 	}
 	l.past = l.past[:0]
 	t.Reading.add(int64(c.Tokens() - before))
@@ -146,10 +153,16 @@ func (l *distil) next(t *Turn) Outcome {
 	return Outcome{Verdict: Done}
 }
 
+// wordings is how many answers about one result are told apart.
+const wordings = 8
+
 // intent returns the call for the result at a position.
 func (l *distil) intent(t *Turn, at int) prompt.Intent {
 	p, tokens := &l.params, t.Context.At(at).Tokens
 	n := max(1, int32(p.Share*float64(tokens)))
+	if l.anew > 0 && earlier(t.Context, at) { // the length tells two texts about one result apart
+		n += l.anew % wordings
+	}
 	if p.Most > 0 {
 		n = min(n, p.Most)
 	}

@@ -111,7 +111,7 @@ func (s shape) talk() *talk {
 	t := &talk{Name: s.name, System: fill(2000, "You are a coding agent."), Summary: summarySize}
 	n := 0
 	for p := range s.prompts {
-		pr := &prompt{Text: fill(cmp.Or(s.sized.prompt, 100), fmt.Sprintf("prompt %d", p)), Answer: fill(100, fmt.Sprintf("answer %d", p))}
+		pr := &prompt{Text: fill(cmp.Or(s.sized.prompt, 100), fmt.Sprintf("prompt %d", p)), Rounds: []*round{}, Answer: fill(100, fmt.Sprintf("answer %d", p))}
 		for range s.rounds {
 			r := &round{Say: fill(cmp.Or(s.sized.say, 18+n*7%31), fmt.Sprintf("step %03d", n))}
 			for range cmp.Or(s.sized.calls, 1) {

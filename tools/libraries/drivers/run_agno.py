@@ -6,6 +6,7 @@ from agno.db.sqlite import SqliteDb
 from agno.metrics import MessageMetrics
 from agno.models.base import Model
 from agno.models.response import ModelResponse
+from agno.run.base import RunStatus
 import bench
 
 
@@ -64,4 +65,5 @@ settings = {  # as it comes, its agent has no history
 with tempfile.TemporaryDirectory() as folder:
     agent = Agent(model=Scripted(), tools=[look], instructions=bench.SYSTEM, db=SqliteDb(db_file=folder + "/agno.db"), session_id="s", telemetry=False, **settings)
     for p in bench.PROMPTS:
-        agent.run(p, session_id="s")
+        if agent.run(p, session_id="s").status == RunStatus.error:
+            break  # the model refused; the next prompt would begin with what is left of this one

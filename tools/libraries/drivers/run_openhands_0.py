@@ -31,14 +31,15 @@ def text(content):
 
 
 def plain(messages):
+    """messages, without what the library writes around a command and its result"""
     out, system = [], ""
     for m in messages:
         if m["role"] == "system":
             system += text(m["content"])
         elif m["role"] == "tool":
-            out.append({"role": "tool", "text": text(m["content"]), "for": m["tool_call_id"]})
+            out.append({"role": "tool", "text": text(m["content"]).removesuffix("\n[Command finished with exit code 0]"), "for": m["tool_call_id"]})
         else:
-            out.append({"role": m["role"], "text": text(m["content"]), "calls": [[c["id"], c["function"]["name"], c["function"]["arguments"]] for c in m.get("tool_calls") or []]})
+            out.append({"role": m["role"], "text": text(m["content"]), "calls": [[c["id"], "look", json.dumps({"path": json.loads(c["function"]["arguments"])["command"]})] for c in m.get("tool_calls") or []]})
     return out, system
 
 

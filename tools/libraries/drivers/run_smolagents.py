@@ -1,11 +1,16 @@
 from smolagents import ChatMessage, CodeAgent, MessageRole, Model, tool
+import json, re
 import bench
+
+CODE = re.compile(r"\n<code>\n(.*)\n</code>", re.DOTALL)
+PATH = re.compile(r"path=('.*?')\)")
 
 
 def text(content):
-    """what a message says, without what the library writes around a result"""
+    """what a message says, without what the library writes around a result, and arguments in the place of the code around them"""
     t = content if isinstance(content, str) else "".join(x.get("text", "") for x in content or [])
-    return t.removeprefix("Observation:\nExecution logs:\n").removesuffix("Last output from code snippet:\nNone")
+    t = CODE.sub(lambda m: "".join(json.dumps({"path": eval(p)}) for p in PATH.findall(m[1])) or m[0], t)
+    return t.removeprefix("New task:\n").removeprefix("Observation:\nExecution logs:\n").removesuffix("Last output from code snippet:\nNone")
 
 
 class Scripted(Model):
