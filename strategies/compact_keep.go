@@ -19,6 +19,7 @@ type KeepSet struct {
 	PerToken  float64   `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
 	AtLeast   bool      `yaml:"at_least" doc:"so many tokens stay or more: the message stays, too, with which the newest messages reach them, unless that is a result; and the newest round, if its results reach them alone" needs:"tokens"`
 	Share     float64   `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
+	Count     counting  `yaml:"count" doc:"what is one message where a response has several calls: as logged; a response and each of its results (results); each call and each result (parts); or a response and all of its results (rounds)" off:"logged"`
 	PerPrompt int       `yaml:"per_prompt" doc:"messages that each prompt counts for beside its own" needs:"messages" unit:"messages" min:"0" off:"0"`
 	ByCount   bool      `yaml:"by_count" doc:"the share is of the messages, and not of their tokens" needs:"share"`
 	Window    float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
@@ -81,7 +82,11 @@ func (k *KeepSet) newest() bool {
 
 // start returns the position behind the first messages that stay.
 func (k *KeepSet) start(c *prompt.Context, body, to int) int {
-	return legalCut(c, skipMessages(c, body, to, k.First), body)
+	at := k.Count.skip(c, body, to, k.First)
+	for k.Count != countLogged && at < to && legalCut(c, at, body) < at {
+		at++ // a limit within a round keeps all of it
+	}
+	return legalCut(c, at, body)
 }
 
 // cut returns the position from which the newest messages among the entries [body, to)
@@ -103,7 +108,7 @@ func (k *KeepSet) limit(c *prompt.Context, body, to int, window int64) int {
 		at = max(at, lastTurns(c, body, to, k.Rounds))
 	}
 	if k.Messages > 0 {
-		at = max(at, newestFrom(c, body, to, k.Messages, k.PerPrompt, k.PairsGo, sameMessage))
+		at = max(at, newestFrom(c, body, to, k.Messages, k.PerPrompt, k.PairsGo, k.Count.continues))
 	}
 	if k.Prompts > 0 {
 		at = max(at, newestFrom(c, body, to, k.Prompts, 0, false, func(c *prompt.Context, i int) bool { return c.At(i).Kind != prompt.KindPrompt }))
@@ -133,12 +138,12 @@ func (k *KeepSet) limit(c *prompt.Context, body, to int, window int64) int {
 
 // without returns where the newest messages begin without this share of their number, which is rounded where it goes up in steps, as Letta does.
 func (k *KeepSet) without(c *prompt.Context, body, to int, gone float64) int {
-	n := countMessages(c, body, to)
+	n := k.Count.count(c, body, to)
 	out := gone * float64(n)
 	if k.Step > 0 {
 		out = min(math.Round(out), float64(n-1))
 	}
-	return newestFrom(c, body, to, n-int(out), 0, k.PairsGo, sameMessage)
+	return newestFrom(c, body, to, n-int(out), 0, k.PairsGo, k.Count.continues)
 }
 
 // step returns where the newest messages begin that have at most so many tokens, after as few steps from position at on as that takes. A step
@@ -171,7 +176,7 @@ func (k *KeepSet) reach(c *prompt.Context, body, at, to int) int {
 	if k.Reach == 0 {
 		return at
 	}
-	for i := at; i >= body && i < to && countMessages(c, i, to) <= k.Reach; i-- {
+	for i := at; i >= body && i < to && k.Count.count(c, i, to) <= k.Reach; i-- {
 		if c.At(i).Kind == prompt.KindPrompt {
 			return i
 		}

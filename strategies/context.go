@@ -109,10 +109,13 @@ func startOfMessage(c *prompt.Context, i, floor int) int {
 }
 
 // skipMessages returns the position behind the first n messages among the entries [from, to).
-func skipMessages(c *prompt.Context, from, to, n int) int {
+func skipMessages(c *prompt.Context, from, to, n int) int { return countLogged.skip(c, from, to, n) }
+
+// skip returns the position behind the first n messages among the entries [from, to).
+func (m counting) skip(c *prompt.Context, from, to, n int) int {
 	i := from
 	for ; i < to; i++ {
-		if i == from || !sameMessage(c, i) {
+		if i == from || !m.continues(c, i) {
 			if n--; n < 0 {
 				break
 			}
@@ -129,6 +132,58 @@ func holdsCalls(c *prompt.Context, i int) bool {
 		}
 	}
 	return false
+}
+
+// counting says what a client counts as one message where a response has several calls.
+type counting uint8
+
+// What one message is.
+const (
+	countLogged  counting = iota // as the recording has it: a response, and what was logged as one
+	countResults                 // a response, and each result
+	countParts                   // each call, the first with what the response says, and each result
+	countTurn                    // a response, and all results of it
+)
+
+// Names returns the names used in YAML, by value.
+func (counting) Names() []string { return []string{"logged", "results", "parts", "rounds"} }
+
+// continues reports whether the entry at a position belongs to the message of the entry before.
+func (m counting) continues(c *prompt.Context, i int) bool {
+	if i == 0 || m == countLogged {
+		return sameMessage(c, i)
+	}
+	result := c.At(i).Kind == prompt.KindToolResult
+	switch {
+	case m == countTurn && result && c.At(i-1).Kind == prompt.KindToolResult:
+		return true
+	case result && m != countTurn:
+		return false
+	case m == countParts && c.At(i).Kind == prompt.KindToolUse:
+		for j := i - 1; j >= 0 && c.At(j).Kind.Assistant(); j-- {
+			if c.At(j).Kind == prompt.KindToolUse {
+				return false
+			}
+		}
+	}
+	return sameMessage(c, i)
+}
+
+// count returns the messages among the entries [from, to).
+func (m counting) count(c *prompt.Context, from, to int) int {
+	if m == countLogged {
+		return countMessages(c, from, to)
+	}
+	n := 0
+	for i := from; i < to; i++ {
+		if e := c.At(i); e.Form == prompt.FormCleared && e.Tokens == 0 {
+			continue // nothing of it is sent
+		}
+		if n == 0 || !m.continues(c, i) {
+			n++
+		}
+	}
+	return n
 }
 
 // countMessages returns the messages among the entries [from, to), see sameMessage.

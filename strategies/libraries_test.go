@@ -201,6 +201,12 @@ func TestDistilForgets(t *testing.T) {
 		if got := k.results(); !slices.Equal(got, want) {
 			t.Errorf("%q: results %v, want %v", text, got, want)
 		}
+		if k.Trigger = traces.TriggerToolResult; text == "" {
+			continue
+		}
+		if in := begin(t, l, k); in.Known.Summary != 251 { // in other words: a cache has read the first answer, and not this one
+			t.Errorf("a second answer about a result has %d tokens", in.Known.Summary)
+		}
 	}
 }
 
@@ -244,5 +250,43 @@ func TestCutPrefersPrompts(t *testing.T) {
 	k.add(prompt.KindPrompt, 10)
 	if got := cut(k, "messages: 3"); got != 9 {
 		t.Errorf("with a prompt behind it: %d, want 9", got)
+	}
+}
+
+// A prompt of 500 and two responses of 30 tokens of text and two calls each: as logged, where each result is a message of its own, and as
+// results they are 1 + 3 + 3 messages, as parts 1 + 4 + 4, and as rounds 1 + 2 + 2. The newest of each that has three of them stay whole.
+func TestMessagesOfSeveralCalls(t *testing.T) {
+	k := newTalk()
+	for range 2 {
+		k.add(prompt.KindText, 30)
+		one, two := k.use("Read", "", 100).Call, k.use("Read", "", 100).Call
+		k.add(prompt.KindToolResult, 300).Call = one
+		k.add(prompt.KindToolResult, 300).Call = two
+	}
+	end := k.Context.Len() // 14: the second response begins at 9
+	for text, want := range map[string][3]int{
+		"logged":  {7, 9, 4},
+		"results": {7, 9, 9},
+		"parts":   {9, 9, 9},
+		"rounds":  {5, 4, 9},
+	} {
+		l := layer(t, "truncate-oldest: {trigger: {measure: messages, fixed: 9, count: "+text+"}, keep: {first: 3, messages: 3, count: "+text+"}}").(*truncate)
+		p := l.params
+		got := [3]int{int(k.measured(&p.Trigger)), p.Keep.cut(k.Context, 3, end, 200_000), p.Keep.start(k.Context, 3, end)}
+		if got != want {
+			t.Errorf("%s: %d messages, the newest from %d, the first up to %d, want %v", text, got[0], got[1], got[2], want)
+		}
+	}
+}
+
+// What a response says beside its calls goes, as CrewAI keeps none of it; an answer without calls stays.
+func TestClearTexts(t *testing.T) {
+	l, k := layer(t, "clear: {trigger: {fixed: 1}, what: [texts], leave: {tokens: 0}}"), newTalk()
+	k.add(prompt.KindText, 30)
+	k.round("Read", "", 1000)
+	k.add(prompt.KindText, 40)
+	l.(BeforeRequest).BeforeRequest(&k.Turn)
+	if got, want := k.sizes(3), []int32{500, 0, 100, 1000, 40}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -37,11 +37,11 @@ var rivals = map[string][]int64{
 	"openhands/0-recent": {1, 100}, "openhands/0-amortised": {1, 100}, "openhands/0-window": {1},
 	"langchain/summarization": {160_000}, "langchain/clear-tools": {100_000},
 	"deepagents": {170_000, 170_000}, "deepagents/no-profile": {20, 170_000},
-	"microsoft/context-window": {84_000, 134_400}, "microsoft/summarization": {7}, "semantic-kernel": {15},
+	"microsoft/context-window": {82_320, 131_544}, "microsoft/summarization": {7}, "semantic-kernel": {15},
 	"autogen/token-limit": {180_000}, "autogen/buffered": {41}, "adk": {5},
 	"strands/window": {41}, "strands/summary": {140_000},
 	"openai-agents/session": {4}, "openai-agents/sandbox": {180_000}, "openai-agents/trimmer": {1},
-	"pydantic-ai": {150_000}, "agno": {3}, "agno/default": {2}, "crewai": {170_000}, "llama-index": {21_000}, "smolagents": {1}, "swe-agent": {1}, "mini-swe-agent": {1},
+	"pydantic-ai": {150_000}, "agno": {3}, "agno/default": {2}, "crewai": {1, 170_000}, "llama-index": {21_000}, "smolagents": {1}, "swe-agent": {1}, "mini-swe-agent": {1},
 	"letta": {1, 180_000}, "letta-code": {183_616}, "mastra": {30_000},
 	"anthropic/compact": {150_000}, "anthropic/clear-tools": {100_000}, "openai/compact": {160_000},
 

@@ -62,12 +62,13 @@ class LookTool(ToolDefinition):
 
 register_tool("LookTool", LookTool)
 side = Scripted(usage_id="condenser", model="scripted")
-condenser, limit = {
-    "openhands": (lambda: default_condenser(side), {}),
-    "openhands/planning": (lambda: LLMSummarizingCondenser(llm=side, max_size=100, keep_first=6), {}),  # get_planning_condenser of openhands-tools
-    "openhands/class": (lambda: LLMSummarizingCondenser(llm=side), {"max_input_tokens": bench.WINDOW}),
+condenser = {
+    "openhands": lambda: default_condenser(side),
+    "openhands/planning": lambda: LLMSummarizingCondenser(llm=side, max_size=100, keep_first=6),  # get_planning_condenser of openhands-tools
+    "openhands/class": lambda: LLMSummarizingCondenser(llm=side),
 }[bench.PRESET]
-agent = Agent(llm=Scripted(usage_id="agent", model="scripted", **limit), tools=[Tool(name="LookTool")], condenser=condenser(), include_default_tools=[])
+main = Scripted(usage_id="agent", model="scripted", max_input_tokens=bench.WINDOW)  # as it finds it for a model that it knows
+agent = Agent(llm=main, tools=[Tool(name="LookTool")], condenser=condenser(), include_default_tools=[])
 with tempfile.TemporaryDirectory() as folder:
     conversation = LocalConversation(agent=agent, workspace=folder, visualizer=None, max_iteration_per_run=1000, stuck_detection=False)
     for p in bench.PROMPTS:
