@@ -83,7 +83,7 @@ func (p *clearParams) Rules() []error {
 	}
 	ofResponses := func(k clearKind) bool { return k == clearOfInputs || k == clearOfThinking || k == clearOfTexts }
 	if p.Rounds && slices.ContainsFunc(p.What, ofResponses) {
-		errs = append(errs, spec.Wrong("rounds", "clears whole responses already: what names no part of them"))
+		errs = append(errs, spec.Wrong("rounds", "clears whole responses already: what names no part of a response"))
 	}
 	if p.Leave.Share > 0 && p.Leave.Head+p.Leave.Tail > 0 {
 		errs = append(errs, spec.Wrong("leave", "takes share or head and tail"))

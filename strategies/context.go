@@ -142,11 +142,12 @@ const (
 	countLogged  counting = iota // as the recording has it: a response, and what was logged as one
 	countResults                 // a response, and each result
 	countParts                   // each call, the first with what the response says, and each result
-	countTurn                    // a response, and all results of it
+	countTurn                    // a response, and all its results
+	countItems                   // each text, call and result: prompts and summaries are none
 )
 
 // Names returns the names used in YAML, by value.
-func (counting) Names() []string { return []string{"logged", "results", "parts", "rounds"} }
+func (counting) Names() []string { return []string{"logged", "results", "parts", "rounds", "items"} }
 
 // continues reports whether the entry at a position belongs to the message of the entry before.
 func (m counting) continues(c *prompt.Context, i int) bool {
@@ -158,6 +159,8 @@ func (m counting) continues(c *prompt.Context, i int) bool {
 	case m == countTurn && result && c.At(i-1).Kind == prompt.KindToolResult:
 		return true
 	case result && m != countTurn:
+		return false
+	case m == countItems:
 		return false
 	case m == countParts && c.At(i).Kind == prompt.KindToolUse:
 		for j := i - 1; j >= 0 && c.At(j).Kind.Assistant(); j-- {
@@ -171,15 +174,28 @@ func (m counting) continues(c *prompt.Context, i int) bool {
 
 // count returns the messages among the entries [from, to).
 func (m counting) count(c *prompt.Context, from, to int) int {
-	if m == countLogged {
+	switch m {
+	case countLogged:
 		return countMessages(c, from, to)
+	case countItems:
+		return items(c, from, to)
 	}
 	n := 0
 	for i := from; i < to; i++ {
 		if e := c.At(i); e.Form == prompt.FormCleared && e.Tokens == 0 {
-			continue // nothing of it is sent
+			continue // it is not sent
 		}
 		if n == 0 || !m.continues(c, i) {
+			n++
+		}
+	}
+	return n
+}
+
+// items returns the texts, calls and results among the entries [from, to).
+func items(c *prompt.Context, from, to int) (n int) {
+	for i := from; i < to; i++ {
+		if k := c.At(i).Kind; k.Assistant() || k == prompt.KindToolResult {
 			n++
 		}
 	}
@@ -193,7 +209,7 @@ func countMessages(c *prompt.Context, from, to int) int {
 	for i := from; i < to; i++ {
 		of, e := int32(answer), c.At(i)
 		if e.Form == prompt.FormCleared && e.Tokens == 0 {
-			continue // nothing of it is sent
+			continue // it is not sent
 		}
 		if !e.Kind.Assistant() {
 			of = max(0, c.Block(e.Block).Message)

@@ -254,7 +254,8 @@ func TestCutPrefersPrompts(t *testing.T) {
 }
 
 // A prompt of 500 and two responses of 30 tokens of text and two calls each: as logged, where each result is a message of its own, and as
-// results they are 1 + 3 + 3 messages, as parts 1 + 4 + 4, and as rounds 1 + 2 + 2. The newest of each that has three of them stay whole.
+// results they are 1 + 3 + 3 messages, as parts 1 + 4 + 4, as rounds 1 + 2 + 2, and without
+// the prompt 5 + 5 items. Where three stay, their round does.
 func TestMessagesOfSeveralCalls(t *testing.T) {
 	k := newTalk()
 	for range 2 {
@@ -269,6 +270,7 @@ func TestMessagesOfSeveralCalls(t *testing.T) {
 		"results": {7, 9, 9},
 		"parts":   {9, 9, 9},
 		"rounds":  {5, 4, 9},
+		"items":   {10, 9, 9},
 	} {
 		l := layer(t, "truncate-oldest: {trigger: {measure: messages, fixed: 9, count: "+text+"}, keep: {first: 3, messages: 3, count: "+text+"}}").(*truncate)
 		p := l.params
@@ -279,7 +281,7 @@ func TestMessagesOfSeveralCalls(t *testing.T) {
 	}
 }
 
-// What a response says beside its calls goes, as CrewAI keeps none of it; an answer without calls stays.
+// What a response says beside its calls goes, as CrewAI does not keep it; an answer without calls stays.
 func TestClearTexts(t *testing.T) {
 	l, k := layer(t, "clear: {trigger: {fixed: 1}, what: [texts], leave: {tokens: 0}}"), newTalk()
 	k.add(prompt.KindText, 30)
