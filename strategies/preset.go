@@ -376,12 +376,14 @@ func (l *timeClear) onSchedule(t *Turn) Outcome {
 	if !l.due(t.Thread, t.Round) {
 		return Outcome{Declined, "not due"}
 	}
-	l.results.relist(t)
-	seen := slices.DeleteFunc(l.results.list, func(r clearable) bool { return r.at >= t.InputAt })
+	l.results.refresh(t)
+	sent := func(r clearable) bool { return r.at < t.InputAt }
+	seen := slices.DeleteFunc(slices.Clone(l.results.list), func(r clearable) bool { return !sent(r) })
 	b := clearResults(t, seen, prompt.FormCleared, l.params.Placeholder)
 	if b.Cleared == 0 {
 		return Outcome{Declined, "nothing to clear"}
 	}
+	l.results.drop(func(r clearable) bool { return r.id >= 0 && sent(r) })
 	t.Compacted(b)
 	return Outcome{Verdict: Done}
 }
