@@ -176,9 +176,6 @@ func (f *file) count(c *assembly.Call, r *record) {
 	if r.Model != "" {
 		c.Model = assembly.ModelName(r.Model)
 	}
-	if f.recorded == nil {
-		f.recorded = map[string]assembly.Total{}
-	}
 	sum, t := f.recorded[r.Model], assembly.Total{Input: u.Input(), Read: u.Read, Write: u.Writes(), Output: u.Output}
 	f.recorded[r.Model] = assembly.Total{Input: sum.Input + t.Input, Read: sum.Read + t.Read, Write: sum.Write + t.Write, Output: sum.Output + t.Output}
 	f.open = slices.DeleteFunc(f.open, func(o call) bool { return o.of == c })

@@ -58,7 +58,7 @@ type file struct {
 	order                []*thread
 	open                 []call                    // that neither a record nor a shutdown has counted
 	records              map[string]record         // of calls whose message has not been read
-	recorded             map[string]assembly.Total // of counted calls since the last shutdown, by model
+	recorded             map[string]assembly.Total // of counted calls since totals began, by model
 	compacting           bool
 	beside               []assembly.Block // what the main thread said since a compaction under way began
 	lost                 int64            // tokens that shutdowns have and no call
@@ -143,6 +143,7 @@ type data struct {
 
 	Nano    assembly.Count     `json:"totalNanoAiu"`
 	Metrics map[string]metrics `json:"modelMetrics"`
+	Ledger  jsontext.Value     `json:"accountingSnapshot"` // there since 1.0.102, whose totals run on over resumes
 
 	compaction
 }
@@ -165,7 +166,7 @@ var (
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{File: assembly.NewFile(in.Name, opts), threads: map[string]*thread{}}
+	f := &file{File: assembly.NewFile(in.Name, opts), threads: map[string]*thread{}, recorded: map[string]assembly.Total{}}
 	f.of("")
 	return f, f.Read(ctx, opts, in, f.parse)
 }
@@ -230,7 +231,7 @@ func (f *file) parse(ln assembly.Line) error {
 	case "session.usage_record":
 		return f.record(d.Usage)
 	case "session.shutdown":
-		f.shutdown(ln.Number, d.Metrics)
+		f.shutdown(ln.Number, d.Metrics, d.Ledger != nil)
 	case "session.compaction_start":
 		f.compacting, f.beside = true, nil
 	case "session.compaction_complete":
@@ -363,8 +364,8 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	return list
 }
 
-// shutdown gives the calls since the last one their shares of its totals.
-func (f *file) shutdown(line int, metrics map[string]metrics) {
+// shutdown gives the calls since the last one their shares of its totals, which run on where they are of the whole session.
+func (f *file) shutdown(line int, metrics map[string]metrics, whole bool) {
 	of := map[string][]call{}
 	for _, c := range f.open {
 		if c.of.Model == "" && len(metrics) == 1 {
@@ -386,18 +387,19 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 			}
 			list = append(list, p)
 		}
-		total, err := m.Usage.total()
-		if r, ok := f.recorded[model]; ok {
-			total = assembly.Total{Input: total.Input - r.Input, Read: total.Read - r.Read, Write: total.Write - r.Write, Output: total.Output - r.Output}
-		}
+		all, err := m.Usage.total()
 		if err == nil {
-			err = total.Spread(list)
+			r := f.recorded[model]
+			if whole {
+				f.recorded[model] = all
+			}
+			rest := assembly.Total{Input: all.Input - r.Input, Read: all.Read - r.Read, Write: all.Write - r.Write, Output: all.Output - r.Output}
+			if err = rest.Spread(list); errors.Is(err, assembly.ErrNoCalls) {
+				f.lost += rest.Input + rest.Output
+			}
 		}
 		if err != nil {
 			f.Lacks(1, line, "%s: the shutdown has %s", model, err)
-			if errors.Is(err, assembly.ErrNoCalls) {
-				f.lost += total.Input + total.Output
-			}
 			continue
 		}
 		for _, c := range of[model] {
@@ -405,7 +407,9 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 		}
 	}
 	f.open = slices.DeleteFunc(f.open, func(c call) bool { return counted[c.of] })
-	clear(f.recorded)
+	if !whole {
+		clear(f.recorded)
+	}
 }
 
 var errTotals = errors.New("totals that lack some")

@@ -48,6 +48,25 @@ func TestUsageRecords(t *testing.T) {
 	}
 }
 
+// Since 1.0.102 a shutdown has the totals of the whole session, over resumes, and says so by a snapshot of its accounting: the
+// second one counts 9,003 + 9,304 tokens of input, of which the records of both calls tell.
+func TestTotalsOverResumes(t *testing.T) {
+	whole := func(s *script, input, read, write, output int) *script {
+		return s.add("session.shutdown", `"accountingSnapshot":{},"modelMetrics":{`+totalsOf("claude-opus-5", input, read, write, output)+`}`)
+	}
+	s := whole(newScript().user("go").record("r1", 9003, 0, 9000, 40).answer("r1", "one", 0, ""), 9003, 0, 9000, 40)
+	s.add("session.resume", `"context":{"cwd":"/repo"}`).user("on").record("r2", 9304, 9000, 300, 50).answer("r2", "two", 0, "")
+	got := read(t, whole(s, 9003+9304, 9000, 9300, 90).text())
+	if want := (prompt.Usage{Uncached: 7, Read: 9000, Write5m: 9300, Output: 90}); got.Usage() != want || got.Quality.LostTokens != 0 || len(got.Problems) != 0 {
+		t.Errorf("%+v, want %+v; %d tokens lost, problems %v", got.Usage(), want, got.Quality.LostTokens, got.Problems)
+	}
+	s.user("more").answer("r3", "three", 60, "") // a call without a record has what the totals gained
+	got = read(t, whole(s, 9003+9304+9802, 18300, 9800, 150).text())
+	if r := got.Threads[0].Rounds; len(r) != 3 || r[2].Usage != (prompt.Usage{Uncached: 2, Read: 9300, Write5m: 500, Output: 60}) {
+		t.Errorf("%d calls, %+v", len(r), got.Usage())
+	}
+}
+
 // Logs that are joined in one file, as a merged copy beside them, are told: the second start is of another session.
 func TestJoinedLogs(t *testing.T) {
 	text := newScript().user("go").answer("r1", "one", 40, "").shutdown(totalsOf("claude-opus-5", 9003, 0, 9000, 40)).text()
