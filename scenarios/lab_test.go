@@ -83,7 +83,7 @@ func TestLabSessions(t *testing.T) {
 
 		"others/cline":              {[]string{"compact"}, []int{46}, 46, "cline/2026-11", 0},
 		"others/codex-remote":       {[]string{"cut"}, []int{7}, 7, "codex/2026-08", 0},
-		"others/copilot-cli":        {[]string{"cut"}, []int{6}, 5, "copilot-cli", 0}, // made beside the conversation, after the call of 149,932 tokens
+		"others/copilot-cli":        {[]string{"cut"}, []int{6}, 5, "copilot-cli/2026-11", 0}, // made beside the conversation, after the call of 149,932 tokens
 		"others/gemini-cli-resume":  {[]string{"compact", "compact-check"}, []int{7}, 7, "gemini-cli/2026-11", 0},
 		"others/kilo":               {nil, []int{31}, 31, "opencode/2026-11", 0},
 		"others/kimi-code":          {nil, []int{14, 15, 16, 17}, 14, "kimi-code", 0},

@@ -189,6 +189,9 @@ type besideParams struct {
 	Fold    int64   `yaml:"fold" doc:"tokens of summaries from which on a call replaces all summaries by one; 0 for never" unit:"tokens" min:"0" off:"0" needs:"every"`
 }
 
+// prompt reports whether a summary is in its place where the trigger fires: of one that comes calls later, recorded sizes show no threshold.
+func (p *besideParams) prompt() bool { return !p.Enabled || p.Ahead > 0 }
+
 // longestWait is the time after which a conversation goes on without a call that it waits
 // for, ns: longer than any call takes.
 const longestWait = int64(time.Hour)

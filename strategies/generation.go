@@ -151,7 +151,7 @@ func leavesValue(given *yaml.Node) bool {
 // value: in a member of a strategy of generations that gives none itself. It returns nil otherwise.
 func (s *Strategy) OwnTrigger() *Trigger {
 	for _, c := range s.layers {
-		if p, ok := c.params.(*CompactParams); ok && p.Trigger.Own && c.on() && p.Auto && p.Trigger.Measure.tokens() {
+		if p, ok := c.params.(*CompactParams); ok && p.Trigger.Own && c.on() && p.Auto && p.Trigger.Measure.tokens() && p.Beside.prompt() {
 			tr := p.Trigger
 			tr.Shift = 0
 			return &tr

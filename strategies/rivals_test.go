@@ -28,7 +28,7 @@ var rivals = map[string][]int64{
 	"grok-build": {170_000}, "grok-build/two-pass": {150_000},
 	"deepseek-harness": {160_000, 160_000}, "deepseek-harness/later": {102_464, 102_464},
 	"mistral-vibe": {168_000}, "zed": {180_000}, "mux": {140_000}, "yoagent": {1, 160_000},
-	"copilot-cli": {134_400}, "vscode-copilot": {170_000}, "vscode-copilot/beside": {150_000},
+	"copilot-cli": {134_400}, "copilot-cli/2026-11": {160_000}, "vscode-copilot": {170_000}, "vscode-copilot/beside": {150_000},
 	"amp": {180_000}, "amp/handoff": nil, "kombai": {185_000}, "duoduo": {167_000}, "agentcore": {150_000},
 	"langgraph-idle": {59 * minutes}, "amazon-q": nil, "aider": {8192}, "gptme": {100_000, 180_000},
 	"docker-agent": {180_000}, "zeph": {140_000, 180_000}, "bash-agent": {98_000}, "oh-my-pi/replay-budget": {183_616}, "stella": {3000},

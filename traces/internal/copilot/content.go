@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -129,8 +130,9 @@ func texts(text []byte) []traces.Text {
 // of a shutdown have it too.
 type record struct {
 	totals
-	Call  string `json:"apiCallId"`
-	Model string `json:"model"`
+	Call   string         `json:"apiCallId"`
+	Model  string         `json:"model"`
+	Window assembly.Count `json:"maxPromptTokens"`
 }
 
 var errNoCounts = errors.New("a record of usage without counts that can be")
@@ -153,6 +155,7 @@ func (f *file) record(v jsontext.Value) error {
 	if _, ok := r.usage(); !ok {
 		return errNoCounts
 	}
+	f.window = cmp.Or(max(0, r.Window.N), f.window)
 	if err := f.Once("the record of usage of call", r.Call); err != nil {
 		return err
 	}

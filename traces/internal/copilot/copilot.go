@@ -23,6 +23,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
@@ -62,6 +63,8 @@ type file struct {
 	compacting           bool
 	beside               []assembly.Block // what the main thread said since a compaction under way began
 	lost                 int64            // tokens that shutdowns have and no call
+	window               int64            // most tokens of a prompt, as the newest record has it
+	counted, billed      int64            // contexts that compactions began with, as the client counts them and as their calls were billed
 }
 
 // thread is a conversation in a file.
@@ -70,6 +73,10 @@ type thread struct {
 	model   string         // the last one named
 	calls   map[string]int // by the id of the API's call
 	visible int64          // tokens of all that was said, as estimated
+	told    int64          // of visible: up to the last response
+	system  prompt.Digest  // of its system prompt
+	verdict signs.Verdict  // of the next call
+	parted  int32          // and of its system prompt, as traces.Round has it
 }
 
 // call is a call that waits for its share of a total.
@@ -152,7 +159,9 @@ type data struct {
 type compaction struct {
 	System  int64  `json:"systemTokens"`
 	Tools   int64  `json:"toolDefinitionsTokens"`
+	Outcome string `json:"outcome"`
 	Before  int64  `json:"preCompactionTokens"`
+	Current int64  `json:"currentTokens"` // of the context with which one begins
 	Summary string `json:"summaryContent"`
 	Used    *used  `json:"compactionTokensUsed"`
 	Removed int64  `json:"tokensRemovedDuringTruncation"`
@@ -225,6 +234,12 @@ func (f *file) parse(ln assembly.Line) error {
 			return errJoined
 		}
 	case "system.message":
+		if now := prompt.DigestString(d.Content); t.system != now { // resumed behind a compaction, whose checkpoint it names
+			if !t.system.IsZero() {
+				t.verdict, t.parted = signs.VerdictSystem, 1
+			}
+			t.system = now
+		}
 		if f.static == 0 { // until the client counts it
 			f.static = f.Weigh(f.Maker.Text(prompt.KindSystem, d.Content))
 		}
@@ -234,6 +249,10 @@ func (f *file) parse(ln assembly.Line) error {
 		f.shutdown(ln.Number, d.Metrics, d.Ledger != nil)
 	case "session.compaction_start":
 		f.compacting, f.beside = true, nil
+		if n := len(t.Calls); n > 0 && t.Calls[n-1].OK && d.Current > 0 {
+			last := &t.Calls[n-1].Usage
+			f.counted, f.billed = f.counted+d.Current, f.billed+last.Input()+last.Output+t.visible-t.told
+		}
 	case "session.compaction_complete":
 		f.takeSummary(t, ln.Number, at, d)
 	case "session.truncation":
@@ -289,7 +308,8 @@ func (f *file) answer(t *thread, line int, at int64, d *data) {
 		u.Output, t.visible = n, said+n
 	}
 	t.Add(&assembly.Step{Kind: assembly.StepReply, At: at, Line: int32(line), ID: id, Blocks: blocks})
-	t.Add(&assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: t.model, Gateway: "github-copilot", Usage: u, Final: u.Output > 0})
+	t.Add(&assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: t.model, Gateway: "github-copilot", Usage: u, Final: u.Output > 0, Verdict: t.verdict, Parted: t.parted})
+	t.verdict, t.parted, t.told = signs.VerdictNone, 0, t.visible
 	i := len(t.Calls) - 1
 	if id != "" {
 		t.calls[id] = i
@@ -311,6 +331,9 @@ func (f *file) answer(t *thread, line int, at int64, d *data) {
 // takeSummary takes a summary. It was made beside the conversation, whose messages since then stay.
 func (f *file) takeSummary(t *thread, line int, at int64, d *data) {
 	if d.Success != nil && !*d.Success {
+		if d.Outcome == "cancelled" && d.Used == nil { // by the end of the process: the request was sent (1.0.102)
+			f.Lacks(1, line, "a compaction was cancelled: the call that was writing its summary has no token counts; it is not in the bill")
+		}
 		f.compacting, f.beside = false, nil
 		return
 	}
@@ -345,7 +368,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 		static := f.static
 		s := f.Alone(opts, Agent, assembly.UniqueID(named, f.id), f.version)
 		s.Static = func(string) int64 { return static }
-		s.Project, s.Start, s.End, s.LoggedUSD = f.project, f.start, f.end, float64(f.nano)/1e11
+		s.Project, s.Start, s.End, s.LoggedUSD, s.Window = f.project, f.start, f.end, float64(f.nano)/1e11, f.limit()
 		for _, t := range f.order {
 			loose := t.Done(f.id + "/" + t.ID)
 			if t.Kind == traces.ThreadMain && len(t.Calls) > 0 {
@@ -362,6 +385,15 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 		list = append(list, s)
 	}
 	return list
+}
+
+// limit returns the most tokens of a prompt, 0 for unknown: the client counts with a tokenizer of its own, so that by what its
+// compactions began with and calls were billed its limit is another in tokens of the model.
+func (f *file) limit() int64 {
+	if f.counted == 0 {
+		return f.window
+	}
+	return int64(float64(f.window) * float64(f.billed) / float64(f.counted))
 }
 
 // shutdown gives the calls since the last one their shares of its totals, which run on where they are of the whole session.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // record writes the record of a call (1.0.102): input with what was read and written.
@@ -64,6 +65,26 @@ func TestTotalsOverResumes(t *testing.T) {
 	got = read(t, whole(s, 9003+9304+9802, 18300, 9800, 150).text())
 	if r := got.Threads[0].Rounds; len(r) != 3 || r[2].Usage != (prompt.Usage{Uncached: 2, Read: 9300, Write5m: 500, Output: 60}) {
 		t.Errorf("%d calls, %+v", len(r), got.Usage())
+	}
+}
+
+// The window is the most tokens of a prompt that records name, in tokens of the model: a compaction that began by the client's count at
+// 105,000 when 100,000 tokens had been billed, and 5,000 more said, says that both count alike; at 210,000 that the model has half as
+// many. A resumed process that sends another system prompt parts from the cache behind the tools.
+func TestLimitAndSystemPrompt(t *testing.T) {
+	for counted, want := range map[int]int64{105_000: 128_000, 210_000: 64_000} {
+		s := newScript().add("system.message", `"content":"one"`).user("go").add("session.usage_record",
+			`"usage":{"apiCallId":"r1","model":"claude-opus-5","inputTokens":100000,"outputTokens":0,"cacheReadTokens":0,"cacheWriteTokens":0,"maxPromptTokens":128000}`)
+		s.answer("r1", "one", 0, tool).add("tool.execution_complete", `"toolCallId":"t1","success":true,"result":{"content":"`+strings.Repeat("word ", 3200)+`"}`)
+		s.add("session.compaction_start", fmt.Sprintf(`"currentTokens":%d,"tokenLimit":128000`, counted))
+		s.add("system.message", `"content":"another"`).record("r2", 9304, 9000, 300, 50).answer("r2", "two", 0, "")
+		got := read(t, s.text())
+		if share := float64(got.Window) / float64(want); share < 0.97 || share > 1.03 {
+			t.Errorf("counted %d: window %d, want about %d", counted, got.Window, want)
+		}
+		if r := got.Threads[0].Rounds; len(r) != 2 || r[0].Verdict != signs.VerdictNone || r[1].Verdict != signs.VerdictSystem || r[1].Parted != 1 {
+			t.Errorf("%+v", r)
+		}
 	}
 }
 
