@@ -48,8 +48,9 @@ func newBill(r *run, rows []callRow) *bill {
 		case c.Kind == "compact":
 			pending = true
 		case c.Kind == "main":
-			if pending {
+			if pending && c.Usage.prompt() < before { // a summary that is written beside the conversation takes its place calls later
 				b.Compactions = append(b.Compactions, compaction{calls, before, c.Usage.prompt()})
+				pending = false
 			}
 			if c.Fetched > 0 {
 				b.Rounds = append(b.Rounds, calls)
@@ -58,7 +59,7 @@ func newBill(r *run, rows []callRow) *bill {
 				b.Again++
 				b.Things += c.Again
 			}
-			pending, before = false, c.Usage.prompt()
+			before = c.Usage.prompt()
 			calls++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -77,7 +78,12 @@ func pairs(recorded func(*run) bool) []pair {
 func (r *run) told() []string {
 	var sets []string
 	for k, v := range r.Env {
-		sets = append(sets, "client.env."+k+"="+v)
+		if r.Client != copilot {
+			sets = append(sets, "client.env."+k+"="+v)
+			continue
+		}
+		n, _ := strconv.Atoi(v) // constants of this program
+		sets = append(sets, fmt.Sprintf("full-compact.trigger.fraction=%g", 0.8*float64(n)/promptTokens))
 	}
 	switch r.Client {
 	case codex:
@@ -119,6 +125,9 @@ func (r *run) told() []string {
 	}
 	return sets
 }
+
+// promptTokens is what the Copilot CLI takes for the most tokens of a prompt, of a model that it does not know.
+const promptTokens = 128_000
 
 // lifted returns the usual settings in place of a run's, in the simulator's words.
 func (r *run) lifted() []string {
@@ -232,10 +241,21 @@ var runs = []*run{
 	{Name: "kimi-large-R90", Kept: true, Client: kimi, Script: "large", Config: "reserved_context_size = 90000"},
 	{Name: "kimi-pauses-A", Kept: true, Client: kimi, Script: "pauses"},
 	{Name: "kimi-pauses-R100", Client: kimi, Script: "pauses", Config: "reserved_context_size = 100000"},
+
+	{Name: "copilot-mend-A", Kept: true, Client: copilot, Script: "mend"},
+	{Name: "copilot-mend-P100", Client: copilot, Script: "mend", Env: promptsOf("100000")},
+	{Name: "copilot-mid-A", Kept: true, Client: copilot, Script: "mid"},
+	{Name: "copilot-mid-P80", Client: copilot, Script: "mid", Env: promptsOf("80000")},
+	{Name: "copilot-large-A", Kept: true, Client: copilot, Script: "large"},
+	{Name: "copilot-large-P90", Client: copilot, Script: "large", Env: promptsOf("90000")},
 }
 
 // threshold is a setting of Qwen Code, a share of the window.
 func threshold(share string) string { return `{"autoCompactThreshold":` + share + `}` }
+
+func promptsOf(tokens string) map[string]string {
+	return map[string]string{"COPILOT_PROVIDER_MAX_PROMPT_TOKENS": tokens}
+}
 
 func percent(p string) map[string]string {
 	return map[string]string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": p}

@@ -27,6 +27,7 @@ var packs = map[dialect]pack{
 	pi:       {"@earendil-works/pi-coding-agent", "1.6.0", "node_modules/@earendil-works/pi-coding-agent/dist/cli.js", true},
 	opencode: {"opencode-ai", "1.18.33", "node_modules/opencode-linux-x64/bin/opencode", false},
 	kimi:     {"@moonshot-ai/kimi-code", "2.1.0", "node_modules/@moonshot-ai/kimi-code/dist/main.mjs", true},
+	copilot:  {"@github/copilot", "1.0.102", "node_modules/@github/copilot-linux-x64/copilot", false},
 	qwen:     {"@qwen-code/qwen-code", "0.24.4", "node_modules/@qwen-code/qwen-code/cli.js", true},
 }
 
@@ -59,7 +60,7 @@ func setVersion(text string) error {
 	client, version, ok := strings.Cut(text, "=")
 	p, known := packs[dialect(client)]
 	if !ok || !known {
-		return fmt.Errorf("%q is not CLIENT=VERSION of claude, codex, pi, opencode, qwen or kimi", text)
+		return fmt.Errorf("%q is not CLIENT=VERSION of a client of the experiment", text)
 	}
 	p.version = version
 	packs[dialect(client)] = p
@@ -98,6 +99,8 @@ func (r *run) environment() []string {
 		"ANTHROPIC_BASE_URL": "http://127.0.0.1:" + port, "ANTHROPIC_API_KEY": "none", "OPENAI_API_KEY": "none", "IS_SANDBOX": "1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "DISABLE_AUTOUPDATER": "1",
 		"DO_NOT_TRACK": "1", "PI_OFFLINE": "1",
+		"COPILOT_PROVIDER_BASE_URL": "http://127.0.0.1:" + port, "COPILOT_PROVIDER_TYPE": "anthropic", "COPILOT_PROVIDER_API_KEY": "none",
+		"COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false", "COPILOT_MODEL": r.model(),
 		"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
 	}
 	maps.Copy(vars, r.Env)
@@ -225,6 +228,9 @@ func (r *run) arguments(clients, session, prompt string, i int) []string {
 		}
 		return append(args, "-p", "--provider", "anthropic", "--model", r.model(), prompt)
 	}
+	if r.Client == copilot {
+		return []string{bin, "-p", prompt, "--allow-all-tools", "--allow-all-paths", "--session-id", sessionID(r.Name + session)}
+	}
 	args := []string{bin, "run"}
 	if i > 0 {
 		args = append(args, "-c")
@@ -241,4 +247,5 @@ func sessionID(name string) string {
 
 // logs is the folder below the home with what each client records.
 var logs = map[dialect]string{claude: ".claude/projects", codex: ".codex/sessions", pi: ".pi/agent/sessions", opencode: "export",
-	qwen: ".qwen/projects", kimi: ".kimi-code/sessions"}
+	qwen: ".qwen/projects", kimi: ".kimi-code/sessions",
+	copilot: ".copilot/session-state"}

@@ -12,6 +12,7 @@ const (
 	opencode dialect = "opencode"
 	qwen     dialect = "qwen"
 	kimi     dialect = "kimi"
+	copilot  dialect = "copilot"
 )
 
 // home and project are where an agent lives in every run.
@@ -90,6 +91,16 @@ func (d dialect) call(o Op) toolCall {
 			return toolCall{"Write", object{"path": path, "content": o.New}}
 		}
 		return toolCall{"Bash", object{"command": o.command()}}
+	case copilot:
+		switch o.Do {
+		case read:
+			return toolCall{"view", object{"path": path}}
+		case edit:
+			return toolCall{"edit", object{"path": path, "old_str": o.Old, "new_str": o.New}}
+		case write:
+			return toolCall{"create", object{"path": path, "file_text": o.New}}
+		}
+		return toolCall{"bash", object{"command": o.command(), "description": "Run it"}}
 	}
 	plus := "+" + strings.ReplaceAll(strings.TrimSuffix(o.New, "\n"), "\n", "\n+")
 	switch o.Do {

@@ -147,15 +147,15 @@ func (p *predictor) run(ctx context.Context, corpus *traces.Corpus, sets []strin
 
 // follow finds where the first thread compacted, fetched, and made no recorded call.
 func (a *prediction) follow(calls []results.CallRecord) {
-	pending, at, main, before, next, ahead := false, 0, 0, 0, 0, 0
+	pending, main, before, next, ahead := false, 0, 0, 0, 0
 	for _, c := range calls {
 		if c.Thread != 0 || c.Session != calls[0].Session {
 			continue
 		}
-		total := int(c.Usage.Input())
+		at, total := main, int(c.Usage.Input())
 		switch {
 		case c.Source == measures.SourceCompact:
-			pending, at = true, main
+			pending = true
 			continue
 		case c.Source == measures.SourceReread:
 			ahead++
@@ -171,10 +171,11 @@ func (a *prediction) follow(calls []results.CallRecord) {
 			next++
 			main++
 		}
-		if pending {
+		if pending && total < before {
 			a.places = append(a.places, compaction{at, before, total})
+			pending = false
 		}
-		pending, before = false, total
+		before = total
 	}
 }
 

@@ -199,8 +199,17 @@ func (s *server) serve(w http.ResponseWriter, wr wire, body []byte) error {
 		s.bodies(a.n, body)
 	}
 	s.mu.Unlock()
+	if s.dialect == copilot { // its summaries are written while the conversation goes on, so that what a call takes counts
+		time.Sleep(duration(a.usage))
+	}
 	wr.answer(w, &r, a)
 	return nil
+}
+
+// duration returns how long a call takes, as the recordings behind docs/latency.md had it.
+func duration(u usage) time.Duration {
+	return 1710*time.Millisecond + time.Duration(u.prompt()-u.Read)*30400*time.Nanosecond + time.Duration(u.Read)*7600*time.Nanosecond +
+		time.Duration(u.Output)*time.Second/75
 }
 
 // keep notes the blocks of a request.
