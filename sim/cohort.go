@@ -197,6 +197,9 @@ func (l *seats) loadAhead(clock *clock) (stop func()) {
 			begins = append(begins, e)
 		}
 	}
+	if len(begins) == 0 {
+		return func() {}
+	}
 	slices.SortFunc(begins, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
 	next, ended := make(chan loaded, loadedAhead), make(chan struct{})
 	var loading sync.WaitGroup

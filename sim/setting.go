@@ -24,11 +24,28 @@ type thresholdBounds struct {
 	model     uint16 // of the conversation that first compacted
 }
 
-// boundsOf returns what all rounds of a session show.
+// boundsOf returns what all rounds of a session show. The order of the checks says only which compaction was the first.
 func boundsOf(s *traces.Session) thresholdBounds {
-	all := thresholdBounds{high: math.MaxInt64}
-	eachCheck(s, func(c sizeCheck) bool { all.add(c); return true })
+	all, branches := thresholdBounds{high: math.MaxInt64}, goesBack(s)
+	var first sizeCheck
+	for i := range s.Threads {
+		if t := &s.Threads[i]; t.Kind == traces.ThreadMain || t.Kind == traces.ThreadBranch {
+			checksOf(s, t, func(c sizeCheck) bool {
+				if c.fired && (all.firings == 0 || branches && c.at < first.at) {
+					first = c
+				}
+				all.add(c)
+				return true
+			})
+		}
+	}
+	all.model = first.model
 	return all
+}
+
+// goesBack reports whether a conversation of a session goes on from before its end.
+func goesBack(s *traces.Session) bool {
+	return slices.ContainsFunc(s.Threads, func(t traces.Thread) bool { return t.Kind == traces.ThreadBranch })
 }
 
 // sizeCheck is a point at which the client compares the size of a conversation with its threshold.
@@ -45,7 +62,7 @@ type sizeCheck struct {
 // the client counted, or the next request where that is smaller. What was left by going back counts too, and a second conversation in one file, which is
 // such a branch from the beginning.
 func eachCheck(s *traces.Session, f func(sizeCheck) bool) {
-	if !slices.ContainsFunc(s.Threads, func(t traces.Thread) bool { return t.Kind == traces.ThreadBranch }) {
+	if !goesBack(s) {
 		for i := range s.Threads { // in order already: nothing is collected
 			if t := &s.Threads[i]; t.Kind == traces.ThreadMain && !checksOf(s, t, f) {
 				return
@@ -108,9 +125,7 @@ func (x *thresholdBounds) add(c sizeCheck) {
 		x.low = max(x.low, c.tokens)
 		return
 	}
-	if x.firings++; x.firings == 1 {
-		x.model = c.model
-	}
+	x.firings++
 	x.high = min(x.high, c.tokens)
 }
 
