@@ -7,24 +7,29 @@ import (
 
 // Density is how many tokens a byte of a session's results has. The zero value knows nothing.
 type Density struct {
-	tokens, bytes float64
-	objects       map[int32]Density // results that are all a call sends, by their object
+	all     weight
+	objects []weight // of results that are all a call sends, by their object
 }
+
+// weight is the size of some results in both units.
+type weight struct{ tokens, bytes float64 }
+
+// and returns the weight of two parts.
+func (w weight) and(x weight) weight { return weight{w.tokens + x.tokens, w.bytes + x.bytes} }
 
 // Reset forgets what was counted, and keeps the storage.
 func (d *Density) Reset() {
-	d.tokens, d.bytes = 0, 0
-	clear(d.objects)
+	d.all, d.objects = weight{}, d.objects[:0]
 }
 
 // Add counts what a call sends of its own: results, and what no line shows.
 func (d *Density) Add(input []prompt.Block) {
-	var n Density
+	var n weight
 	object, results := int32(-1), 0
 	for i := range input {
 		switch b := &input[i]; b.Kind {
 		case prompt.KindToolResult:
-			n.tokens, n.bytes = n.tokens+float64(b.Tokens), n.bytes+float64(b.Bytes)
+			n = n.and(weight{float64(b.Tokens), float64(b.Bytes)})
 			object = b.Object
 			results++
 		case prompt.KindUnseen:
@@ -34,13 +39,12 @@ func (d *Density) Add(input []prompt.Block) {
 	if !signs.ShowDensity(n.tokens, n.bytes) {
 		return
 	}
-	d.tokens, d.bytes = d.tokens+n.tokens, d.bytes+n.bytes
+	d.all = d.all.and(n)
 	if results == 1 && object >= 0 {
-		if d.objects == nil {
-			d.objects = map[int32]Density{}
+		for len(d.objects) <= int(object) {
+			d.objects = append(d.objects, weight{})
 		}
-		o := d.objects[object]
-		d.objects[object] = Density{tokens: o.tokens + n.tokens, bytes: o.bytes + n.bytes}
+		d.objects[object] = d.objects[object].and(n)
 	}
 }
 
@@ -50,9 +54,13 @@ const sessionBytes = 2000
 
 // Of returns the tokens of a byte of an object's contents, of all results for −1; 0 for unknown.
 func (d *Density) Of(object int32) float64 {
-	if d.bytes == 0 {
+	if d.all.bytes == 0 {
 		return 0
 	}
-	all, o := d.tokens/d.bytes, d.objects[object]
+	var o weight
+	if object >= 0 && int(object) < len(d.objects) {
+		o = d.objects[object]
+	}
+	all := d.all.tokens / d.all.bytes
 	return (o.tokens + all*sessionBytes) / (o.bytes + sessionBytes)
 }
