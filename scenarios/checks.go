@@ -79,7 +79,11 @@ func checkWindows(d *Design, w windows) error {
 			continue
 		}
 		said[c.Name], failed = true, window
-		errs = append(errs, fmt.Errorf("%s: %w", c.Name, err))
+		place := ""
+		if e := d.entryOf(c.Strategy.Name); e != nil && d.tree != nil {
+			place = e.triggerPlace(d.tree) + ": "
+		}
+		errs = append(errs, fmt.Errorf("%s%s: %w", place, c.Name, err))
 	}
 	if len(errs) == 0 {
 		return nil
@@ -101,18 +105,31 @@ func (x *expansion) checkWindow(e *entry, v *variant, around []variant) {
 		if err == nil {
 			continue
 		}
-		at := x.tree.At(e.node)
-		for _, path := range slices.Sorted(maps.Keys(e.place)) {
-			if strings.Contains(path, ".trigger") {
-				at = e.place[path]
-			}
-		}
 		place := ""
 		if n := spec.Find(x.tree.Root, "client", "window"); n != nil {
 			place = " at " + x.tree.At(n)
 		}
-		x.once(fmt.Errorf("%s: %w (client.window %d%s)", at, err, window, place))
+		x.once(fmt.Errorf("%s: %w (client.window %d%s)", e.triggerPlace(x.tree), err, window, place))
 	}
+}
+
+// entryOf returns the entry of a strategy, nil for none.
+func (d *Design) entryOf(strategy string) *entry {
+	if i := slices.IndexFunc(d.entries, func(e *entry) bool { return e.name == strategy }); i >= 0 {
+		return d.entries[i]
+	}
+	return nil
+}
+
+// triggerPlace returns the file and line that set a trigger of a strategy, else those that name the strategy.
+func (e *entry) triggerPlace(tree *spec.Tree) string {
+	at := tree.At(e.node)
+	for _, path := range slices.Sorted(maps.Keys(e.place)) {
+		if strings.Contains(path, ".trigger") {
+			at = e.place[path]
+		}
+	}
+	return at
 }
 
 // ErrEvents is wrapped by errors of events that do not work with the sessions

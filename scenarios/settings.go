@@ -302,8 +302,11 @@ func foundSettings(d *Design, sessions []*traces.Session, found map[string]sim.S
 			if len(counts) > 1 {
 				most = fmt.Sprintf(", most often (%d)", counts[often])
 			}
-			notes = append(notes, results.Note{Cell: c.Name, Text: fmt.Sprintf("%s under a setting that the recording shows%s: %s; the preset of the client's version has its default",
-				document.Count(n, "session"), most, texts[often])})
+			how := "%s under a setting that the recording shows%s: %s; the preset of the client's version has its default"
+			if c.Strategy.Name != measures.StrategyOwn {
+				how = "%s compacted at a size that is moved from the setting that the recording shows%s: %s; from its default in the other sessions"
+			}
+			notes = append(notes, results.Note{Cell: c.Name, Text: fmt.Sprintf(how, document.Count(n, "session"), most, texts[often])})
 		}
 		if unfit > 0 {
 			notes = append(notes, results.Note{Cell: c.Name, Text: fmt.Sprintf("%s under the client's default: its compactions fit no setting", document.Count(unfit, "session"))})

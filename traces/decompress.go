@@ -68,14 +68,14 @@ func (in Input) open(size int) (io.ReadCloser, error) {
 			f.Close()
 			return nil, fmt.Errorf("reading gzip: %w", err)
 		}
-		return &unpacked{z, stored, f.Close, 0}, nil
+		return &unpacked{Reader: z, s: stored, close: f.Close}, nil
 	case bytes.HasPrefix(head, zstdMagic):
 		z, err := decoder(br)
 		if err != nil {
 			f.Close()
 			return nil, fmt.Errorf("reading zstd: %w", err)
 		}
-		return &unpacked{z, stored, sync.OnceValue(func() error { release(z); return f.Close() }), 0}, nil
+		return &unpacked{Reader: z, s: stored, close: sync.OnceValue(func() error { release(z); return f.Close() })}, nil
 	}
 	return &plainFile{br, br, f}, nil
 }
@@ -179,6 +179,7 @@ type unpacked struct {
 	s     *stored
 	close func() error
 	n     int64 // bytes read so far
+	whole int64 // size of the file as it lies there, once known
 }
 
 // Close closes the file.
@@ -199,15 +200,26 @@ func (e *unpacked) Read(p []byte) (int, error) {
 		return n, fmt.Errorf("%w: the file is cut off at byte %d, and how much is missing is unknown", err, size)
 	}
 	left := size - e.s.read
+	switch {
+	case e.n == 0: // such as one that was packed with a dictionary
+		return n, fmt.Errorf("%w; nothing of the file's %d bytes is read", err, size)
+	case left == 0: // the decoder had taken in all of them
+		return n, fmt.Errorf("%w; how much of the file's %d bytes is unread is unknown", err, size)
+	}
 	return n, fmt.Errorf("%w; %d of %d bytes (%.0f %%) are unread", err, left, size, 100*float64(left)/float64(max(1, size)))
 }
 
 // size returns the size of the file as it lies there, bytes, or the bytes read so far where the file does not say its size.
 func (e *unpacked) size() int64 {
-	if info, err := e.s.f.Stat(); err == nil {
-		return info.Size()
+	if e.whole > 0 {
+		return e.whole
 	}
-	return e.s.read
+	info, err := e.s.f.Stat()
+	if err != nil {
+		return e.s.read
+	}
+	e.whole = info.Size()
+	return e.whole
 }
 
 // plainFile reads through the buffer that looked at the first bytes.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -288,5 +289,66 @@ func TestPassedFiles(t *testing.T) {
 	want := "files not read: 1 .JSONL, 1 .bz2, 1 .json.N, 1 .jsonl.bak, 1 .ndjson, 1 .tar.gz, 1 .xz, 2 .zip; unpack them, or name files of JSON lines .jsonl"
 	if got := in.PassedText(); len(in.Files) != 5 || got != want {
 		t.Errorf("%d files, %q; want 5, %q", len(in.Files), got, want)
+	}
+}
+
+// statted counts how often the sizes of files are asked for.
+type statted struct {
+	fs.FS
+	n *int
+}
+
+type countedFile struct {
+	fs.File
+	n *int
+}
+
+func (s statted) Open(name string) (fs.File, error) {
+	f, err := s.FS.Open(name)
+	return countedFile{f, s.n}, err
+}
+
+func (c countedFile) Stat() (fs.FileInfo, error) {
+	*c.n++
+	return c.File.Stat()
+}
+
+// A file that was packed with a dictionary, which nobody has, is unread from its first byte; its text is none.
+func TestFilePackedWithADictionaryIsUnread(t *testing.T) {
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderDictRaw(7, bytes.Repeat([]byte("what a dictionary has "), 50)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed := w.EncodeAll(bytes.Repeat([]byte("a line of text\n"), 1000), nil)
+	in := Input{Name: "a.zst", path: "a.zst", fsys: fstest.MapFS{"a.zst": {Data: packed}}}
+	r, err := in.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := io.ReadAll(r); err == nil || !strings.Contains(err.Error(), "nothing of the file's "+strconv.Itoa(len(packed))+" bytes is read") {
+		t.Errorf("a file packed with a dictionary: %v", err)
+	}
+}
+
+// The guard at packed bombs asks for the size of a file once: 96 MiB that gzip stores as they are are no bomb.
+func TestGuardAsksOnceForTheSize(t *testing.T) {
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.NoCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Write(make([]byte, 96<<20)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	in := Input{Name: "a.gz", path: "a.gz", fsys: statted{fstest.MapFS{"a.gz": {Data: packed.Bytes()}}, &asked}}
+	r, err := in.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if n, err := io.Copy(io.Discard, r); err != nil || n != 96<<20 || asked > 1 {
+		t.Errorf("%d bytes, the size asked for %d times: %v; want 1", n, asked, err)
 	}
 }

@@ -195,6 +195,12 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		}
 		return document.Cell{Value: v, Text: text}
 	}
+	held := func(s ranked, v float64) float64 { // nothing where no session is ranked
+		if s.view.Acting == 0 {
+			return math.NaN()
+		}
+		return v
+	}
 	place := func(n int) any { // nothing where there is no order
 		if n == 0 {
 			return nil
@@ -226,7 +232,7 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		column("place_last", "", true, func(s ranked) any { return place(s.Place.Last) }),
 		column("strategy", "STRATEGY", false, func(s ranked) any { return s.Strategy }),
 		column("idealised", "", false, func(s ranked) any { return s.ideal }),
-		column("cost_usd", "COST", true, func(s ranked) any { return figure(s.CostUSD, document.USD(s.CostUSD, 2)) }),
+		column("cost_usd", "COST", true, func(s ranked) any { return figure(held(s, s.CostUSD), document.USD(s.CostUSD, 2)) }),
 		column("vs_own", "VS OWN", true, func(s ranked) any { return figure(s.VsOwn, document.SignedPercent(s.VsOwn)) }),
 		column("", "95 % INTERVAL", true, between),
 		column("vs_own_low", "", true, func(s ranked) any { return figure(s.Low, "") }),
@@ -237,7 +243,7 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		}),
 		column("place_recall", "", true, func(s ranked) any { return place(s.PlaceRecall.First) }),
 		column("added_latency_seconds", "WAIT", true, func(s ranked) any {
-			return figure(s.WaitSeconds, document.Seconds(s.WaitSeconds)+" ("+placed(s.PlaceWait)+")")
+			return figure(held(s, s.WaitSeconds), document.Seconds(s.WaitSeconds)+" ("+placed(s.PlaceWait)+")")
 		}),
 		column("place_wait", "", true, func(s ranked) any { return place(s.PlaceWait.First) }),
 		column("over_best_usd", "OVER BEST", true, func(s ranked) any { return figure(s.OverBestUSD, document.USD(s.OverBestUSD, 2)) }),
