@@ -117,6 +117,7 @@ type streamingParams struct {
 // reads says what a call under a head of its own reads of the messages.
 type reads struct {
 	ResultBytes int32   `yaml:"result_bytes" doc:"bytes that are read of each tool result and each piece of thinking; 0 for all" unit:"bytes" min:"0" off:"0"`
+	Texts       bool    `yaml:"clip_texts" doc:"of each prompt and of each text of the model so many bytes, too" needs:"result_bytes"`
 	Newest      int32   `yaml:"newest" doc:"newest messages that are read, as many as have so many tokens; 0 for all" unit:"tokens" min:"0" off:"0"`
 	Prompt      bool    `yaml:"from_prompt" doc:"of the newest, those from a prompt on: where none is among them, no call is made" needs:"newest"`
 	Nothing     int32   `yaml:"nothing" doc:"tokens of the text that then takes the place of the summary" unit:"tokens" min:"0" needs:"from_prompt"`
@@ -137,6 +138,9 @@ func (r *reads) prompt(c *prompt.Context, from, to int) int {
 // limit sets what a call reads.
 func (r *reads) limit(in *prompt.Intent) {
 	in.Clip, in.Newest = r.ResultBytes, r.Newest
+	if r.Texts {
+		in.Strip |= ask.ClipTexts
+	}
 	if r.Text {
 		in.Strip |= ask.StripTools | ask.StripThinking
 	}

@@ -130,7 +130,7 @@ func (s shape) talk() *talk {
 
 // merged returns the conversation as one prompt and one answer.
 func (t *talk) merged() *talk {
-	all := &prompt{Text: t.Prompts[0].Text, Answer: t.Prompts[0].Answer}
+	all := &prompt{Text: t.Prompts[0].Text, Rounds: []*round{}, Answer: t.Prompts[0].Answer}
 	for _, p := range t.Prompts {
 		all.Rounds = append(all.Rounds, p.Rounds...)
 	}

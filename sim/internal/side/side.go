@@ -139,7 +139,8 @@ func showEntry(e prompt.Entry, b *prompt.Block, in *prompt.Intent) prompt.Entry 
 	case strip&ask.StripMedia != 0 && b.Flags&prompt.FlagImage != 0 && e.Form == prompt.FormVerbatim:
 		e.Form, e.Tokens = prompt.FormRange, min(e.Tokens, imagePlaceholder+b.Bytes/3)
 	}
-	if in.Clip > 0 && (e.Kind == prompt.KindToolResult || e.Kind == prompt.KindThinking) {
+	text := e.Kind == prompt.KindPrompt || e.Kind == prompt.KindText
+	if in.Clip > 0 && (e.Kind == prompt.KindToolResult || e.Kind == prompt.KindThinking || text && in.Strip&ask.ClipTexts != 0) {
 		clip(&e, b, in.Clip)
 	}
 	return e

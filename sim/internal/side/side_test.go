@@ -32,6 +32,7 @@ func TestWhatACallLeavesOut(t *testing.T) {
 		"a short result":              {prompt.Block{Kind: prompt.KindToolResult, Tokens: 700, Bytes: 2000}, 0, []int32{700}, 2000},
 		"long thinking":               {prompt.Block{Kind: prompt.KindThinking, Tokens: 1000, Bytes: 4000}, 0, []int32{500}, 2000},
 		"a long prompt":               {prompt.Block{Kind: prompt.KindPrompt, Tokens: 3000, Bytes: 9000}, 0, []int32{3000}, 2000},
+		"a long prompt as text":       {prompt.Block{Kind: prompt.KindPrompt, Tokens: 3000, Bytes: 9000}, ask.ClipTexts, []int32{666}, 2000},
 		"a long result with an image": {prompt.Block{Kind: prompt.KindToolResult, Tokens: 4500, Bytes: 9000, Flags: prompt.FlagImage}, ask.StripMedia, []int32{1000}, 2000},
 	} {
 		c := new(prompt.Context)

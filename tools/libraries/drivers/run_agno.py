@@ -59,7 +59,7 @@ def look(path: str) -> str:
 
 
 settings = {  # as it comes, its agent has no history
-    "agno": {"add_history_to_context": True, "num_history_runs": 100, "compress_tool_results": True},
+    "agno": {"add_history_to_context": True, "num_history_runs": 1000, "compress_tool_results": True},
     "agno/default": {},
 }[bench.PRESET]
 with tempfile.TemporaryDirectory() as folder:

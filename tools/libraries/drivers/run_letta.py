@@ -71,7 +71,7 @@ MODEL = "claude-sonnet-4-5"
 
 def config(model):
     return LLMConfig(model=model, model_endpoint_type="anthropic", model_endpoint="http://localhost", context_window=bench.WINDOW,
-                     handle="anthropic/" + model, provider_name="anthropic", max_reasoning_tokens=1024)
+                     handle="anthropic/" + model, provider_name="anthropic", max_reasoning_tokens=1024, parallel_tool_calls=True)
 
 
 async def summarize(request_data, messages, llm_config, client):
