@@ -3,8 +3,9 @@ package assembly
 import "time"
 
 // longestSummary is the time between the line before a compaction and its record that is taken for a summary call, ns: a
-// longer one holds a pause.
-const longestSummary = int64(10 * time.Minute)
+// longer one holds a pause. 30 seen compactions of Claude Code, whose logs tell when a person asked for one, took 36 to 156 s; by a
+// lognormal (68 s, standard deviation of the logarithm 0.35) one in 100,000 takes longer than this. 17 of Codex took 2 to 77 s.
+const longestSummary = int64(5 * time.Minute)
 
 // SummaryTime returns how long a compaction took, ns, for which the log shows the time since the line before, ns, and the
 // output of the summary call, tokens. What is longer than a summary call is mostly idle time: a person went away and asked
