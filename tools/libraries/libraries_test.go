@@ -329,3 +329,30 @@ func TestLibraries(t *testing.T) {
 		t.Error("a name that nobody has is taken")
 	}
 }
+
+// Four calls in each response (2026-11-29): LangChain 1.5.2 keeps 20 messages, a result one each, OpenHands 1.58.2 counts 80 calls and results, and
+// the session of OpenAI Agents 0.24.0 counts ten items at the end of a turn. They edited at these requests.
+func TestCallsAtOnce(t *testing.T) {
+	s, err := newSimulator(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	list, err := parseTalks("par 3 20 1200 3000 calls=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for preset, want := range map[string]figures{
+		"langchain/summarization": {Head: 2500, Peak: 155_101, Edits: []int{20, 36, 52}},
+		"openhands":               {Head: 4307, Peak: 81_178, Edits: []int{11, 16, 21, 27, 32, 37, 42, 48, 53, 58, 63}},
+		"openai-agents/session":   {Head: 2500, Peak: 172_516, Edits: []int{22, 43}},
+	} {
+		did, err := s.simulate(t.Context(), preset, list[0].talk(), want.Head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if did.Peak != want.Peak || !slices.Equal(did.Edits, want.Edits) {
+			t.Errorf("%s: largest prompt %d and edits at %v, want %d and %v", preset, did.Peak, did.Edits, want.Peak, want.Edits)
+		}
+	}
+}

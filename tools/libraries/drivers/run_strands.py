@@ -1,4 +1,4 @@
-import json
+import json, sys
 from strands import Agent, tool
 from strands.agent.conversation_manager import SummarizingConversationManager
 from strands.models.model import Model
@@ -50,6 +50,7 @@ class Scripted(Model):
 
 
 bench.TOO_LONG = ContextWindowOverflowException
+sys.setrecursionlimit(20_000)  # a run of 240 requests and more passes Python's own limit
 
 
 @tool
