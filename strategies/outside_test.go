@@ -52,14 +52,12 @@ func TestStrategyFromOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const own = "module github.com/compactsim/compactsim"
-	needs := "require github.com/compactsim/compactsim v0.0.0\nreplace github.com/compactsim/compactsim => " + root + "\n"
-	sums, err := os.ReadFile("../go.sum")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, version, _ := strings.Cut(string(module), "\ngo ")
+	version, _, _ = strings.Cut(version, "\n")
 	for name, content := range map[string]string{
-		"go.mod": strings.Replace(string(module), own, "module example.com/mine", 1) + needs, "go.sum": string(sums), "main.go": program,
+		"go.mod": "module example.com/mine\ngo " + version + "\n", "main.go": program,
+		// In a workspace the packages are those that the tests have compiled: nothing but the program is compiled anew.
+		"go.work": "go " + version + "\nuse (\n.\n" + root + "\n)\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -67,7 +65,7 @@ func TestStrategyFromOutside(t *testing.T) {
 	}
 	cmd := exec.Command("go", "run", ".")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOPROXY=off", "GOWORK=")
 	out, err := cmd.CombinedOutput()
 	if want := block(t, page, "text", 0); err != nil || string(out) != want {
 		t.Errorf("%v, it prints\n%swant\n%s", err, out, want)
