@@ -18,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
+	"github.com/compactsim/compactsim/sim/internal/caches"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/needs"
@@ -33,14 +34,8 @@ import (
 	"github.com/compactsim/compactsim/traces/facts"
 )
 
-// Server is a modelled prompt cache. Times are ns on the cohort's clock and never run back, except
-// that the time of a first token may lie ahead: it is told as soon as the request has been served.
-type Server interface {
-	Begin(t int64, r *exchange.Request) exchange.Outcome
-	FirstToken(t int64, ticket int32)
-	End(t int64, ticket int32, output int64)
-	Reset()
-}
+// Server is a modelled prompt cache.
+type Server = caches.Server
 
 // Summarizer says what a summary call answers.
 type Summarizer interface {
@@ -48,9 +43,7 @@ type Summarizer interface {
 }
 
 // Prices say what a model costs at a time.
-type Prices interface {
-	Lookup(model string, at time.Time) (costmodel.Price, error)
-}
+type Prices = calls.Prices
 
 // Config is one cell: everything a loop needs besides the sessions.
 type Config struct {

@@ -16,7 +16,6 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/signs"
 )
 
@@ -50,7 +49,7 @@ type Loop struct {
 func NewLoop(c Config) *Loop {
 	l := &Loop{config: c, assembly: assemblyOf(&c), models: account.Numbers{}}
 	l.composer, _ = c.Summarizer.(Composer)
-	l.caches.New = func(kind facts.Cache) caches.Server { return l.config.Server(kind) }
+	l.caches.New = c.Server
 	l.turn.Host = &l.host
 	return l
 }

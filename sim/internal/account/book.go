@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -331,7 +332,7 @@ func writtenAs(u *prompt.Usage) measures.Class {
 // model, with the summary calls that are logged and the calls that the client's own sum has
 // beyond all lines. Outputs that the log does not have in full are derived. Prices hold at each
 // call's date unless at is set.
-func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
+func Billed(s *traces.Session, prices calls.Prices, at time.Time) results.Row {
 	r := results.Row{Strategy: "billed", Session: s.ID, Figures: results.Figures{measures.Sessions: 1}}
 	m := Models{Numbers: Numbers{}, Prices: prices, At: at}
 	m.Reset(s)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/course"
 	"github.com/compactsim/compactsim/sim/profile"
@@ -33,17 +34,12 @@ func (m Numbers) number(name string) uint32 {
 
 // Models are the models of a session with what the loop needs of each.
 type Models struct {
-	Prices   Prices
+	Prices   calls.Prices
 	At       time.Time // fixed date of the prices; zero: each call's own
 	Minimum  int32     // shortest prefix that the server keeps, tokens; 0: each model's own
 	Numbers  Numbers
 	List     []Model
 	Unpriced int // calls
-}
-
-// Prices say what a model costs at a time.
-type Prices interface {
-	Lookup(model string, at time.Time) (costmodel.Price, error)
 }
 
 // Model is what is known of a model.

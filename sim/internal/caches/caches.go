@@ -9,7 +9,8 @@ import (
 	"github.com/compactsim/compactsim/traces/facts"
 )
 
-// Server serves requests from its cache. Times are ns on the cohort's clock.
+// Server is a modelled prompt cache. Times are ns on the cohort's clock and never run back, except that the time of a first token
+// may lie ahead: it is told as soon as the request has been served.
 type Server interface {
 	Begin(now int64, r *exchange.Request) exchange.Outcome
 	FirstToken(now int64, ticket int32)
