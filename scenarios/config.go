@@ -50,7 +50,6 @@ func (p *Plan) Configs(strategy string, sets [][]string) ([]sim.Config, error) {
 	return configs, nil
 }
 
-// cell returns the one cell of a strategy with assignments.
 func (p *Plan) cell(strategy string, assignments []string) (*Cell, error) {
 	d, err := p.expand("strategy", []string{strategy}, assignments)
 	if err != nil {

@@ -84,7 +84,6 @@ func (p *Plan) visit(ctx context.Context, d *Design, corpus *traces.Corpus, sess
 	return x, err
 }
 
-// add adds the sight of a session.
 func (x *survey) add(i int, sight *Sight) {
 	x.digests[i] = sight.Digest
 	x.openings.Join(&sight.Opening)

@@ -137,7 +137,6 @@ func (l *seats) open(cohort []*traces.Session) {
 	clear(l.replays)
 }
 
-// seat returns the seat of a session.
 func (l *seats) seat(i int) (s *replay) {
 	if n := len(l.spare); n > 0 {
 		s, l.spare = l.spare[n-1], l.spare[:n-1]

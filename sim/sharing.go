@@ -225,7 +225,6 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, of group, cohort []int) e
 	return failed
 }
 
-// pick returns elements of a list.
 func pick(list, indices []int) (some []int) {
 	for _, i := range indices {
 		some = append(some, list[i])

@@ -49,7 +49,6 @@ func (l *Loop) launchBeside(t *thread, layer int) {
 	}
 }
 
-// call makes a call of a layer.
 func (l *Loop) call(t *thread, layer int, in *prompt.Intent, beside bool) {
 	place, c := l.sides.New()
 	c.Begin(&side.Asked{

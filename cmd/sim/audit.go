@@ -243,7 +243,6 @@ func zoneKey(zone *time.Location) string {
 	return fmt.Sprintf("%s %x", zone, h.Sum(nil))
 }
 
-// explain makes the report.
 func (f *auditFlags) explain(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table) (*audit.Report, error) {
 	o := audit.Options{Prices: prices, Top: f.top, Zone: f.read.choice.zone, In: f.read.Filter.InPeriod}
 	plan, err := f.plan(prices)

@@ -268,7 +268,6 @@ func (h hiding) keyName() string {
 	return h.name("the key of sim check")
 }
 
-// model returns the pseudonym of a model.
 func (h hiding) model(s string) string {
 	if !h.on() {
 		return s

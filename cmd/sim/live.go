@@ -189,7 +189,6 @@ func (p pricesNow) usd(model string, u prompt.Usage) float64 {
 	return sum
 }
 
-// known reports whether a model has a price.
 func (p pricesNow) known(model string) bool {
 	_, err := p.table.Lookup(model, p.now)
 	return err == nil

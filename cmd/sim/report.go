@@ -228,7 +228,6 @@ func readsAgain(s *scenarios.Sessions) string {
 // maxBounded is the largest number of calls whose best schedule a page has without being asked: about two seconds of work.
 const maxBounded = 8_000
 
-// numCalls returns the calls of sessions.
 func numCalls(sessions []*traces.Session) (n int) {
 	for _, s := range sessions {
 		n += s.NumCalls()

@@ -61,7 +61,6 @@ type chained struct {
 
 type chainColumn = document.ColumnOf[chained]
 
-// plain returns a column of texts.
 func plain(name, title string, of func(chained) any) chainColumn {
 	return chainColumn{Column: document.Column{Name: name, Title: title}, Of: of}
 }

@@ -99,7 +99,6 @@ type trace struct {
 	compactions []shrink
 }
 
-// shrink is a compaction.
 type shrink struct {
 	at   float64 // between two calls
 	from int64   // context before, tokens

@@ -231,7 +231,6 @@ func (s *metricSweep) tiles() *document.Chart {
 	return frame([]*metricSweep{s}, trust, max(width*float64(columns), linesWidth*3/4), []document.Panel{p})
 }
 
-// tile adds the tile of a point.
 func (p *sweepPoint) tile(to *document.Series, text string) {
 	x, y := float64(p.at[0]), float64(p.at[1])
 	to.Box(x-0.5, y-0.5, x+0.5, y+0.5, text)

@@ -191,7 +191,6 @@ func (s *sweep) measure(m results.Metric) *metricSweep {
 	return of
 }
 
-// values returns the values of all points.
 func (s *metricSweep) values() []float64 {
 	vs := make([]float64, len(s.points))
 	for i, p := range s.points {

@@ -25,7 +25,6 @@ type Drawing struct {
 	chart func() (*document.Chart, error)
 }
 
-// drawing returns the chart of a kind.
 func drawing(kind string, chart func() (*document.Chart, error)) Drawing {
 	return Drawing{Kind: kind, Name: kind, chart: chart}
 }
@@ -270,7 +269,6 @@ func looksOf(n int) []document.Style {
 	return styles
 }
 
-// dotsOf returns a series of dots.
 func dotsOf(name string, style document.Style) document.Series {
 	return document.Series{Name: name, Mark: document.MarkDot, Style: style}
 }

@@ -86,7 +86,6 @@ func spans(x *document.Series) []plot.Plotter {
 	return []plot.Plotter{across, up}
 }
 
-// entry returns the entry of a legend for series of one name.
 func (s *sketch) entry(name string, looks []*document.Series) plot.Legend {
 	l := plot.NewLegend()
 	l.TextStyle = s.text

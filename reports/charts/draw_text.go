@@ -18,7 +18,6 @@ import (
 // lineHeight returns the distance between two lines of a style.
 func lineHeight(s draw.TextStyle) vg.Length { return s.Height("Ág") + lineGap }
 
-// textStyle returns a style of texts.
 func textStyle(size vg.Length, c document.Color) draw.TextStyle {
 	s := plot.New().Title.TextStyle
 	s.Font.Variant, s.Font.Size = "Sans", size

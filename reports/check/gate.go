@@ -93,7 +93,6 @@ func (r *Report) judge(cases []*verdict, share float64) {
 	}
 }
 
-// report returns an empty report.
 func (f *File) report() *Report {
 	return &Report{Schema: reportSchema, File: f.Name, Results: []Result{}, strict: f.Suspect == "fail"}
 }

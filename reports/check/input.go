@@ -158,7 +158,6 @@ func (s *Session) of(by string) string {
 	return map[string]string{ByProject: s.Project, ByModel: s.Model, ByAgent: s.Agent}[by]
 }
 
-// groups returns the groups of a rule.
 func (in *Input) groups(by string) []group {
 	if by == "" {
 		return []group{{"", func(string) bool { return true }}}

@@ -124,7 +124,6 @@ func (f *File) dearer(was, now stats.Figure, fresh bool) bool {
 	return err == nil && e.Verdict != stats.TooFew && e.Interval.Low > 0
 }
 
-// ratios returns the ratio of each session.
 func ratios(f *stats.Figure) (list []float64) {
 	for i := range f.Part {
 		list = append(list, f.Part[i]/f.Base[i])

@@ -111,7 +111,6 @@ func (r *Report) Compared() bool {
 	return slices.ContainsFunc(r.Results, func(s Result) bool { return s.Baseline != nil })
 }
 
-// count counts the results of a status.
 func (r *Report) count(status Status) int {
 	n := 0
 	for i := range r.Results {
@@ -167,7 +166,6 @@ func (r *Report) fail(line int, format string, args ...any) {
 	r.Problems = append(r.Problems, Problem{line, fmt.Sprintf(format, args...)})
 }
 
-// note adds a note.
 func (r *Report) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }

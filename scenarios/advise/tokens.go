@@ -93,7 +93,6 @@ func newTally(sessions []*traces.Session) *tally {
 	return t
 }
 
-// add counts a call.
 func (t *tally) add(r *results.CallRecord) {
 	u := t.sessions[r.Session]
 	u.calls = append(u.calls, sim.Spent{Start: r.Start, USD: r.Cost.Total(), Model: r.Model})

@@ -329,7 +329,6 @@ func (r *region) all() []point {
 	return list
 }
 
-// cell returns the cell of a point of a region.
 func (r *region) cell(f *scenarios.File, p point) (*scenarios.Cell, error) {
 	own := f.Clone()
 	var errs []error

@@ -172,7 +172,6 @@ func paidAboveReading(c *calls.Call) float64 {
 	return float64(u.Uncached+u.Writes()) * max(0, c.Fresh()-c.PerToken[measures.ClassRead])
 }
 
-// readAt is a round of a thread.
 type readAt struct{ thread, round int32 }
 
 // branchReads returns, by the round they leave, the largest read of a branch's first call.

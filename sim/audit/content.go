@@ -22,7 +22,6 @@ type Content struct {
 	USD        float64 `json:"cost_usd"` // its share of what each call paid for input
 }
 
-// part is a part of the context.
 type part uint8
 
 const (

@@ -87,7 +87,6 @@ const (
 	mostChance    = 0.05 // over all that is followed
 )
 
-// session adds the calls of a session.
 func (d *drift) session(s *traces.Session, table *calls.Table) {
 	var u *unit
 	last := ""
@@ -118,7 +117,6 @@ func (d *drift) unit(s *traces.Session, day string) *unit {
 	return u
 }
 
-// call adds a call.
 func (u *unit) call(c *calls.Call) {
 	one := func(is bool) float64 {
 		if is {

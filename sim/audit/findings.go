@@ -60,7 +60,6 @@ func (e *evidence) call(c *calls.Call) {
 	e.causes[cause].add(callPlace(c), c.Missed, c.MissUSD, text)
 }
 
-// findings sets the findings of a report.
 func (e *evidence) findings(r *Report, t *toolResults, top int) {
 	list := []Finding{
 		e.pauses[0].finding("pause_over_5m_main", "Pauses of 5 minutes to an hour: the conversation's cache entries expired", top),

@@ -279,7 +279,6 @@ func newBill(zone *time.Location) *bill {
 	return b
 }
 
-// day returns the day of a call.
 func day(c *calls.Call, zone *time.Location) string {
 	if c.Untimed {
 		return NoDay

@@ -234,7 +234,6 @@ func (m *message) reply() *Reply {
 	return r
 }
 
-// completion is a chat completion.
 type completion struct {
 	ID      string `json:"id"`
 	Model   string `json:"model"`

@@ -236,7 +236,6 @@ func (c *Client) exchange(ctx context.Context, body []byte, begun *bool) (*Reply
 	return reply, err
 }
 
-// answer reads a response.
 func (c *Client) answer(resp *http.Response) (*Reply, error) {
 	if err := c.refused(resp); err != nil {
 		return nil, err

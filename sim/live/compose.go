@@ -41,7 +41,6 @@ const (
 	summarySystem = "You summarise conversations between a person and a coding agent so that the work can go on from your summary."
 )
 
-// request returns the request of the call.
 func (p *composer) request() (*Request, error) {
 	r := &Request{Model: p.plan.model, MaxTokens: p.plan.maxOutput, System: []Block{Text(agentSystem)}}
 	if p.call.Intent.Own {

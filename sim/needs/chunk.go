@@ -101,7 +101,6 @@ func (c *chunk) worth() uint64 {
 		uppers&(lowers<<1|1|uppers<<1|uppers>>1|1<<63) | joins&^(^words>>1)
 }
 
-// part returns n bytes of a chunk.
 func (c *chunk) part(from, n int) chunk {
 	by, mask := uint(from)&63, ^uint64(0)>>(uint(64-n)&63)
 	return chunk{c.a >> by & mask, c.b >> by & mask, c.c >> by & mask, c.d >> by & mask}

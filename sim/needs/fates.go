@@ -114,7 +114,6 @@ func (n *Need) Source() int32 {
 // stretch is a part of a main thread behind a recorded compaction, up to the next one or another loss.
 type stretch struct{ from, to, before int32 }
 
-// stretches returns the stretches of a thread.
 func stretches(t *traces.Thread) (list []stretch) {
 	if t.Kind != traces.ThreadMain {
 		return nil

@@ -88,7 +88,6 @@ func (b *builder) settle() {
 	}
 }
 
-// note counts a repeat.
 func (b *builder) note(p *Repeat) {
 	if b.watched == nil {
 		return

@@ -96,7 +96,6 @@ func (x *Index) recorded(d prompt.Digest) traces.Span {
 	return traces.Span{}
 }
 
-// directivesOf returns the directives of a block.
 func (x *Index) directivesOf(block int32) []directive {
 	from, _ := slices.BinarySearchFunc(x.directives, block, func(d directive, b int32) int { return int(d.block - b) })
 	to := from

@@ -68,7 +68,6 @@ func (p *past) count(f *ofFile, by int) {
 
 func edits(b *prompt.Block) bool { return b.Op == op.Edit || b.Op == op.Write }
 
-// of returns what left of an object.
 func (p *past) of(object int32) ofFile {
 	if int(object) < len(p.files) {
 		return p.files[object]

@@ -117,7 +117,6 @@ func (s *scanner) sort(text string) {
 	s.chunks = append(s.chunks, c)
 }
 
-// findTerms finds the terms.
 func (s *scanner) findTerms(text string) {
 	done := 0
 	for i := range s.chunks {

@@ -37,7 +37,6 @@ type cellHead struct {
 	Rows *int `json:"rows,omitempty"`
 }
 
-// head returns the head of a file of r.
 func (r *Run) head() (*fileHead, error) {
 	if err := r.validate(); err != nil {
 		return nil, err

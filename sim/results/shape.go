@@ -29,7 +29,6 @@ func formOf(fields ...field) *jsonlines.Form {
 	return jsonlines.NewForm("row", list)
 }
 
-// line returns a row as the values of a line.
 func (r *Row) line(cell string) *jsonlines.Values {
 	return &jsonlines.Values{
 		Texts: []string{textCell: cell, textStrategy: r.Strategy, textSession: r.Session, textLoop: measures.LoopNames[r.Loop],
@@ -250,7 +249,6 @@ func needMembers() []jsonlines.Member {
 // row takes some 400 bytes here and 2.7 kB as a Row, of which a run has one for each session and strategy.
 type Rows struct{ list []packed }
 
-// packed is a row.
 type packed struct {
 	session, strategy, organisation string
 	loop                            measures.Loop

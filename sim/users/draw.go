@@ -215,7 +215,6 @@ type mix struct {
 	made []*synthetic.Generator
 }
 
-// mix returns the generators of an organisation.
 func (s *Settings) mix(o *Organisation) (*mix, error) {
 	m, sum := new(mix), 0.0
 	for _, name := range o.profiles() {

@@ -72,7 +72,6 @@ func (s *scoring) add(c *Call, read int64, usd float64) {
 	}
 }
 
-// score returns the score of the calls.
 func (s *scoring) score() Score {
 	x := Score{Calls: s.calls, Exact: share(float64(s.exact), s.calls), Within1: share(float64(s.close), s.calls)}
 	if s.context > 0 {

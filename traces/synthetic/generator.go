@@ -147,7 +147,6 @@ func (g *Generator) prefix(kind traces.ThreadKind, tokens int) [2]prompt.Block {
 	return p.Blocks()
 }
 
-// mix returns the tools of a kind of thread.
 func (g *Generator) mix(kind traces.ThreadKind) *toolMix {
 	if kind == traces.ThreadAgent {
 		return &g.agents

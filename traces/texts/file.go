@@ -12,7 +12,6 @@ import (
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
-// want is a block on a line.
 type want struct{ line, block int32 }
 
 // file is one file of a session, open or not.

@@ -241,7 +241,6 @@ func (c *Chart) Data() *Table {
 	return t
 }
 
-// data returns the lines of a series.
 func (p *Panel) data(s *Series) (rows [][]any) {
 	ends := func(spans []Span, i int, a *Axis) (low, high any) {
 		if i >= len(spans) || spans[i].Low == spans[i].High {

@@ -150,7 +150,6 @@ func (g grid) fit(width int, drop bool) (above string, left []string, fitted gri
 	return above, left, g.clip(width).wrapLines(width)
 }
 
-// widths returns the width of each column.
 func (g *grid) widths() []int {
 	list := make([]int, len(g.head))
 	for _, row := range g.lines(func(s string) string { return s }) {

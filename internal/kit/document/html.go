@@ -376,7 +376,6 @@ func (h *markupWriter) figure(x *Figure) error {
 	return nil
 }
 
-// writePicture writes a picture of a kind.
 func (h *markupWriter) writePicture(picture *Picture, kind string) {
 	const pixels = 4. / 3 // of a page in a point
 	h.raw(fmt.Sprintf("<figure class=\"picture %s\"><img width=\"%.0f\" height=\"%.0f\" alt=\"", kind, picture.Width*pixels, picture.Height*pixels))

@@ -49,7 +49,6 @@ func With(ctx context.Context, s System) context.Context {
 	return context.WithValue(ctx, systemKey{}, s)
 }
 
-// system returns the file system of a context.
 func system(ctx context.Context) System {
 	if s, ok := ctx.Value(systemKey{}).(System); ok {
 		return s

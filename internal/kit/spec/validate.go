@@ -153,7 +153,6 @@ func below(path string, err error) Problem {
 // followed by the places of the rest.
 func (t *Tree) Place(root *yaml.Node, p Problem) error { return t.place(root, p, "") }
 
-// place is Place for a node at a path.
 func (t *Tree) place(n *yaml.Node, p Problem, path string) error {
 	var first *yaml.Node
 	var others []string
@@ -230,7 +229,6 @@ func (c *Checker) axis(n *yaml.Node, values []*yaml.Node, t reflect.Type, tag re
 	c.add(a)
 }
 
-// axisValue returns one value of an axis.
 func (c *Checker) axisValue(n *yaml.Node, t reflect.Type, tag reflect.StructTag, path string) (reflect.Value, bool) {
 	v := reflect.New(t).Elem()
 	own := Checker{Tree: c.Tree, single: true}

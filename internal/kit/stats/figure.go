@@ -134,7 +134,6 @@ func (f *Figure) columns() (sums, maxima [][]float64) {
 	return [][]float64{f.Part}, nil
 }
 
-// at returns the figure in a resample of its columns.
 func (f *Figure) at(columns [][]float64, resample int) float64 {
 	switch {
 	case f.Tops != nil:

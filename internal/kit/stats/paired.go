@@ -231,7 +231,6 @@ func (c *comparison) test(influence []float64) (tested []float64, share float64)
 	return size, share
 }
 
-// intervals sets the intervals.
 func (c *comparison) intervals(e Estimator, out *Estimate, influence []float64, sums, maxima [][]float64) {
 	if e.Verdicts && e.Student && !c.Relative {
 		out.late = late{waits: true, deviation: standardError(influence), freedom: freedom(influence)}

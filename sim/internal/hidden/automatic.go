@@ -118,7 +118,6 @@ func grid(s exchange.Serving) exchange.Serving {
 	return s
 }
 
-// codex reports whether the thread is one of Codex.
 func (t *Thread) codex() bool { return t.Session.Agent == facts.Codex }
 
 // describeServed adds to the request of a conversation the part that other sessions keep warm in
