@@ -45,7 +45,7 @@ var (
 	ErrNone = errors.New("no session begins")
 )
 
-// The bodies of sessions under way are in memory, and the heads and rows of all, at 250 bytes per call with auto-compact/167k: 0.46 GB
+// The bodies of sessions under way are in memory, and the heads and rows of all, at 250 bytes per call with auto-compact/167k: 0.5 GB
 // for the 2.0 million calls of ten-thousand.
 const (
 	bytesPerCall = 250
