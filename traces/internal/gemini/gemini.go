@@ -78,6 +78,7 @@ type file struct {
 	uncounted map[string]int // lines of answers without counts, by id
 	set       []record       // the messages that were set last and nothing followed yet
 	setLine   int
+	masked    map[prompt.Digest]bool // calls of tools whose results the client has masked
 }
 
 // header is what a session says of itself.
@@ -90,7 +91,7 @@ type header struct {
 var errNoSession = errors.New("file is no session: it has no messages")
 
 func newFile(f *assembly.File) *file {
-	return &file{Part: assembly.NewPart(f), at: -1, index: assembly.IDs{}, uncounted: map[string]int{}}
+	return &file{Part: assembly.NewPart(f), at: -1, index: assembly.IDs{}, uncounted: map[string]int{}, masked: map[prompt.Digest]bool{}}
 }
 
 // scan reads one file. What precedes a defect in a document is kept.
@@ -255,7 +256,7 @@ func (f *file) settle() error {
 	for i := f.at; i >= 0; i = f.Parent(i) {
 		dropped = dropped || !kept[i] && len(f.Steps(i)) > 0
 	}
-	if dropped {
+	if dropped && !f.mask(line, messages, kept) {
 		f.compact(line, messages)
 	}
 	for k := range messages {
