@@ -181,8 +181,8 @@ func TestServerOfAgent(t *testing.T) {
 			if u := row.Usage(); (u.Writes() > 0) != (agent == "claude-code") {
 				t.Errorf("%s: %d tokens written to the cache", agent, u.Writes())
 			}
-			if want := map[string]int64{"claude-code": 200_000, "codex": 258_400}[agent]; l.Window() != want {
-				t.Errorf("%s: a window of %d, want %d", agent, l.Window(), want)
+			if want := map[string]int64{"claude-code": 200_000, "codex": 258_400}[agent]; l.Window("") != want {
+				t.Errorf("%s: a window of %d, want %d", agent, l.Window(""), want)
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func TestTwoCachesInOneConversation(t *testing.T) {
 		miss          exchange.MissClass
 	}
 	const none, model = exchange.MissNone, exchange.MissModel
-	for _, tc := range []struct {
+	for i, tc := range []struct {
 		models []uint16
 		want   []call
 	}{
@@ -211,8 +211,8 @@ func TestTwoCachesInOneConversation(t *testing.T) {
 		s := forgetting("pi")
 		s.Threads[0].Events = nil
 		s.Models = []string{"claude-sonnet-4-5", "gpt-5"}
-		for i, model := range tc.models {
-			r := &s.Threads[0].Rounds[i]
+		for k, model := range tc.models {
+			r := &s.Threads[0].Rounds[k]
 			if r.Model = model; model == 1 {
 				r.Usage = r.Usage.Plain()
 			}
@@ -223,6 +223,11 @@ func TestTwoCachesInOneConversation(t *testing.T) {
 				return promptcache.NewOpenAI(promptcache.OpenAIConfig{})
 			}
 			return promptcache.New(promptcache.Config{})
+		}
+		if l := NewLoop(c); i == 0 { // the window is the one of the model that answers, as the table of models has it
+			if _, err := l.Run(s); err != nil || l.Window("claude-sonnet-4-5") != 200_000 || l.Window("gpt-5") != 400_000 || l.Window("") != 200_000 {
+				t.Errorf("windows of %d and %d tokens, %v; want 200,000 and 400,000", l.Window("claude-sonnet-4-5"), l.Window("gpt-5"), err)
+			}
 		}
 		var got []call
 		c.Record = func(r *results.CallRecord) {

@@ -116,9 +116,9 @@ func TestVariablesOfTheWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.Window() != tc.window || int64(row.N(measures.PeakContext)) >= tc.peak ||
+		if l.Window("") != tc.window || int64(row.N(measures.PeakContext)) >= tc.peak ||
 			int64(row.N(measures.PeakContext)) < tc.peak*9/10 && tc.peak < 100_000 {
-			t.Errorf("%s: window %d, largest context %d; want %d, below %d", name, l.Window(), row.N(measures.PeakContext), tc.window, tc.peak)
+			t.Errorf("%s: window %d, largest context %d; want %d, below %d", name, l.Window(""), row.N(measures.PeakContext), tc.window, tc.peak)
 		}
 	}
 	large := newSession("l").turns(2, 0, 1000)
@@ -128,8 +128,8 @@ func TestVariablesOfTheWindow(t *testing.T) {
 		if _, err := l.Run(large.session()); err != nil {
 			t.Fatal(err)
 		}
-		if l.Window() != want {
-			t.Errorf("CLAUDE_CODE_DISABLE_1M_CONTEXT %q: window %d, want %d", value, l.Window(), want)
+		if l.Window("") != want {
+			t.Errorf("CLAUDE_CODE_DISABLE_1M_CONTEXT %q: window %d, want %d", value, l.Window(""), want)
 		}
 	}
 }

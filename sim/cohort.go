@@ -295,7 +295,7 @@ func (s *replay) assign(l *Loop, i int, session *traces.Session) error {
 	}
 	l.users.through(p.User)
 	s.user = l.users[p.User]
-	s.person, s.client, s.heads.Owner, s.heads.Assembly = p, p.Client, p.Owner, p.Assembly
+	s.person, s.heads.Owner, s.heads.Assembly = p, p.Owner, p.Assembly
 	s.heads.User, s.seat = p.User, s.user.seat()
 	if of := l.config.Strategy.For(session.Agent, session.Version(), session.Variant); of != s.strategy {
 		s.strategy, s.ends = of, l.config.Overflow.ends(of)

@@ -57,13 +57,14 @@ func NewLoop(c Config) *Loop {
 // Seed has the sessions simulated from now on draw under another seed.
 func (l *Loop) Seed(seed uint64) { l.config.Seed = seed }
 
-// Window returns the context window of the first model of the first session
-// simulated last, tokens.
-func (l *Loop) Window() int64 {
+// Window returns the context window of a model of the first session simulated last, tokens: of its first model for "" and for one that it
+// does not have.
+func (l *Loop) Window(model string) int64 {
 	if len(l.replays) == 0 || l.replays[0] == nil || len(l.replays[0].book.Models.List) == 0 {
 		return 0
 	}
-	return l.replays[0].book.Models.Of(0).Window
+	list := l.replays[0].book.Models.List
+	return list[max(0, slices.IndexFunc(list, func(m account.Model) bool { return m.Name == model }))].Window
 }
 
 func (l *Loop) happen(e event) {

@@ -59,7 +59,19 @@ type replay struct {
 type service struct {
 	server Server
 	cache  facts.Cache
-	model  int32 // the model of the last call, -1 for none
+	model  int32     // the model of the last call, -1 for none
+	own    [2]Client // the session's own client by kind of cache, nil until one is asked for
+}
+
+// clientFor returns the client that makes the calls to a kind of cache: the one that a person or the run has, else the session's own.
+func (s *replay) clientFor(cache facts.Cache) Client {
+	if given := cmp.Or(s.person.Client, s.loop.config.Client); given != nil {
+		return given
+	}
+	if s.own[cache] == nil {
+		s.own[cache] = clientOf(s.session, cache)
+	}
+	return s.own[cache]
 }
 
 // serve points s at the server of a model: an agent that goes from one provider's model to another's goes to another kind of
@@ -80,9 +92,7 @@ func (s *replay) serve(model int32) {
 	s.cache, s.server = cache, s.loop.caches.Of(s.session.Agent, s.heads.Assembly.Provider, cache)
 	s.nameModels()
 	s.hidden.Serve(cache == facts.CacheAutomatic)
-	if c.Client == nil && s.person.Client == nil {
-		s.client = clientOf(s.session, cache)
-	}
+	s.client = s.clientFor(cache)
 }
 
 // place is where a session stands in its cohort.
@@ -114,13 +124,8 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.session, s.version, s.origin = session, session.Version(), origin
 	s.gauge.Kin, s.gauge.Row = l.turn.Kin, &s.book.Row
 	s.gauge.Begin(len(session.Threads))
-	if s.client == nil {
-		s.client = l.config.Client
-	}
-	if s.client == nil {
-		s.client = clientOf(session, l.config.cache(session))
-	}
-	s.cache, s.model = l.config.cache(session), -1
+	s.cache, s.model, s.own = l.config.cache(session), -1, [2]Client{}
+	s.client = s.clientFor(s.cache)
 	s.counter = client.Counter{Counting: s.heads.Assembly.Count.Over(s.client.Counting())}
 	if s.named = agents.ClaudeCode(session); s.named {
 		s.counter.Tools = session.Tools

@@ -216,7 +216,7 @@ func replay(c sim.Config, act action, s *traces.Session, due due) (*replayed, in
 			return nil, 0, fmt.Errorf("bound of session %s: thread %d has calls that were not simulated", s.ID, i)
 		}
 	}
-	return r, loop.Window(), nil
+	return r, loop.Window(""), nil
 }
 
 // rates look up prices as the loop does.

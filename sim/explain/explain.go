@@ -34,9 +34,13 @@ func Session(c sim.Config, s *traces.Session, whole int) (*studies.Explanation, 
 	if _, err := loop.Run(s); err != nil {
 		return nil, fmt.Errorf("explain: %w", err)
 	}
+	model := "" // the window is the one of the model that answers the call
+	if whole > 0 && whole <= len(o.calls) {
+		model = o.calls[whole-1].Model
+	}
 	return &studies.Explanation{
 		Schema: measures.Schema, Session: s.ID, Strategy: c.Strategy.Name, Agent: s.Agent, Version: s.Version(),
-		Window: loop.Window(), Calls: o.calls, TurnEnds: o.turnEnds,
+		Window: loop.Window(model), Calls: o.calls, TurnEnds: o.turnEnds,
 	}, nil
 }
 
