@@ -126,8 +126,15 @@ func byAgent(all, this, last *audit.Breakdown) *document.Table {
 	}
 	add := func(name string, g *audit.Group, now, before float64) {
 		row := []any{name, g.USD, document.Share(g.USD, all.Total.USD), g.Calls, document.Share(float64(g.Read), float64(g.Input())), g.Misses, g.MissUSD}
+		if g.USD == 0 && g.Input() > 0 { // its models have no price, as the lines above say
+			row[1], row[2], row[6] = document.Dash, document.Dash, document.Dash
+		}
 		if weeks {
-			row = append(row, now, before)
+			for _, usd := range []float64{now, before} {
+				if row = append(row, usd); usd == 0 {
+					row[len(row)-1] = document.Dash
+				}
+			}
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -17,13 +17,20 @@ import (
 // Line says in one line what the best change is, or why there is none: the end of an audit.
 func (a *Advice) Line() string {
 	var none []string
+	told := map[string]int{} // why nothing is advised, once for all agents that share the reason
 	for i := range a.Agents {
 		if one := &a.Agents[i]; len(one.Changes) > 0 {
 			c := &one.Changes[0]
 			return strings.TrimSuffix(fmt.Sprintf("%s: %s (%s) saves %s on these sessions, %s of those not used to choose it.%s",
 				one.Title, c.Does, c.Setting, document.USD(c.SavesUSD, 2), share(c), c.Effect.loss()), ".")
 		}
-		none = append(none, a.Agents[i].Title+": "+a.Agents[i].none())
+		why, title := ": "+a.Agents[i].none(), a.Agents[i].Title
+		if at, known := told[why]; known {
+			none[at] = strings.TrimSuffix(none[at], why) + ", " + title + why
+			continue
+		}
+		told[why] = len(none)
+		none = append(none, title+why)
 	}
 	return strings.Join(none, "; ")
 }
@@ -41,7 +48,7 @@ func (x *AgentAdvice) none() string {
 	case x.Sessions == 0:
 		return "its logs have no token counts: nothing is known of what the sessions cost"
 	case x.priceless():
-		return "none of its models has a price: --price-as bills them as another"
+		return "no price of the models called: --price-as bills them as others"
 	case len(agents.Of(x.Agent).Settings) == 0:
 		return "its client offers no setting that a simulation follows"
 	case x.Sessions < choose.Blocks:
