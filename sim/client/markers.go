@@ -135,6 +135,89 @@ func (t *TTL) Rules() []error {
 	return errs
 }
 
+// Marks is how the markers of one request are placed.
+type Marks struct {
+	TTL exchange.TTL
+	// SecondToLast puts the message marker on the last block of the second-to-last
+	// message, for forks that must not write the cache.
+	SecondToLast bool
+	// None puts no marker anywhere.
+	None bool
+	// Head are the markers before the messages, in order of position; none for one after the last entry there.
+	Head []exchange.Marker
+	// Recorded are the breakpoints of the recorded request, nil where the client's own rule holds; Lifetimes says that their
+	// lifetimes count, and not TTL.
+	Recorded  *traces.Breakpoints
+	Lifetimes bool
+}
+
+// Mark appends the markers of a request over entries to dst, in order of position: those before the messages, then
+// those on messages. If there are more than a request may carry, the first ones are left out: assumed.
+func (c *ClaudeCode) Mark(dst []exchange.Marker, entries []prompt.Entry, m Marks) []exchange.Marker {
+	if m.None {
+		return dst
+	}
+	if c.AsRecorded && m.Recorded != nil {
+		return m.recorded(dst, entries, c.MarksSummary)
+	}
+	if c.MessageMarkers < 0 {
+		return dst
+	}
+	messages := 0
+	for messages < len(entries) && entries[messages].Kind.Level() != prompt.LevelMessages {
+		messages++
+	}
+	if head := m.Head; len(head) > 0 {
+		for _, k := range head[max(0, len(head)+c.MessageMarkers-exchange.MaxMarkers):] {
+			k.TTL = m.TTL
+			dst = append(dst, k)
+		}
+	} else if messages > 0 {
+		dst = append(dst, exchange.Marker{Position: int32(messages - 1), TTL: m.TTL, Scope: c.SystemScope})
+	}
+	last := markable(entries, len(entries)-1, messages)
+	if last < messages {
+		return dst
+	}
+	if c.MarksSummary && len(dst)+max(1, c.MessageMarkers) < exchange.MaxMarkers {
+		if i := slices.IndexFunc(entries[messages:last], isSummary); i >= 0 {
+			dst = append(dst, exchange.Marker{Position: int32(messages + i), TTL: m.TTL})
+		}
+	}
+	if !m.SecondToLast && c.MessageMarkers < 2 {
+		return append(dst, exchange.Marker{Position: int32(last), TTL: m.TTL})
+	}
+	if p := markable(entries, endOfSecondToLast(entries, messages), messages); p >= messages {
+		dst = append(dst, exchange.Marker{Position: int32(p), TTL: m.TTL})
+	}
+	if !m.SecondToLast {
+		dst = append(dst, exchange.Marker{Position: int32(last), TTL: m.TTL})
+	}
+	return dst
+}
+
+func isSummary(e prompt.Entry) bool { return e.Kind == prompt.KindSummary }
+
+// markable returns the last position from i back that can carry a marker:
+// thinking cannot (platform.claude.com, prompt caching).
+func markable(entries []prompt.Entry, i, messages int) int {
+	for i >= messages && entries[i].Kind == prompt.KindThinking {
+		i--
+	}
+	return i
+}
+
+// endOfSecondToLast returns the position of the last block of the second-to-last message, or messages−1 when there is
+// one message only. Adjacent entries of one role are one message.
+func endOfSecondToLast(entries []prompt.Entry, messages int) int {
+	i := len(entries) - 1
+	assistant := entries[i].Kind.Assistant()
+	for i >= messages && entries[i].Kind.Assistant() == assistant {
+		i--
+	}
+	return i
+}
+
 // recorded appends the breakpoints of the recorded request, placed over entries, to dst. One whose place the entries do not have is
 // left out; of several at one place the last one counts. Where a request may carry one more, it is behind the first summary if summary is set.
 func (m *Marks) recorded(dst []exchange.Marker, entries []prompt.Entry, summary bool) []exchange.Marker {
