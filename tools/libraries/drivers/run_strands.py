@@ -1,4 +1,4 @@
-import json, sys
+import json
 from strands import Agent, tool
 from strands.agent.conversation_manager import SummarizingConversationManager
 from strands.models.model import Model
@@ -50,7 +50,6 @@ class Scripted(Model):
 
 
 bench.TOO_LONG = ContextWindowOverflowException
-sys.setrecursionlimit(20_000)  # a run of 240 requests and more passes Python's own limit
 
 
 @tool
