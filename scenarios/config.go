@@ -25,7 +25,11 @@ import (
 // Config returns what a loop needs to simulate one strategy under the plan, with
 // assignments as File.Assign takes them. A swept parameter is an error.
 func (p *Plan) Config(strategy string, assignments []string) (sim.Config, error) {
-	cell, err := p.cell(strategy, assignments)
+	plain, err := p.expand("strategy", []string{strategy}, nil)
+	if err != nil {
+		return sim.Config{}, err
+	}
+	cell, err := plain.cell(strategy, assignments)
 	if err != nil {
 		return sim.Config{}, err
 	}
@@ -37,8 +41,12 @@ func (p *Plan) Config(strategy string, assignments []string) (sim.Config, error)
 func (p *Plan) Configs(strategy string, sets [][]string) ([]sim.Config, error) {
 	configs := make([]sim.Config, len(sets))
 	around := surroundings()
+	plain, err := p.expand("strategy", []string{strategy}, nil)
+	if err != nil {
+		return nil, err
+	}
 	for i, set := range sets {
-		cell, err := p.cell(strategy, set)
+		cell, err := plain.cell(strategy, set)
 		if err == nil {
 			configs[i], err = p.config(cell)
 		}
@@ -50,8 +58,8 @@ func (p *Plan) Configs(strategy string, sets [][]string) ([]sim.Config, error) {
 	return configs, nil
 }
 
-func (p *Plan) cell(strategy string, assignments []string) (*Cell, error) {
-	d, err := p.expand("strategy", []string{strategy}, assignments)
+func (d *Design) cell(strategy string, assignments []string) (*Cell, error) {
+	d, err := d.With(assignments)
 	if err != nil {
 		return nil, err
 	}

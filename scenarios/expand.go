@@ -126,13 +126,18 @@ func (f *File) First() (*Design, error) {
 	return own.Expand()
 }
 
-// With returns the design under assignments to what surrounds its strategies, which are not read again.
+// With returns the design under assignments. Its strategies are read again if an assignment is to a layer.
 func (d *Design) With(assignments []string) (*Design, error) {
 	f := d.file.Clone()
+	var errs []error
 	for _, a := range assignments {
-		if err := f.Assign(a); err != nil {
-			return nil, err
-		}
+		errs = append(errs, f.Assign(a))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if len(f.overrides) > len(d.file.overrides) {
+		return f.Expand()
 	}
 	return f.expand(d.entries)
 }

@@ -86,15 +86,16 @@ func (p *adviser) simulate(ctx context.Context, sessions []*traces.Session, text
 	wanted := map[string][]bool{}
 	for i, s := range sessions {
 		for _, text := range append([]string{unchanged}, texts(s)...) {
+			if p.end(text, s) != nil {
+				continue
+			}
 			if _, ok := at[text]; !ok {
 				at[text], all = len(all), append(all, strings.Fields(text))
 			}
-			if p.end(text, s) == nil {
-				if wanted[text] == nil {
-					wanted[text] = make([]bool, len(sessions))
-				}
-				wanted[text][i] = true
+			if wanted[text] == nil {
+				wanted[text] = make([]bool, len(sessions))
 			}
+			wanted[text][i] = true
 		}
 	}
 	if len(wanted) == 0 {
