@@ -2,6 +2,7 @@ package needs
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -75,7 +76,9 @@ type builder struct {
 	brought []int32 // attachments since the last compaction
 	// watched has the blocks that showed the things which the thread could repeat, with the round from which their rounds are to be
 	// counted; nil if the thread is none whose habit counts.
-	watched  map[int32]int32
+	watched map[int32]int32
+	// moving has the watched blocks whose things an event may remove.
+	moving   map[int32]bool
 	branches [][]int32  // by thread: branches that start from it, in the order of their rounds
 	kept     []standing // by thread: of a branch whose parent has been passed
 	blocks   int        // with text
@@ -103,7 +106,7 @@ func (b *builder) thread(i int32) {
 		round := &t.Rounds[r]
 		own := round.Input
 		if event < len(t.Events) && t.Events[event].Round <= b.round {
-			b.settle()
+			maps.DeleteFunc(b.moving, func(block int32, _ bool) bool { return !b.count(block, b.round) })
 		}
 		for ; event < len(t.Events) && t.Events[event].Round <= b.round; event++ {
 			b.summary(i, &t.Events[event])
@@ -122,7 +125,9 @@ func (b *builder) thread(i int32) {
 		b.part(i, b.round)
 	}
 	b.round = int32(len(t.Rounds))
-	b.settle()
+	for block := range b.watched {
+		b.count(block, b.round)
+	}
 	b.part(i, math.MaxInt32)
 	b.at.starts = append(b.at.starts, int32(len(b.at.list)))
 	b.x.threads[i] = b.at
@@ -135,7 +140,11 @@ func (b *builder) touch(k int32) {
 	case bl.Kind == prompt.KindAttachment:
 		b.brought = append(b.brought, k)
 		if b.wasShown(bl.Object) {
-			b.count(b.shown[bl.Object]-1, b.round)
+			shown := b.shown[bl.Object] - 1
+			b.count(shown, b.round)
+			if _, watched := b.watched[shown]; watched {
+				b.moving[shown] = true
+			}
 		}
 	case bl.Kind == prompt.KindToolUse && (bl.Op == op.Edit || bl.Op == op.Write):
 		b.edit(k)

@@ -58,15 +58,18 @@ func (b *builder) watch(was, block, round int32) {
 	if b.watched != nil {
 		b.count(was, round)
 		delete(b.watched, was)
-		b.watched[block] = round
+		delete(b.moving, was)
+		b.watched[block], b.moving[block] = round, true
 	}
 }
 
-// count counts the rounds of a thing before a round that are not counted yet, in which nothing changed of where it is.
-func (b *builder) count(block, to int32) {
+// count counts the rounds of a thing before a round that are not counted yet, in which nothing changed of where it is, and reports whether
+// it was in the context. A thing that was not in it stays where it is until it is shown again or an attachment brings it, so that its rounds
+// can be counted then, or at the end.
+func (b *builder) count(block, to int32) bool {
 	from, ok := b.watched[block]
 	if !ok || from >= to {
-		return
+		return ok
 	}
 	b.watched[block] = to
 	object := b.s.Blocks[block].Object
@@ -79,13 +82,7 @@ func (b *builder) count(block, to int32) {
 		b.x.habit[b.classOf(block, age)].could[where] += int(n)
 		from, age = from+n, age+n
 	}
-}
-
-// settle counts the rounds of all things before the one under way.
-func (b *builder) settle() {
-	for block := range b.watched {
-		b.count(block, b.round)
-	}
+	return where == stillHeld
 }
 
 func (b *builder) note(p *Repeat) {

@@ -83,7 +83,7 @@ func (b *builder) begin(i int32) {
 	}
 	b.same = map[uint64]int32{}
 	if b.watched = nil; compacts(&b.s.Threads[i]) {
-		b.watched = map[int32]int32{}
+		b.watched, b.moving = map[int32]int32{}, map[int32]bool{}
 	}
 	*had = standing{}
 }
