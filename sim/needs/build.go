@@ -74,11 +74,7 @@ type builder struct {
 	same     map[uint64]int32 // by what a call of the thread asks for: 1 + its last result
 	lineEdits
 	brought []int32 // attachments since the last compaction
-	// watched has the blocks that showed the things which the thread could repeat, with the round from which their rounds are to be
-	// counted; nil if the thread is none whose habit counts.
-	watched map[int32]int32
-	// moving has the watched blocks whose things an event may remove.
-	moving   map[int32]bool
+	things
 	branches [][]int32  // by thread: branches that start from it, in the order of their rounds
 	kept     []standing // by thread: of a branch whose parent has been passed
 	blocks   int        // with text

@@ -44,6 +44,14 @@ func compacts(t *traces.Thread) bool {
 	return t.Kind == traces.ThreadMain && slices.ContainsFunc(t.Events, func(e traces.Event) bool { return e.Kind == traces.EventCompact })
 }
 
+// things are what a thread could repeat.
+type things struct {
+	// watched has the blocks that showed them, with the round from which their rounds are to be counted; nil if the thread is none whose
+	// habit counts.
+	watched map[int32]int32
+	moving  map[int32]bool // the watched blocks whose things an event may remove
+}
+
 // classOf returns the class of a thing, by its kind and its age in rounds.
 func (b *builder) classOf(block, rounds int32) int {
 	age := min(bits.Len32(uint32(rounds)), ages-1)
