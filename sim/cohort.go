@@ -184,6 +184,17 @@ type loaded struct {
 	err     error
 }
 
+// load takes a session's body into memory. A panic is an error of the session: in a goroutine of its own it would end the program.
+func load(s *traces.Session) (next loaded) {
+	defer func() {
+		if r := recover(); r != nil {
+			next = loaded{err: fmt.Errorf("%w: load session %s: %v%s", ErrInvariant, s.ID, r, origin())}
+		}
+	}()
+	body, err := s.Load()
+	return loaded{body, err}
+}
+
 // loadedAhead is how many sessions wait for their beginning at most, beside the one that is being loaded.
 const loadedAhead = 4
 
@@ -204,9 +215,8 @@ func (l *seats) loadAhead(clock *clock) (stop func()) {
 	var loading sync.WaitGroup
 	loading.Go(func() {
 		for _, e := range begins {
-			s, err := l.cohort[e.of].Load()
 			select {
-			case next <- loaded{s, err}:
+			case next <- load(l.cohort[e.of]):
 			case <-ended:
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,6 +112,17 @@ func TestCohortLoadsTheNextSession(t *testing.T) {
 	}
 	if _, err := NewLoop(c).RunCohort(heads); err != nil {
 		t.Error(err)
+	}
+}
+
+// A panic while a body is loaded beside the simulation is an error that names the session, and does not end the program.
+func TestCohortReportsAPanicOfLoading(t *testing.T) {
+	s := newSession("a").turns(1, 0, 1000).session()
+	h := s.Head()
+	away := h.Without(func() (*traces.Session, error) { panic("no such block") })
+	_, err := NewLoop(testConfig(t, "none")).RunCohort([]*traces.Session{away})
+	if !errors.Is(err, ErrInvariant) || !strings.Contains(err.Error(), "session a: no such block") {
+		t.Errorf("error %v, want the panic of session a", err)
 	}
 }
 
