@@ -3,14 +3,10 @@ package sim
 import (
 	"cmp"
 	"fmt"
-	"path"
-	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -44,76 +40,22 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 	return l.play(func() {})
 }
 
-// play does something to begin with, runs all events on the clock and returns the rows. It ends early where the run stands for no
-// strategy any more. A panic is an error of the session whose
-// thread was under way, as sessions of a batch are no concern of each other.
-func (l *Loop) play(begin func()) (rows []results.Row, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = l.panicked(r)
-		}
-	}()
-	l.rows = slices.Grow(l.rows[:0], len(l.replays))[:len(l.replays)]
-	begin()
-	for n := 1; l.err == nil; n++ {
-		e, ok := l.clock.next()
-		if !ok {
-			break
-		}
-		l.happen(e)
-		if l.turn.Kin != nil && len(l.turn.Kin.Alike) == 0 && l.err == nil {
-			return nil, nil
-		}
-		if n%untilAsked == 0 && l.ctx != nil && l.ctx.Err() != nil {
-			return nil, l.ctx.Err()
-		}
+// reset makes the loop ready for a cohort.
+func (l *Loop) reset(cohort []*traces.Session) {
+	l.clock.reset()
+	if l.config.Meter != nil {
+		l.config.Meter.Reset()
 	}
-	for _, s := range l.replays {
-		if s != nil && l.err == nil {
-			s.finish(l)
-			l.rows[s.index] = s.book.Row
-		}
-	}
-	if l.err != nil {
-		return nil, l.under(l.config.Strategy.Name)
-	}
-	return l.rows, nil
+	l.caches.Lifetimes = l.config.Lifetimes
+	l.caches.Reset()
+	l.written.Reset()
+	l.flights.reset()
+	l.verdict, l.host.thread = verdict{}, nil
+	l.turn.TakeBackground()
+	l.sides.Reset()
+	l.users = l.users[:0]
+	l.open(cohort)
 }
-
-// panicked returns the error of a panic, with the line of the program that it came from.
-func (l *Loop) panicked(r any) error {
-	l.verdict = verdict{}
-	if t := l.host.thread; t != nil {
-		l.violate(t, "%v%s", r, origin())
-	}
-	first := l.cohort[0]
-	if s := l.replays[0]; s != nil {
-		first = s.session
-	}
-	l.stop(first, fmt.Errorf("%w: %v%s", ErrInvariant, r, origin()))
-	return l.under(l.config.Strategy.Name)
-}
-
-// origin returns the line that panicked, as " at FILE:LINE"; "" if it is not known. It is called where a panic is
-// recovered.
-func origin() string {
-	var at [32]uintptr
-	frames := runtime.CallersFrames(at[:runtime.Callers(1, at[:])])
-	for below := false; ; {
-		f, more := frames.Next()
-		below = below || f.Function == "runtime.gopanic"
-		if below && !strings.HasPrefix(f.Function, "runtime.") {
-			return fmt.Sprintf(" at %s:%d", path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)), f.Line)
-		}
-		if !more {
-			return ""
-		}
-	}
-}
-
-// untilAsked is how many events happen before a loop asks again whether it has
-// been cancelled.
-const untilAsked = 1 << 14
 
 // seats are what the sessions of a cohort are simulated in.
 type seats struct {
@@ -137,6 +79,58 @@ func (l *seats) open(cohort []*traces.Session) {
 	clear(l.replays)
 }
 
+// begin returns the time of the earliest session that has one, unix ns; 0 for
+// none.
+func begin(sessions []*traces.Session) int64 {
+	var first int64
+	for _, s := range sessions {
+		if s.Start > 0 && (first == 0 || s.Start < first) {
+			first = s.Start
+		}
+	}
+	return first
+}
+
+// away reports whether the body of a session is not in memory.
+func away(s *traces.Session) bool { return len(s.Threads) == 0 && s.NumCalls() > 0 }
+
+// origin returns when a session of the cohort begins, ns on the cohort's clock.
+func (l *seats) origin(session *traces.Session) int64 {
+	if session.Start > 0 && l.first > 0 {
+		return session.Start - l.first
+	}
+	return 0
+}
+
+// rootsApart is how many events a session that is loaded later has schedule numbers for, so that what begins at one time
+// begins in the order in which it would begin had all been loaded at first.
+const rootsApart = 64
+
+// admit brings the session at a place of the cohort and its threads to their initial state, and has it begin at its time.
+func (l *Loop) admit(i int, session *traces.Session) error {
+	s := l.seat(i)
+	if err := s.assign(l, i, session); err != nil {
+		return err
+	}
+	s.reset(l, session, l.origin(session))
+	l.hold(s, len(session.Threads))
+	for j := range s.threads {
+		s.threads[j].prepare(s, int32(j))
+	}
+	s.orderChildren()
+	if l.config.Verify {
+		s.verify.Begin(session)
+	}
+	l.clock.user = uint64(s.heads.User)
+	for j := range session.Threads {
+		if t := &session.Threads[j]; t.Parent < 0 {
+			s.due++
+			l.clock.schedule(s.origin+t.Delay, eventStart, s.base+int32(j))
+		}
+	}
+	return nil
+}
+
 func (l *seats) seat(i int) (s *replay) {
 	if n := len(l.spare); n > 0 {
 		s, l.spare = l.spare[n-1], l.spare[:n-1]
@@ -148,6 +142,28 @@ func (l *seats) seat(i int) (s *replay) {
 	return s
 }
 
+// assign gives the session at a place of the cohort its person.
+func (s *replay) assign(l *Loop, i int, session *traces.Session) error {
+	p := l.config.person(i, session)
+	if p.Owner == 0 || p.User < 0 {
+		return fmt.Errorf("session %s: organisation %d, user %d: want 1 or more, and 0 or more", session.ID, p.Owner, p.User)
+	}
+	l.users.through(p.User)
+	s.user = l.users[p.User]
+	s.person, s.heads.Owner, s.heads.Assembly = p, p.Owner, p.Assembly
+	s.heads.User, s.seat = p.User, s.user.seat()
+	if of := l.config.Strategy.For(session.Agent, session.Version(), session.Variant); of != s.strategy {
+		s.strategy, s.ends = of, l.config.Overflow.ends(of)
+	}
+	if s.heads.Assembly == nil {
+		s.heads.Assembly = l.assembly
+	}
+	if s.gauge.Levels = p.Levels; s.gauge.Levels == nil {
+		s.gauge.Levels = &l.config.Levels
+	}
+	return nil
+}
+
 // hold makes room for so many threads of a session that has a seat.
 func (l *seats) hold(s *replay, threads int) {
 	s.threads = s.threads[:cap(s.threads)] // what is stored is used again
@@ -156,27 +172,6 @@ func (l *seats) hold(s *replay, threads int) {
 		l.threads = append(l.threads, &s.threads[i])
 	}
 }
-
-// leave gives the seat of a session that is over to another one.
-func (l *seats) leave(s *replay) {
-	clear(l.threads[s.base:][:len(s.threads)])
-	l.replays[s.index], l.spare = nil, append(l.spare, s)
-}
-
-// origin returns when a session of the cohort begins, ns on the cohort's clock.
-func (l *seats) origin(session *traces.Session) int64 {
-	if session.Start > 0 && l.first > 0 {
-		return session.Start - l.first
-	}
-	return 0
-}
-
-// away reports whether the body of a session is not in memory.
-func away(s *traces.Session) bool { return len(s.Threads) == 0 && s.NumCalls() > 0 }
-
-// rootsApart is how many events a session that is loaded later has schedule numbers for, so that what begins at one time
-// begins in the order in which it would begin had all been loaded at first.
-const rootsApart = 64
 
 // loaded is a session that begins next, or why its body cannot be had.
 type loaded struct {
@@ -229,6 +224,46 @@ func (l *seats) loadAhead(clock *clock) (stop func()) {
 	}
 }
 
+// play does something to begin with, runs all events on the clock and returns the rows. It ends early where the run stands for no
+// strategy any more. A panic is an error of the session whose
+// thread was under way, as sessions of a batch are no concern of each other.
+func (l *Loop) play(begin func()) (rows []results.Row, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = l.panicked(r)
+		}
+	}()
+	l.rows = slices.Grow(l.rows[:0], len(l.replays))[:len(l.replays)]
+	begin()
+	for n := 1; l.err == nil; n++ {
+		e, ok := l.clock.next()
+		if !ok {
+			break
+		}
+		l.happen(e)
+		if l.turn.Kin != nil && len(l.turn.Kin.Alike) == 0 && l.err == nil {
+			return nil, nil
+		}
+		if n%untilAsked == 0 && l.ctx != nil && l.ctx.Err() != nil {
+			return nil, l.ctx.Err()
+		}
+	}
+	for _, s := range l.replays {
+		if s != nil && l.err == nil {
+			s.finish(l)
+			l.rows[s.index] = s.book.Row
+		}
+	}
+	if l.err != nil {
+		return nil, l.under(l.config.Strategy.Name)
+	}
+	return l.rows, nil
+}
+
+// untilAsked is how many events happen before a loop asks again whether it has
+// been cancelled.
+const untilAsked = 1 << 14
+
 // begin takes the session whose time has come.
 func (e *event) begin(l *Loop) {
 	i := int(e.of)
@@ -255,101 +290,8 @@ func (s *replay) letGo(l *Loop) {
 	}
 }
 
-// reset makes the loop ready for a cohort.
-func (l *Loop) reset(cohort []*traces.Session) {
-	l.clock.reset()
-	if l.config.Meter != nil {
-		l.config.Meter.Reset()
-	}
-	l.caches.Lifetimes = l.config.Lifetimes
-	l.caches.Reset()
-	l.written.Reset()
-	l.flights.reset()
-	l.verdict, l.host.thread = verdict{}, nil
-	l.turn.TakeBackground()
-	l.sides.Reset()
-	l.users = l.users[:0]
-	l.open(cohort)
-}
-
-// admit brings the session at a place of the cohort and its threads to their initial state, and has it begin at its time.
-func (l *Loop) admit(i int, session *traces.Session) error {
-	s := l.seat(i)
-	if err := s.assign(l, i, session); err != nil {
-		return err
-	}
-	s.reset(l, session, l.origin(session))
-	l.hold(s, len(session.Threads))
-	for j := range s.threads {
-		s.threads[j].prepare(s, int32(j))
-	}
-	s.orderChildren()
-	if l.config.Verify {
-		s.verify.Begin(session)
-	}
-	l.clock.user = uint64(s.heads.User)
-	for j := range session.Threads {
-		if t := &session.Threads[j]; t.Parent < 0 {
-			s.due++
-			l.clock.schedule(s.origin+t.Delay, eventStart, s.base+int32(j))
-		}
-	}
-	return nil
-}
-
-// assign gives the session at a place of the cohort its person.
-func (s *replay) assign(l *Loop, i int, session *traces.Session) error {
-	p := l.config.person(i, session)
-	if p.Owner == 0 || p.User < 0 {
-		return fmt.Errorf("session %s: organisation %d, user %d: want 1 or more, and 0 or more", session.ID, p.Owner, p.User)
-	}
-	l.users.through(p.User)
-	s.user = l.users[p.User]
-	s.person, s.heads.Owner, s.heads.Assembly = p, p.Owner, p.Assembly
-	s.heads.User, s.seat = p.User, s.user.seat()
-	if of := l.config.Strategy.For(session.Agent, session.Version(), session.Variant); of != s.strategy {
-		s.strategy, s.ends = of, l.config.Overflow.ends(of)
-	}
-	if s.heads.Assembly == nil {
-		s.heads.Assembly = l.assembly
-	}
-	if s.gauge.Levels = p.Levels; s.gauge.Levels == nil {
-		s.gauge.Levels = &l.config.Levels
-	}
-	return nil
-}
-
-// begin returns the time of the earliest session that has one, unix ns; 0 for
-// none.
-func begin(sessions []*traces.Session) int64 {
-	var first int64
-	for _, s := range sessions {
-		if s.Start > 0 && (first == 0 || s.Start < first) {
-			first = s.Start
-		}
-	}
-	return first
-}
-
-// prepare brings the thread at a place of a session to its initial state.
-func (t *thread) prepare(s *replay, i int32) {
-	layers := t.layers
-	switch kin := s.loop.turn.Kin; {
-	case kin != nil && kin.Watches():
-		layers = nil // until one of them has something to do
-		t.hooks.bind(nil, nil)
-	case layers == nil || t.strategy != s.strategy:
-		layers = s.strategy.Layers()
-		t.hooks.bind(layers, s.strategy.Bars())
-	}
-	s.book.Layers(len(layers))
-	for _, layer := range layers {
-		layer.Reset()
-		if l, ok := layer.(strategies.Choosy); ok && i == 0 {
-			if why := l.Unfit(s.session); why != "" {
-				s.Refuse(layer.Name(), why)
-			}
-		}
-	}
-	t.reset(s, i, layers)
+// leave gives the seat of a session that is over to another one.
+func (l *seats) leave(s *replay) {
+	clear(l.threads[s.base:][:len(s.threads)])
+	l.replays[s.index], l.spare = nil, append(l.spare, s)
 }

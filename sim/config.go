@@ -19,6 +19,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/caches"
+	"github.com/compactsim/compactsim/sim/internal/fetch"
 	"github.com/compactsim/compactsim/sim/internal/head"
 	"github.com/compactsim/compactsim/sim/internal/hidden"
 	"github.com/compactsim/compactsim/sim/needs"
@@ -99,6 +100,21 @@ type Config struct {
 	Premise
 	Watch
 }
+
+// Agent is how the agent departs from what it did in the recording.
+type Agent = fetch.Agent
+
+// Refetch says which of the things that are missing an agent fetches.
+type Refetch = fetch.Refetch
+
+// Ways to choose.
+const (
+	RefetchNever  = fetch.Never  // the loop is open
+	RefetchLow    = fetch.Low    // the low end of what the profile says of the kind
+	RefetchFitted = fetch.Fitted // what the profile says
+	RefetchHigh   = fetch.High   // its high end
+	RefetchAlways = fetch.Always // all
+)
 
 // Premise is what a simulation takes for granted of a recording, and whether it draws the rest.
 type Premise struct {

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"slices"
-
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
@@ -12,7 +10,6 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/measures"
-	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -75,36 +72,40 @@ type flight struct {
 	told    int32       // 1 + index of what the break detector is told about the call, 0 for nothing
 }
 
+// flights are calls under way. Places of calls that have ended are used again.
+type flights struct {
+	list []flight
+	free []int32
+}
+
+// add keeps a flight and returns its place.
+func (s *flights) add(f flight) int32 {
+	if n := len(s.free); n > 0 {
+		i := s.free[n-1]
+		s.free, s.list[i] = s.free[:n-1], f
+		return i
+	}
+	s.list = append(s.list, f)
+	return int32(len(s.list) - 1)
+}
+
+// take returns the flight at a place, which is free from now on.
+func (s *flights) take(i int32) flight {
+	s.free = append(s.free, i)
+	return s.list[i]
+}
+
+func (s *flights) reset() { s.list, s.free = s.list[:0], s.free[:0] }
+
+func (s *flights) copyFrom(o *flights) {
+	s.list, s.free = append(s.list[:0], o.list...), append(s.free[:0], o.free...)
+}
+
 // wire has what is on its way to servers.
 type wire struct {
 	flights flights
 	request exchange.Request
 	markers []exchange.Marker
-}
-
-// mark completes what is asked of the markers in a request of entries to a model, and returns the markers that the session's client sets.
-func (w *wire) mark(t *thread, entries []prompt.Entry, m *client.Marks, model string) []exchange.Marker {
-	t.head.Place(m, entries)
-	w.markers = t.replay.client.Mark(w.markers[:0], entries, *m)
-	if t.replay.heads.Assembly.Variables.Uncached(model) {
-		w.markers = w.markers[:0]
-	}
-	return w.markers
-}
-
-// depart schedules the first token of a flight, ns from now, and its end. A first token that comes at once is an event: other
-// requests that are due now must not find what this one writes.
-func (w *wire) depart(t *thread, i int32, first, total int64) {
-	clock, f := &t.replay.loop.clock, &w.flights.list[i]
-	t.replay.due++
-	switch {
-	case f.refused:
-	case first == 0:
-		clock.schedule(clock.now, eventFirst, i)
-	default:
-		t.replay.server.FirstToken(clock.now+first, f.ticket)
-	}
-	clock.schedule(clock.now+max(first, total), eventEnd, i)
 }
 
 // fly sends a request and schedules its end.
@@ -183,6 +184,16 @@ func (l *Loop) fly(t *thread, c *call) {
 	l.depart(t, i, first, total)
 }
 
+// mark completes what is asked of the markers in a request of entries to a model, and returns the markers that the session's client sets.
+func (w *wire) mark(t *thread, entries []prompt.Entry, m *client.Marks, model string) []exchange.Marker {
+	t.head.Place(m, entries)
+	w.markers = t.replay.client.Mark(w.markers[:0], entries, *m)
+	if t.replay.heads.Assembly.Variables.Uncached(model) {
+		w.markers = w.markers[:0]
+	}
+	return w.markers
+}
+
 // missOther makes a call miss what the conversation's last call left in a cache of another kind: the cache that serves the call has
 // seen the conversation before that, or never.
 func missOther(out *exchange.Outcome, last *prompt.Usage) {
@@ -202,33 +213,19 @@ func (s *replay) meter(q *exchange.Request, out *exchange.Outcome) {
 	}
 }
 
-// flights are calls under way. Places of calls that have ended are used again.
-type flights struct {
-	list []flight
-	free []int32
-}
-
-// add keeps a flight and returns its place.
-func (s *flights) add(f flight) int32 {
-	if n := len(s.free); n > 0 {
-		i := s.free[n-1]
-		s.free, s.list[i] = s.free[:n-1], f
-		return i
+// depart schedules the first token of a flight, ns from now, and its end. A first token that comes at once is an event: other
+// requests that are due now must not find what this one writes.
+func (w *wire) depart(t *thread, i int32, first, total int64) {
+	clock, f := &t.replay.loop.clock, &w.flights.list[i]
+	t.replay.due++
+	switch {
+	case f.refused:
+	case first == 0:
+		clock.schedule(clock.now, eventFirst, i)
+	default:
+		t.replay.server.FirstToken(clock.now+first, f.ticket)
 	}
-	s.list = append(s.list, f)
-	return int32(len(s.list) - 1)
-}
-
-// take returns the flight at a place, which is free from now on.
-func (s *flights) take(i int32) flight {
-	s.free = append(s.free, i)
-	return s.list[i]
-}
-
-func (s *flights) reset() { s.list, s.free = s.list[:0], s.free[:0] }
-
-func (s *flights) copyFrom(o *flights) {
-	s.list, s.free = append(s.list[:0], o.list...), append(s.free[:0], o.free...)
+	clock.schedule(clock.now+max(first, total), eventEnd, i)
 }
 
 // land ends a call: the server keeps its entries, the row gets its figures,
@@ -326,48 +323,6 @@ func (l *Loop) hide(t *thread, f *flight) {
 		thread: t.id, layer: -1, ticket: out.Ticket, answer: prompt.Answer{First: hidden.First, Total: hidden.Total},
 	})
 	l.depart(t, i, hidden.First, hidden.Total)
-}
-
-// Agent is how the agent departs from what it did in the recording.
-type Agent = fetch.Agent
-
-// Refetch says which of the things that are missing an agent fetches.
-type Refetch = fetch.Refetch
-
-// Ways to choose.
-const (
-	RefetchNever  = fetch.Never  // the loop is open
-	RefetchLow    = fetch.Low    // the low end of what the profile says of the kind
-	RefetchFitted = fetch.Fitted // what the profile says
-	RefetchHigh   = fetch.High   // its high end
-	RefetchAlways = fetch.Always // all
-)
-
-// replays reports whether a strategy repeats what the recording did, in which the agent fetched what it lacked.
-func replays(s *strategies.Strategy) bool {
-	return slices.ContainsFunc(s.LayerNames(), func(layer string) bool { return s.Traits(layer).Replays })
-}
-
-// worded is a Summarizer whose summaries have words: what they keep of what is needed is looked up, not modelled.
-type worded interface {
-	// Words returns what a summary says that it gave, "" where that is not known.
-	Words(summary *prompt.Block) string
-}
-
-// extend makes a round of its own before the request, if there is something to fetch or the agent takes longer. It
-// reports whether it did.
-func (l *Loop) extend(t *thread) bool {
-	x := t.fetch.Extend()
-	if x == (fetch.Extra{}) {
-		return false
-	}
-	t.TTL = t.head.Renew(t.Current())
-	l.fly(t, &call{
-		extra: x, entries: t.Context.Seal(), deletions: t.Deleted.Resolve(&t.Context),
-		marks: client.Marks{TTL: t.TTL}, tail: t.Current().Tail, change: t.Context.Sent(), model: t.head.Model(),
-		answer: prompt.Answer{Output: x.Output},
-	})
-	return true
 }
 
 // extended takes what a round that no recording has brings, and asks the layers again before the recorded request.

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/internal/account"
 	"github.com/compactsim/compactsim/sim/internal/caches"
+	"github.com/compactsim/compactsim/sim/internal/fetch"
 	"github.com/compactsim/compactsim/sim/internal/side"
 	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/sim/profile"
@@ -16,7 +17,6 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/strategies/standard"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/signs"
 )
 
 // Loop simulates one cohort of sessions at a time under one configuration. It
@@ -103,114 +103,6 @@ func (l *Loop) happen(e event) {
 	}
 }
 
-// start begins a thread: its prefix, or its parent's context as it was at its
-// branch or fork.
-func (t *thread) start() {
-	s, l := t.replay, t.replay.loop
-	if !t.Forked && t.Trace.Kind != traces.ThreadBranch {
-		t.Context.AppendRange(prompt.Ref(t.Trace.Prefix.From), prompt.Ref(t.Trace.Prefix.To))
-		t.TTL = t.head.LayOut()
-	}
-	if t.Trace.Kind != traces.ThreadBranch { // it goes on from its parent's last response
-		t.LastEnd = l.clock.now
-	}
-	s.open++
-	s.user.Live[s.seat] = true
-	l.spawn(t, -1)
-	if len(t.Trace.Rounds) == 0 {
-		l.end(t)
-		return
-	}
-	given := t.Context.Len()
-	for _, h := range t.hooks.starting {
-		l.refresh(t)
-		l.noteFinal(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
-	}
-	for i := given; i < t.Context.Len(); i++ {
-		t.tally.Add(t.Context.BlockAt(i))
-	}
-	if t.Trace.Kind == traces.ThreadMain {
-		t.head.ShowSections() // nothing was sent so far: the prompt is rendered as things are now
-	}
-	t.setTimers()
-	l.clock.schedule(l.clock.now+t.Trace.Rounds[0].Wait, eventInput, t.id)
-}
-
-// end ends a thread after its last response.
-func (l *Loop) end(t *thread) {
-	for _, h := range t.hooks.ending {
-		l.refresh(t)
-		l.noteFinal(t, h.layer, "thread_end", h.do.ThreadEnd(&l.turn))
-	}
-	t.ended = true
-	t.replay.due--
-	if p := t.Trace.Parent; p >= 0 && t.Agent() {
-		parent := &t.replay.threads[p]
-		parent.running--
-		if t.Trace.ParentRound < parent.heard-1 { // the input behind its launch has come without its result
-			parent.unread++
-		}
-	}
-	if t.replay.open--; t.replay.open == 0 {
-		t.replay.user.Live[t.replay.seat] = false
-	}
-	if !l.sides.Of(t.id) {
-		t.Context.Release() // for branches
-	}
-}
-
-// spawn schedules the children that start from a round of their parent. A
-// branch takes its parent's context and layer state as they are at that point,
-// and so does a sub-agent that a layer forks.
-func (l *Loop) spawn(t *thread, round int32) {
-	s := t.replay
-	for t.child >= 0 && s.session.Threads[t.child].ParentRound <= round {
-		c := t.child
-		t.child = s.children[c]
-		child := &s.threads[c]
-		switch {
-		case child.Trace.Kind == traces.ThreadBranch:
-			child.branch(t)
-		case child.Agent():
-			t.running++
-			if child.forks(t) {
-				child.branch(t)
-				child.Forked = true
-			}
-		}
-		s.due++
-		l.clock.schedule(l.clock.now+child.Trace.Delay, eventStart, child.id)
-	}
-}
-
-// forks reports whether a layer of a sub-agent wants it to have its parent's context.
-func (t *thread) forks(parent *thread) bool {
-	l := t.replay.loop
-	return slices.ContainsFunc(t.hooks.forks, func(h hook[strategies.Fork]) bool {
-		l.refresh(t)
-		l.turn.Forked = parent.Forked
-		return h.do.Fork(&l.turn)
-	})
-}
-
-// branch makes t go on from its parent as the parent is: context, layers, and what the parent knows.
-func (t *thread) branch(parent *thread) {
-	t.Context.Branch(&parent.Context)
-	for i, layer := range parent.layers {
-		t.layers[i] = layer.Clone()
-	}
-	t.hooks.bind(t.layers, t.strategy.Bars())
-	t.tally, t.Since = parent.tally, parent.Since
-	t.TTL, t.Chain = parent.TTL, parent.Chain
-	t.hidden.Inherit(&parent.hidden)
-	t.head.Inherit(&parent.head)
-	t.balance.Inherit(&parent.balance)
-	t.fetch.Inherit(&parent.fetch)
-	t.Deleted.Inherit(&parent.Deleted)
-	t.Usage, t.Gone, t.LastEnd, t.idle = parent.Usage, parent.Gone, parent.LastEnd, parent.idle
-	t.carried.CopyFrom(&parent.carried)
-}
-
 // input appends a round's input and asks the layers.
 func (l *Loop) input(t *thread) {
 	if t.held { // a call that a timer made is under way
@@ -234,37 +126,6 @@ func (l *Loop) input(t *thread) {
 	t.replay.gauge.Open(t.Index)
 	t.fetch.Open()
 	l.ask(t, 0)
-}
-
-// hear appends a round's input.
-func (t *thread) hear() {
-	if t.heard++; t.unread > 0 && t.reports(t.Current()) {
-		t.unread--
-	}
-	if t.Event < len(t.Trace.Events) {
-		t.forget()
-	}
-	t.head.Part()
-	t.inbox = append(t.inbox, t.head.Change(t.replay.now(t.replay.loop.clock.now))...)
-	t.fetch.TakeInput()
-	if len(t.inbox)+len(t.mailbox) > 0 {
-		t.open()
-	}
-}
-
-// outputTools are the tools that return what a sub-agent in the background has done.
-var outputTools = []string{"TaskOutput", "AgentOutputTool"}
-
-// reports reports whether the input of a round tells of a sub-agent that worked in the background:
-// a notice from the sub-agent, or what it did.
-func (t *thread) reports(r *traces.Round) bool {
-	if r.Signs.Has(signs.Notice) {
-		return true
-	}
-	s := t.replay.session
-	return slices.ContainsFunc(s.Blocks[r.Input.From:r.Input.To], func(b prompt.Block) bool {
-		return b.Kind == prompt.KindToolResult && int(b.Tool) < len(s.Tools) && slices.Contains(outputTools, s.Tools[b.Tool])
-	})
 }
 
 // ask calls the layers' BeforeRequest hooks from one on and sends the request
@@ -379,6 +240,26 @@ func (t *thread) requestTokens(now int64) int64 {
 	return n
 }
 
+// hints lets the server refuse a request with the hint to clear, if it does so at this
+// size and a layer takes hints, and sends it again after the layers' answer. It reports
+// whether it did.
+func (l *Loop) hints(t *thread) bool {
+	at := l.config.HintAt
+	if at <= 0 || len(t.hooks.hints) == 0 || t.requestTokens(l.clock.now) < at {
+		return false
+	}
+	t.hinted = true
+	t.replay.book.Row.Figures[measures.ServerHints]++
+	for _, h := range t.hooks.hints {
+		l.refresh(t)
+		l.noteFinal(t, h.layer, "server_hint", h.do.ServerHint(&l.turn))
+	}
+	if l.err == nil {
+		l.send(t)
+	}
+	return true
+}
+
 // refused asks the layers about a prompt that is too long, each once a round: a prompt that is still too long goes to the
 // layers behind the one that shortened it, or to all layers again if that layer insists. It reports whether a layer took over.
 func (l *Loop) refused(t *thread, excess int64) bool {
@@ -408,4 +289,20 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 		}
 	}
 	return false
+}
+
+// extend makes a round of its own before the request, if there is something to fetch or the agent takes longer. It
+// reports whether it did.
+func (l *Loop) extend(t *thread) bool {
+	x := t.fetch.Extend()
+	if x == (fetch.Extra{}) {
+		return false
+	}
+	t.TTL = t.head.Renew(t.Current())
+	l.fly(t, &call{
+		extra: x, entries: t.Context.Seal(), deletions: t.Deleted.Resolve(&t.Context),
+		marks: client.Marks{TTL: t.TTL}, tail: t.Current().Tail, change: t.Context.Sent(), model: t.head.Model(),
+		answer: prompt.Answer{Output: x.Output},
+	})
+	return true
 }

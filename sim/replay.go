@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
@@ -61,17 +62,6 @@ type service struct {
 	cache  facts.Cache
 	model  int32     // the model of the last call, -1 for none
 	own    [2]Client // the session's own client by kind of cache, nil until one is asked for
-}
-
-// clientFor returns the client that makes the calls to a kind of cache: the one that a person or the run has, else the session's own.
-func (s *replay) clientFor(cache facts.Cache) Client {
-	if given := cmp.Or(s.person.Client, s.loop.config.Client); given != nil {
-		return given
-	}
-	if s.own[cache] == nil {
-		s.own[cache] = clientOf(s.session, cache)
-	}
-	return s.own[cache]
 }
 
 // serve points s at the server of a model: an agent that goes from one provider's model to another's goes to another kind of
@@ -182,6 +172,28 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		m.Waits = s.named && !s.found.fires && !s.heads.Assembly.Variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.person.Version, s.version), m.Name)
 	}
 	s.findSettings(l)
+}
+
+// replays reports whether a strategy repeats what the recording did, in which the agent fetched what it lacked.
+func replays(s *strategies.Strategy) bool {
+	return slices.ContainsFunc(s.LayerNames(), func(layer string) bool { return s.Traits(layer).Replays })
+}
+
+// worded is a Summarizer whose summaries have words: what they keep of what is needed is looked up, not modelled.
+type worded interface {
+	// Words returns what a summary says that it gave, "" where that is not known.
+	Words(summary *prompt.Block) string
+}
+
+// clientFor returns the client that makes the calls to a kind of cache: the one that a person or the run has, else the session's own.
+func (s *replay) clientFor(cache facts.Cache) Client {
+	if given := cmp.Or(s.person.Client, s.loop.config.Client); given != nil {
+		return given
+	}
+	if s.own[cache] == nil {
+		s.own[cache] = clientOf(s.session, cache)
+	}
+	return s.own[cache]
 }
 
 // announces returns what the client announces, tokens: what the recording shows or, if it

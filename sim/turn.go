@@ -1,23 +1,13 @@
 package sim
 
 import (
-	"slices"
-
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/internal/account"
-	"github.com/compactsim/compactsim/sim/internal/course"
-	"github.com/compactsim/compactsim/sim/internal/fetch"
-	"github.com/compactsim/compactsim/sim/internal/head"
-	"github.com/compactsim/compactsim/sim/internal/hidden"
-	"github.com/compactsim/compactsim/sim/internal/verify"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/strategies/standard"
-	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // desk has the turn that layers see, and who serves them.
@@ -121,6 +111,8 @@ type host struct {
 	thread *thread
 }
 
+var _ strategies.Host = (*host)(nil)
+
 // Count adds to the counts of the session's row.
 func (h *host) Count(id measures.ID, n int64) { h.thread.replay.book.Row.Figures[id] += float64(n) }
 
@@ -161,119 +153,14 @@ func (h *host) Draw(layer string, ordinal uint8) float64 {
 	return draws.Unit(t.replay.draws.Uint64(draws.Layer, event))
 }
 
-// open delivers the messages that other threads have posted.
-func (t *thread) open() {
-	if t.Current().Trigger == traces.TriggerPrompt {
-		t.inbox, t.mailbox = append(t.inbox, t.mailbox...), t.mailbox[:0]
-	}
-	for _, tokens := range t.inbox {
-		b := client.Injected(prompt.KindAttachment, "message", tokens)
-		b.Digest = b.Digest.ExtendInt(uint64(t.Index)<<32 | uint64(t.Round))
-		t.Context.Add(b)
-		t.tally.Add(&b)
-		t.replay.book.Row.Figures[measures.AgentMessages]++
-	}
-	t.inbox = t.inbox[:0]
-}
+// Delete adds an entry of the thread to the deletions in force.
+func (h *host) Delete(id int32) { h.thread.Deleted.Delete(&h.thread.Context, id) }
 
-// hints lets the server refuse a request with the hint to clear, if it does so at this
-// size and a layer takes hints, and sends it again after the layers' answer. It reports
-// whether it did.
-func (l *Loop) hints(t *thread) bool {
-	at := l.config.HintAt
-	if at <= 0 || len(t.hooks.hints) == 0 || t.requestTokens(l.clock.now) < at {
-		return false
-	}
-	t.hinted = true
-	t.replay.book.Row.Figures[measures.ServerHints]++
-	for _, h := range t.hooks.hints {
-		l.refresh(t)
-		l.noteFinal(t, h.layer, "server_hint", h.do.ServerHint(&l.turn))
-	}
-	if l.err == nil {
-		l.send(t)
-	}
-	return true
-}
+// Undelete takes a deletion back.
+func (h *host) Undelete(id int32) { h.thread.Deleted.Undelete(id) }
 
-// thread is the running state of one conversation.
-type thread struct {
-	course.Course
-	replay   *replay
-	id       int32 // index into the loop's threads
-	layers   []strategies.Layer
-	strategy *strategies.Strategy // that the layers are of
-	hooks    hooks
-	family
-	mail
-	gap
-	asking
-	tally    client.Tally
-	hidden   hidden.Thread
-	head     head.Head
-	told     told
-	verified verify.Thread // with Verify
-	balance  account.Thread
-	carried  strategies.Carried // beside the messages
-	fetch    fetch.Thread
-	wait     wait
-	lastKind facts.Cache // the kind of cache that its last call went to
-	called   string      // source of the layer's call that the thread waits for
-	overflow bool        // a request was answered beyond the window
-	ended    bool        // after its last response
-}
-
-// family is what a thread knows of the threads that it starts.
-type family struct {
-	child   int32 // first child not yet started, index into replay.children
-	running int32 // sub-agents at work
-	unread  int32 // sub-agents that have ended in the background, and were not reported
-	heard   int32 // rounds whose input has come
-}
-
-// mail are messages from other threads, tokens.
-type mail struct {
-	inbox   []int32 // for the next input
-	mailbox []int32 // for the next prompt
-}
-
-// gap is the time between a response and the next input, and what timers do in it.
-type gap struct {
-	idle   bool    // it lasts
-	held   bool    // a timer's call is under way; input waits for it
-	late   bool    // input has come meanwhile
-	heldAt int64   // when it came, ns on the cohort's clock
-	wakes  []int64 // by timer: when it rings, 0 for never
-}
-
-// asking is what layers and the server have said of the request that is prepared. The zero value is a request that nobody
-// was asked about.
-type asking struct {
-	retried  bool   // it was sent again after a refusal
-	refusals int    // layers that were asked about refusals
-	hinted   bool   // the server has hinted at it
-	barred   uint64 // layers that are not asked before it, a bit each
-}
-
-// reset makes t the state of a thread that has not begun, keeping storage.
-func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
-	*t = thread{
-		Course: course.Course{Session: s.session, Trace: &s.session.Threads[i], Index: i, Context: t.Context, Scores: t.Scores, Deleted: t.Deleted},
-		replay: s, id: s.base + i, layers: layers, strategy: s.strategy,
-		hooks: t.hooks, family: family{child: -1}, mail: mail{t.inbox[:0], t.mailbox[:0]}, gap: gap{wakes: t.wakes[:0]},
-		fetch: t.fetch, hidden: t.hidden, carried: t.carried,
-	}
-	t.fetch.Begin(&s.fetch, &t.Course, &t.tally)
-	t.tally.Bind(&s.counter)
-	t.Prepare(s.counter.Estimate)
-	t.Deleted.Reset()
-	t.hidden.Reset()
-	t.carried.CopyFrom(&strategies.Carried{})
-	t.hidden.Bind(&s.hidden, &t.Course)
-	t.Context.Reset(s.session.Blocks, &s.arena)
-	t.head.Begin(t.Trace, i)
-	t.head.Bind(&s.heads, &t.Course)
-}
+// IsDeleted reports whether a deletion is in force.
+func (h *host) IsDeleted(id int32) bool { return h.thread.Deleted.Has(id) }
 
 // hooks are the layers of a thread by the hooks they implement, with their
 // index, so that a call costs no type assertion.
@@ -343,58 +230,4 @@ func implements[T any](list []hook[T], i int, l strategies.Layer) []hook[T] {
 		list = append(list, hook[T]{i, do})
 	}
 	return list
-}
-
-// Delete adds an entry of the thread to the deletions in force.
-func (h *host) Delete(id int32) { h.thread.Deleted.Delete(&h.thread.Context, id) }
-
-// Undelete takes a deletion back.
-func (h *host) Undelete(id int32) { h.thread.Deleted.Undelete(id) }
-
-// IsDeleted reports whether a deletion is in force.
-func (h *host) IsDeleted(id int32) bool { return h.thread.Deleted.Has(id) }
-
-// forget leaves out of the context what the provider leaves out by itself at
-// this round: the reasoning of finished turns. As the agent has no part in it,
-// it happens under every strategy, to the reasoning that is left.
-func (t *thread) forget() {
-	for i := t.Event; i < len(t.Trace.Events) && t.Trace.Events[i].Round <= t.Round; i++ {
-		if ev := &t.Trace.Events[i]; ev.Kind == traces.EventForget {
-			forgetBlocks(&t.Context, ev)
-			t.hidden.MoveFound(ev)
-		}
-	}
-}
-
-// forgetBlocks takes the tokens of an event's blocks out of a context. When all the blocks are
-// there and the recording lost more, the rest comes off what follows the first of them, as what lies ahead was read again: where
-// only replies are counted, the size of their reasoning is an estimate. It comes off what no line shows first (results of tools the
-// provider runs itself), else off any message, newest first.
-func forgetBlocks(c *prompt.Context, ev *traces.Event) {
-	left, found, at := ev.Saved, 0, c.Len()
-	for i := c.Len() - 1; i >= 0 && found < len(ev.Cleared); i-- {
-		e := c.At(i)
-		if e.Block < 0 {
-			continue
-		}
-		if _, ok := slices.BinarySearch(ev.Cleared, int32(e.Block)); ok {
-			left -= e.Tokens
-			c.SetForm(i, prompt.FormCleared, 0, prompt.CauseEdit)
-			found, at = found+1, i
-		}
-	}
-	if found < len(ev.Cleared) {
-		return
-	}
-	for _, first := range []int{at, c.Messages()} {
-		for _, unseen := range []bool{true, false} {
-			for i := c.Len() - 1; i >= first && left > 0; i-- {
-				e := c.At(i)
-				if take := min(left, e.Tokens-1); take > 0 && (!unseen || e.Kind == prompt.KindUnseen) {
-					c.SetForm(i, prompt.FormCleared, e.Tokens-take, prompt.CauseEdit)
-					left -= take
-				}
-			}
-		}
-	}
 }
