@@ -221,7 +221,7 @@ func (p *Profile) RefetchOf(kind string, output bool) Estimate {
 
 // RereadShare returns the share of the reads of what a compaction had removed that agents made for that reason, 0…1.
 func (p *Profile) RereadShare() Estimate {
-	if p.Reread == nil {
+	if p == nil || p.Reread == nil {
 		return Estimate{Value: 1, Low: 1, High: 1}
 	}
 	return *p.Reread

@@ -38,7 +38,7 @@ type Session struct {
 	index   *needs.Index // nil where nothing is measured
 	keeps   needs.Survival
 	learns  float64 // share of the names of files that the agent used because a file had shown them
-	lean    float64 // how far the agent leans to reading again what it has lost, log odds
+	lean    leans
 	reread  float64 // probability that it read something again because its context had lost it
 	extras  int32   // calls in rounds that no recording has
 }
@@ -50,7 +50,7 @@ func (s *Session) Begin(session *traces.Session, index *needs.Index, arena *prom
 		s.keeps = needs.Expected(s.Profile)
 		did := index.Behind()
 		s.learns = 1 - index.Chance()
-		s.lean = leanOf(s.Profile, &did, s.learns)
+		s.lean = leanOf(s.Profile, &did, s.learns, habitOf(1-s.Profile.RereadShare().Value, index))
 		s.reread = s.Agent.Refetch.rereadShare(s.Profile, index)
 	}
 }
@@ -212,7 +212,7 @@ func (t *Thread) choose(list []int32) []int32 {
 		if how == Never || block < 0 || t.judge.Holds(block) || slices.Contains(list, block) {
 			continue
 		}
-		if t.drawOf(block, "refetch") < (1-n.kept)*how.share(t.of.Profile, n.Kind.String(), t.of.session.Blocks[block].Op == op.Exec, t.of.learns, t.of.lean) {
+		if t.drawOf(block, "refetch") < (1-n.kept)*how.share(t.of.Profile, n.Kind, t.of.session.Blocks[block].Op == op.Exec, t.of.learns, &t.of.lean) {
 			list = append(list, block)
 		}
 	}
@@ -360,100 +360,4 @@ func (Refetch) Names() []string { return []string{"never", "low", "fitted", "hig
 type Agent struct {
 	Refetch    Refetch `yaml:"refetch" doc:"What it fetches again, in calls of its own, of what its next action needs and the context does not have (docs/fidelity.md): never (the loop is open), or each thing with a probability by kind: low, fitted or high of the profile, or always. Needs texts."`
 	Elongation float64 `yaml:"elongation" min:"0" max:"1" doc:"Further rounds after compactions, as a share of the recorded ones: 0.15 and 0.18 are published for agents whose observations were summarised (The Complexity Trap). Each weighs what the round before it weighed." unit:"share"`
-}
-
-// share returns the probability that an agent fetches what it lacks of a kind, by whether a command printed it; lean is how far the
-// session's agent leans to fetching.
-func (r Refetch) share(p *profile.Profile, kind string, output bool, learns, lean float64) float64 {
-	switch {
-	case r == Always:
-		return 1
-	case r == Never || p == nil:
-		return 0
-	}
-	e := p.RefetchOf(kind, output)
-	return leanBy(leaveOutKnown([...]float64{Low: e.Low, Fitted: e.Value, High: e.High}[r], kind, learns), lean)
-}
-
-// habitSpread is the standard deviation over sessions of the logarithm of how much oftener agents repeat what they have lost than what they
-// have. The likelihood of 42 recordings with compactions is greatest for none, and 1.3 below that at 0.8: a value as wide as they allow lets the
-// session's own repeats count most.
-const habitSpread = 0.8
-
-// rereadShare returns the probability that the agent of a session which read something again did so because its context had lost it.
-func (r Refetch) rereadShare(p *profile.Profile, x *needs.Index) float64 {
-	if r == Always || p == nil {
-		return 1
-	}
-	e := p.RereadShare() // the more is left out, the less is fetched
-	anyway := 1 - [...]float64{Low: e.High, Fitted: e.Value, High: e.Low}[r]
-	if anyway <= 0 {
-		return 1 // a rule that a profile was told
-	}
-	var buffer [24]sample
-	list := buffer[:0]
-	x.Habit(func(lost, all, odds float64) { list = append(list, sample{odds / (odds + anyway), lost, all}) })
-	return max(0, 1-anyway*math.Exp(-leanTo(list, habitSpread)))
-}
-
-// leanSpread is the standard deviation of how far agents of different sessions lean to reading again, in units of
-// log odds: the likelihood of 34 recordings with compactions is greatest at 1.0 to 1.3.
-const leanSpread = 1.3
-
-// leanBy returns a share for an agent that leans to reading again, by log odds.
-func leanBy(share, lean float64) float64 {
-	if share <= 0 || share >= 1 {
-		return share
-	}
-	return 1 / (1 + (1-share)/share*math.Exp(-lean))
-}
-
-// leaveOutKnown returns a share of things that are read again, by the kind of need, for an agent that learns names from files to a part: shares
-// are fitted to agents of which half of the names could be so by chance, in all (109 of 198 in 59 recordings that tell). A share of 1 is a
-// rule that a profile was told.
-func leaveOutKnown(share float64, kind string, learns float64) float64 {
-	if share >= 1 || kind != recall.NeedName.String() {
-		return share
-	}
-	return share * min(1, 2*learns)
-}
-
-// leanOf returns how much more than the profile's share the agent of a session reads again what it has lost, in log
-// odds: the most likely value, given what it did behind the recorded compactions.
-func leanOf(p *profile.Profile, did *needs.Fates, learns float64) float64 {
-	if p == nil {
-		return 0
-	}
-	var buffer [2 * recall.NumNeedKinds]sample
-	list := buffer[:0]
-	did.Each(func(kind recall.NeedKind, output bool, n needs.Fate) {
-		if n.Read+n.Used > 0 {
-			share := leaveOutKnown(p.RefetchOf(kind.String(), output).Value, kind.String(), learns)
-			list = append(list, sample{share, float64(n.Read), float64(n.Read + n.Used)})
-		}
-	})
-	return leanTo(list, leanSpread)
-}
-
-// sample counts what an agent did of a kind that agents do in a share of cases.
-type sample struct{ share, did, all float64 }
-
-// leanTo returns the most likely lean of an agent, in log odds, whose standard deviation over agents is spread.
-func leanTo(list []sample, spread float64) (lean float64) {
-	for range 20 { // Newton's method: the logarithm of the likelihood is concave
-		slope, bend := -lean/(spread*spread), -1/(spread*spread)
-		for _, x := range list {
-			share := leanBy(x.share, lean)
-			if share <= 0 || share >= 1 {
-				continue
-			}
-			slope += x.did - x.all*share
-			bend -= x.all * share * (1 - share)
-		}
-		was := lean
-		if lean -= max(-1, min(1, slope/bend)); lean == was {
-			break
-		}
-	}
-	return lean
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // What an agent did behind the compactions of its recording moves the share of the profile: up for one that read again
-// all it used, down for one that read nothing, and not without compactions. At the most likely value, the reads less
-// those expected are what the spread allows: Σ (read − all · share) = lean/1.3².
+// all it used, down for one that read nothing, and not without compactions. At the most likely values, the reads less
+// those expected are what the spreads allow: Σ (read − all · share) = lean/1.3² over kinds, and read − all · share = lean/0.5² for each kind.
 func TestLean(t *testing.T) {
 	p := &profile.Profile{Refetch: map[string]profile.Estimate{"all": {Value: 0.2}, "edit": {Value: 0.6}, "path": {}}}
 	for _, tc := range []struct {
@@ -31,24 +31,33 @@ func TestLean(t *testing.T) {
 	} {
 		did := needs.Fates{}
 		did.Others[recall.NeedEdit], did.Outputs[recall.NeedName], did.Others[recall.NeedPath] = tc.edit, tc.name, needs.Fate{Used: 9}
-		lean := leanOf(p, &did, 1)
-		share := Fitted.share(p, "name", true, 1, lean)
-		if share < tc.low || share > tc.high || Fitted.share(p, "path", false, 1, lean) != 0 {
-			t.Errorf("%s: names with %g, paths with %g; want %g to %g and 0", tc.what, share, Fitted.share(p, "path", false, 1, lean), tc.low, tc.high)
+		lean := leanOf(p, &did, 1, 0)
+		share, paths := Fitted.share(p, recall.NeedName, true, 1, &lean), Fitted.share(p, recall.NeedPath, false, 1, &lean)
+		if share < tc.low || share > tc.high || paths != 0 {
+			t.Errorf("%s: names with %g, paths with %g; want %g to %g and 0", tc.what, share, paths, tc.low, tc.high)
 		}
-		left := float64(tc.edit.Read) - float64(tc.edit.Read+tc.edit.Used)*leanBy(0.6, lean) +
-			float64(tc.name.Read) - float64(tc.name.Read+tc.name.Used)*leanBy(0.2, lean) - lean/(leanSpread*leanSpread)
-		if math.Abs(left) > 1e-6 {
-			t.Errorf("%s: %g is not the most likely lean: %g left", tc.what, lean, left)
+		edits := float64(tc.edit.Read) - float64(tc.edit.Read+tc.edit.Used)*Fitted.share(p, recall.NeedEdit, false, 1, &lean)
+		names := float64(tc.name.Read) - float64(tc.name.Read+tc.name.Used)*share
+		for what, left := range map[string]float64{
+			"lean": edits + names - lean.all/(1.3*1.3), "lean of edits": edits - lean.others[recall.NeedEdit]/(0.5*0.5), "lean of names": names - lean.outputs[recall.NeedName]/(0.5*0.5),
+		} {
+			if math.Abs(left) > 1e-6 {
+				t.Errorf("%s: %+v: not the most likely %s: %g left", tc.what, lean, what, left)
+			}
 		}
+	}
+	// Of an agent that repeats what it has lost half as often as others do, the odds are half: 0.6 of edits are 1.5 to 1, and 0.75 to 1.
+	lean := leanOf(p, &needs.Fates{}, 1, math.Log(0.5))
+	if got := Fitted.share(p, recall.NeedEdit, false, 1, &lean); math.Abs(got-0.75/1.75) > 1e-9 {
+		t.Errorf("edits with %g by the habit, want 0.43", got)
 	}
 	// Names that an agent knows anyway are fetched less: by half where it learned a quarter of them, half of what agents do.
 	for learns, want := range map[float64]float64{0: 0, 0.25: 0.1, 0.5: 0.2, 0.9: 0.2} {
-		if got := Fitted.share(p, "name", false, learns, 0); math.Abs(got-want) > 1e-9 || Fitted.share(p, "edit", false, learns, 0) != 0.6 {
+		if got := Fitted.share(p, recall.NeedName, false, learns, &leans{}); math.Abs(got-want) > 1e-9 || Fitted.share(p, recall.NeedEdit, false, learns, &leans{}) != 0.6 {
 			t.Errorf("an agent that learned %g of its names fetches %g, want %g", learns, got, want)
 		}
 	}
-	if leanOf(nil, &needs.Fates{}, 1) != 0 {
+	if leanOf(nil, &needs.Fates{}, 1, 0) != (leans{}) {
 		t.Error("no profile, no lean")
 	}
 }
