@@ -23,6 +23,8 @@ type clearParams struct {
 	MinBytes    int32       `yaml:"min_bytes" doc:"smaller pieces stay" unit:"bytes" min:"0"`
 	Keep        KeepSet     `yaml:"keep" doc:"messages that stay as they are"`
 	KeepResults int         `yaml:"keep_results" doc:"newest results of these tools that stay, and with rounds the rounds that have any" unit:"results" min:"0" off:"0"`
+	KeepTokens  int64       `yaml:"keep_tokens" doc:"newest results of these tools that stay, ahead of what keep says, as many as have so many tokens before any is cleared; what was cleared does not count" unit:"tokens" min:"0" off:"0"`
+	PerToken    float64     `yaml:"bytes_per_token" doc:"bytes that the client takes for a token of these results, by which it counts the gain too: all of each result behind these; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"keep_tokens"`
 	Oldest      int         `yaml:"oldest" doc:"oldest rounds with results of which results are cleared, whether or not they are already; 0 for all" unit:"rounds" min:"0" off:"0"`
 	Order       clearOrder  `yaml:"order" doc:"which go first where a target stops it: oldest, newest or largest"`
 	Target      float64     `yaml:"target" doc:"share of the trigger's value to come down to, 0…1; 0 to clear all that may be" unit:"share" min:"0" max:"1" off:"0"`
@@ -110,6 +112,7 @@ type clearing struct {
 	tools  toolset
 	pieces []piece
 	latest map[int32]int // last call by object, where only superseded reads go
+	behind int64         // tokens, as the client counts, of the results that keep_tokens lets go
 	hidden cleared       // what clearing took out and the client's history still has, where it clears a copy
 	kept   cleared       // of what clearing took out, what the client's own history lacks too
 }
@@ -214,6 +217,9 @@ func (l *clearing) act(t *Turn, end bool) Outcome {
 	remains := int64(t.Context.Tokens()) - gain
 	if measured {
 		t.Reading.Values[measureGain], t.Reading.Values[measureResent] = gain, resent
+		if p.PerToken > 0 {
+			t.Reading.Values[measureGain] = l.behind
+		}
 	}
 	switch {
 	case measured && !p.When.fires(t, clearName, &p.Trigger, end):
@@ -237,7 +243,8 @@ func (l *clearing) gather(t *Turn) {
 		l.noteCalls(t)
 	}
 	l.pieces = l.pieces[:0]
-	results := p.KeepResults
+	results, newest := p.KeepResults, int64(0)
+	l.behind = 0
 	for i := c.Len() - 1; i >= from; i-- {
 		e, b := c.At(i), c.BlockAt(i)
 		if e.Kind == prompt.KindToolResult && results > 0 && l.tools.has(t, b) {
@@ -246,11 +253,29 @@ func (l *clearing) gather(t *Turn) {
 			}
 			continue
 		}
+		if p.KeepTokens > 0 && i < to && e.Kind == prompt.KindToolResult && l.tools.has(t, b) {
+			if e.Form != prompt.FormVerbatim {
+				continue
+			}
+			size := l.size(e, b)
+			if newest += size; newest <= p.KeepTokens {
+				continue
+			}
+			l.behind += size
+		}
 		if i < to && l.eligible(t, i, e, b) {
 			l.add(c, i)
 		}
 	}
 	slices.Reverse(l.pieces)
+}
+
+// size returns the tokens that the client takes a result for.
+func (l *clearing) size(e *prompt.Entry, b *prompt.Block) int64 {
+	if l.params.PerToken > 0 {
+		return int64(float64(b.Bytes) / l.params.PerToken)
+	}
+	return int64(e.Tokens)
 }
 
 // oldestResults returns the position behind the first n rounds with results among the entries [from, to), to for all.

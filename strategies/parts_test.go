@@ -103,14 +103,19 @@ func TestKeepSets(t *testing.T) {
 // each behind a call of 100; four bytes are a token.
 func TestClear(t *testing.T) {
 	for text, want := range map[string][]int32{
-		"":                      {12, 12, 12, 12},
-		"tools: [read]":         {12, 12, 12, 3000},
-		"tools: [Bash]":         {4000, 2000, 1000, 12},
-		"exclude_tools: [read]": {4000, 2000, 1000, 12},
-		"min_bytes: 8000":       {12, 12, 1000, 12},
-		"keep_results: 2":       {12, 12, 1000, 3000},
-		"keep: {messages: 2}":   {12, 12, 12, 3000},
-		"superseded: true":      {12, 2000, 1000, 3000},
+		"":                                          {12, 12, 12, 12},
+		"tools: [read]":                             {12, 12, 12, 3000},
+		"tools: [Bash]":                             {4000, 2000, 1000, 12},
+		"exclude_tools: [read]":                     {4000, 2000, 1000, 12},
+		"min_bytes: 8000":                           {12, 12, 1000, 12},
+		"keep_results: 2":                           {12, 12, 1000, 3000},
+		"keep: {messages: 2}":                       {12, 12, 12, 3000},
+		"keep_tokens: 4000":                         {12, 12, 1000, 3000},   // 3,000 and 1,000 of the newest reach it, the next goes
+		"keep_tokens: 3999":                         {12, 12, 12, 3000},     // and all behind the first that goes
+		"tools: [read], keep_tokens: 3000":          {12, 2000, 1000, 3000}, // results of other tools do not count
+		"keep: {messages: 2}, keep_tokens: 1000":    {12, 12, 1000, 3000},   // the newest round does not count either
+		"keep_tokens: 8000, bytes_per_token: 2":     {12, 12, 1000, 3000},   // the same results are 6,000 and 2,000 of such tokens
+		"superseded: true":                          {12, 2000, 1000, 3000},
 		"leave: {tokens: 0, head: 1200, tail: 800}": {500, 500, 500, 500},
 		"leave: {tokens: 10, share: 0.5}":           {2010, 1010, 510, 1510},
 		"leave: {tokens: 1000}":                     {1000, 1000, 1000, 1000},
@@ -140,6 +145,34 @@ func TestClear(t *testing.T) {
 		}
 		if b := k.Boundary(); (b.Kind == BoundaryMicro) != !slices.Equal(want, []int32{4000, 2000, 1000, 3000}) && text != "what: [inputs]" {
 			t.Errorf("%s: boundary %+v", text, b)
+		}
+	}
+}
+
+// The client of keep_tokens counts all that it would take, 6,000 tokens of 24,000 bytes, and not the 24 tokens less that it wins. What it
+// has cleared counts as nothing the next time: 4,000 tokens stay, and nothing is behind them.
+func TestClearByClientsCount(t *testing.T) {
+	for _, tc := range []struct {
+		text string
+		want []int32
+	}{
+		{"fixed: 6000}, keep_tokens: 4000, bytes_per_token: 4", []int32{12, 12, 1000, 3000}},
+		{"fixed: 6001}, keep_tokens: 4000, bytes_per_token: 4", []int32{4000, 2000, 1000, 3000}},
+		{"fixed: 6000}, keep_tokens: 4000", []int32{4000, 2000, 1000, 3000}},
+		{"fixed: 5976}, keep_tokens: 4000", []int32{12, 12, 1000, 3000}},
+	} {
+		k := newTalk()
+		k.round("Read", "/a", 4000)
+		k.round("Read", "/b", 2000)
+		k.round("Read", "/a", 1000)
+		k.round("Bash", "", 3000)
+		l := layer(t, "clear: {trigger: {measure: gain, "+tc.text+"}").(BeforeRequest)
+		l.BeforeRequest(&k.Turn)
+		if got := k.results(); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", tc.text, got, tc.want)
+		}
+		if out := l.BeforeRequest(&k.Turn); out.Verdict != Declined {
+			t.Errorf("%s: again %+v", tc.text, out)
 		}
 	}
 }
