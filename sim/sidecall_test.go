@@ -35,6 +35,7 @@ func TestWhatACallSends(t *testing.T) {
 		"the newest":            {prompt.Intent{Own: true, Newest: 1400}, slices.Concat(first[1:], second)},
 		"the newest that fit":   {prompt.Intent{Own: true, Newest: 1399}, second[1:]},
 		"text alone":            {prompt.Intent{Own: true, Strip: ask.StripThinking | ask.StripTools}, []int32{300, 60, 60}},
+		"answers alone":         {prompt.Intent{Own: true, Strip: ask.StripThinking | ask.StripTools | ask.StripCalling}, []int32{300}}, // both responses call a tool
 		"without thinking":      {prompt.Intent{Strip: ask.StripThinking}, slices.Concat(head, []int32{300, 60, 100}, []int32{1000, 60, 100})},
 		"without, up to a call": {prompt.Intent{Strip: ask.StripThinking, To: 7, Instruction: 1}, slices.Concat(head, []int32{300, 60, 100, 1})},
 	} {

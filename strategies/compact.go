@@ -123,6 +123,7 @@ type reads struct {
 	Nothing     int32   `yaml:"nothing" doc:"tokens of the text that then takes the place of the summary" unit:"tokens" min:"0" needs:"from_prompt"`
 	Chunk       float64 `yaml:"chunk" doc:"share of the window that one call reads at most; further calls read the rest, in whole messages, and their summaries are one message; 0 for one call" unit:"share" min:"0" max:"1" off:"0"`
 	Text        bool    `yaml:"text_only" doc:"tool calls, their results and thinking are left out"`
+	Answers     bool    `yaml:"answers" doc:"of the model's texts those beside tool calls, too" needs:"text_only"`
 }
 
 // prompt returns from where a call that begins with a prompt reads the entries [from, to): the first prompt among the newest, or
@@ -143,6 +144,9 @@ func (r *reads) limit(in *prompt.Intent) {
 	}
 	if r.Text {
 		in.Strip |= ask.StripTools | ask.StripThinking
+	}
+	if r.Answers {
+		in.Strip |= ask.StripCalling
 	}
 }
 

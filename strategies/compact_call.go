@@ -286,6 +286,10 @@ func (l *compact) choose(t *Turn, to int) {
 			return
 		}
 		s.low = l.params.Keep.start(c, body, to)
+		if l.params.Keep.Earlier {
+			s.low = min(to, max(s.low, behindSummaries(c)))
+			s.from = s.low
+		}
 		s.high = l.cut(t, s.low, to)
 		if k := &l.params.Keep; k.Oldest > 0 {
 			s.low, s.high = oldestWithin(c, s.low, s.high, k.Oldest-int64(l.params.Instruction))

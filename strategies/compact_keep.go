@@ -262,6 +262,7 @@ type keepParams struct {
 	Oldest  int64       `yaml:"all_but_oldest" doc:"only the oldest go: as many groups, messages or responses with their results, as have so many tokens with the instruction; larger ones ahead of them stay; the limits above hold besides" unit:"tokens" min:"0" off:"0"`
 	BySize  KeepSet     `yaml:"by_size" doc:"the newest messages that stay where another condition than the trigger started it, or a refusal; none for what the other limits say"`
 	Persist persistence `yaml:"persist" doc:"always: the summary stays; never: it stands in one request alone, and the next begins with the messages that it stood for" off:"always"`
+	Earlier bool        `yaml:"summaries" doc:"earlier summaries stay as well, and the call does not read them"`
 	Piles   bool        `yaml:"piles" doc:"within a loop the summaries of earlier requests stay, the newest first, ahead of the loop's messages; messages of earlier turns come back with the next prompt" needs:"persist=never"`
 	Sent    bool        `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|messages|prompts|tokens|share|window"`
 	Behind  int64       `yaml:"sent_behind_prompt" doc:"the summary call is sent the newest messages where a prompt is right before them and they have at most so many tokens" unit:"tokens" min:"0" off:"0" needs:"rounds|messages|prompts|tokens|share|window"`

@@ -132,6 +132,25 @@ func TestSummariesPileUp(t *testing.T) {
 	}
 }
 
+// A prompt of 500 and three rounds of 1,000 become a summary of 77; the next call reads the next three rounds and not that summary, which stays.
+func TestEarlierSummariesStay(t *testing.T) {
+	l, k := layer(t, "full-compact: {trigger: {measure: messages, fixed: 5}, call: [streaming], instruction: 0, keep: {summaries: true}, "+
+		"summary: {header: 0, pointer: 0, continuation: 0}, attachments: {files: {count: 0}, plan: false, plan_mode: 0, agent_status: 0}}"), rounds(2, 900)
+	for i, want := range []int32{3500, 3000} {
+		for range 1 + 2*i {
+			k.round("Read", "", 900)
+		}
+		if in := begin(t, l, k); in.Summarised != want || int(in.From) != 3+i {
+			t.Errorf("call %d reads from %d and stands for %d tokens, want from %d and %d", i, in.From, in.Summarised, 3+i, want)
+		}
+		l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Summary: 77, Output: 77}})
+		k.Boundary()
+	}
+	if got, want := k.sizes(3), []int32{77, 77}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // Groups that are larger than what is read stay where they are, ahead of the summary.
 func TestLargeGroupsAreSkipped(t *testing.T) {
 	k := newTalk()

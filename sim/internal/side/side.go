@@ -56,9 +56,11 @@ func Build(side *prompt.Context, blocks []prompt.Block, c *prompt.Context, h Hea
 	}
 	cut := shownShare{in: in}
 	for i := from; i < to; i++ {
-		if in.Whole() {
+		switch {
+		case in.Whole():
 			side.AppendSame(*c.At(i))
-		} else {
+		case in.Strip&ask.StripCalling != 0 && calls(c, i):
+		default:
 			include(side, cut.scale(*c.At(i), c.BlockAt(i)), in)
 		}
 	}
@@ -76,6 +78,20 @@ func leaveOutTools(side *prompt.Context, source string) {
 	}
 	side.Replace(0, to, nil, prompt.CauseNone)
 	side.SetKey(prompt.LevelTools, prompt.DigestString("no tools "+source))
+}
+
+// calls reports whether an entry stands in a response that calls a tool.
+func calls(c *prompt.Context, i int) bool {
+	if !c.At(i).Kind.Assistant() {
+		return false
+	}
+	message := c.BlockAt(i).Message
+	for ; i < c.Len() && c.At(i).Kind.Assistant() && c.BlockAt(i).Message == message; i++ {
+		if c.At(i).Kind == prompt.KindToolUse {
+			return true
+		}
+	}
+	return false
 }
 
 // shownShare follows how much of the input of a round a call shows, whose results it cuts.

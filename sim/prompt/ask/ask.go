@@ -10,6 +10,7 @@ const (
 	StripListings                   // skill listings are left out
 	StripThinking                   // thinking is left out, as the server does for a call without thinking
 	StripTools                      // tool calls and their results are left out
+	StripCalling                    // texts of a response that calls a tool are left out
 	ClipTexts                       // what Clip says holds for prompts and for what the model writes, too
 )
 
