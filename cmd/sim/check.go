@@ -310,7 +310,7 @@ func (f *checkFlags) replay(
 	seeded := *plan
 	design, draws := withSeeds(plan.Design, file)
 	seeded.Design = design
-	run, err := f.read.simulate(cmd, &seeded, corpus.Corpus)
+	run, err := f.read.runPlan(cmd, &seeded, corpus.Corpus)
 	if err != nil {
 		return nil, nil, err
 	}

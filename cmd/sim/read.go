@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/cmd/sim/internal/recordings"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -79,26 +80,10 @@ func (f *readFlags) useGenerated(plan *scenarios.Plan) {
 	}
 }
 
-// sessions reads or generates what a plan replays, records in the plan where it
-// was found, and warns of models without a price and of settings without effect. The caller closes them.
-func (f *runFlags) sessions(cmd *cobra.Command, plan *scenarios.Plan, args []string) (*recordings.Opened, error) {
-	s := &plan.Design.Scenario.Sessions
-	f.read.useGenerated(plan)
-	if !f.dryRun {
-		f.read.Listener = plan.Listener()
-	}
-	opened, err := f.read.openFiltered(cmd, s.Paths)
-	if err != nil {
-		return nil, hintScenario(err, args)
-	}
-	if opened.Found != nil {
-		s.Paths = opened.Found
-	}
-	if !f.read.Strict {
-		f.read.Warn(plan.PriceGaps(opened.Sessions))
-	}
-	f.read.Warn(plan.Design.Unmet())
-	return opened, nil
+// runPlan runs a plan and shows progress.
+func (f *readFlags) runPlan(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
+	defer f.Watch(f.simulated.Text)()
+	return plan.Run(cmd.Context(), corpus)
 }
 
 // filterFlags select among the sessions that are read.

@@ -86,7 +86,7 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return fmt.Errorf("advice for the page: %w", err)
 	}
-	run, err := f.read.simulate(cmd, s.plan, s.corpus.Corpus)
+	run, err := f.read.runPlan(cmd, s.plan, s.corpus.Corpus)
 	if err != nil {
 		return err
 	}

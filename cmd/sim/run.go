@@ -272,6 +272,28 @@ func (f *runFlags) readInto(cmd *cobra.Command, s *study, args []string) (err er
 	return err
 }
 
+// sessions reads or generates what a plan replays, records in the plan where it
+// was found, and warns of models without a price and of settings without effect. The caller closes them.
+func (f *runFlags) sessions(cmd *cobra.Command, plan *scenarios.Plan, args []string) (*recordings.Opened, error) {
+	s := &plan.Design.Scenario.Sessions
+	f.read.useGenerated(plan)
+	if !f.dryRun {
+		f.read.Listener = plan.Listener()
+	}
+	opened, err := f.read.openFiltered(cmd, s.Paths)
+	if err != nil {
+		return nil, hintScenario(err, args)
+	}
+	if opened.Found != nil {
+		s.Paths = opened.Found
+	}
+	if !f.read.Strict {
+		f.read.Warn(plan.PriceGaps(opened.Sessions))
+	}
+	f.read.Warn(plan.Design.Unmet())
+	return opened, nil
+}
+
 // dryRun prints how large the run would be.
 func dryRun(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
 	sessions, calls, cells := 0, 0, len(plan.Design.Cells)
@@ -301,19 +323,13 @@ func (f *runFlags) simulate(cmd *cobra.Command, s *study) (*results.Run, *live.R
 			return nil, nil, err
 		}
 	}
-	run, err := f.read.simulate(cmd, s.plan, s.corpus.Corpus)
+	run, err := f.read.runPlan(cmd, s.plan, s.corpus.Corpus)
 	err = calls.adviseOn(cmd.Context(), err)
 	if run == nil {
 		return nil, nil, err
 	}
 	calls.remark(cmd.ErrOrStderr(), run, err)
 	return run, calls.end(), err // from here on there are no real calls
-}
-
-// simulate runs a plan and shows progress.
-func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
-	defer f.Watch(f.simulated.Text)()
-	return plan.Run(cmd.Context(), corpus)
 }
 
 // maxLines is the largest number of cells in a table; of more it shows the
