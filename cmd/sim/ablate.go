@@ -59,7 +59,7 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return console.Misuse(err)
 	}
-	if err := f.readInto(cmd, s, args); err != nil {
+	if err := f.readInto(cmd, s); err != nil {
 		return err
 	}
 	defer s.corpus.Close()

@@ -41,8 +41,8 @@ func (f *chartFlags) bind(cmd *cobra.Command, kinds ...string) {
 
 // outputFlags say where to write pictures and files.
 type outputFlags struct {
-	chartFlags
-	force bool
+	chartFlags // with the folder of --out, and what check accepts, which bind sets
+	force      bool
 }
 
 // bind binds the flags; kinds are what --chart draws.

@@ -301,10 +301,11 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 		"`URL` of the server; without it ANTHROPIC_BASE_URL or OPENAI_BASE_URL")
 	flags.BoolVar(&f.insecure, "insecure", false,
 		"send conversations and the key without encryption: http to another machine")
-	flags.String("provider", live.DefaultSettings().Provider,
+	settings := settingFlags(cmd)
+	settings.String("provider", live.DefaultSettings().Provider,
 		"`NAME` of the interface for real calls: anthropic, or openai for any server compatible with it")
-	flags.String("live-model", "", "`MODEL` to ask in place of the session's")
-	flags.Float64("budget-usd", 0, "stop before real calls cost more than `USD`; 0 for no limit")
+	settings.String("live-model", "", "`MODEL` to ask in place of the session's")
+	settings.Float64("budget-usd", 0, "stop before real calls cost more than `USD`; 0 for no limit")
 }
 
 // real reports whether calls are real, now or when they were stored.

@@ -17,9 +17,9 @@ import (
 
 // readFlags are the flags of every verb that reads recordings.
 type readFlags struct {
-	recordings.Options
-	choice    filterFlags
-	simulated *console.Simulating // by the plan of the verb
+	recordings.Options // bind sets most; a verb sets Lazy, Once, Rows and Listener, openFiltered the rest
+	choice             filterFlags
+	simulated          *console.Simulating // by the plan of the verb; parse of runFlags makes it
 }
 
 func (f *readFlags) bind(cmd *cobra.Command) {
@@ -61,7 +61,7 @@ func (f *readFlags) open(cmd *cobra.Command, paths []string) (*recordings.Opened
 	return f.openFiltered(cmd, paths)
 }
 
-// openFiltered opens the sessions under paths that pass the filter that is set. The caller closes them.
+// openFiltered opens the sessions under paths that pass Filter, which check has set, or parse of runFlags for a scenario. The caller closes them.
 func (f *readFlags) openFiltered(cmd *cobra.Command, paths []string) (*recordings.Opened, error) {
 	f.In, f.Err, f.Command = cmd.InOrStdin(), cmd.ErrOrStderr(), cmd.CommandPath()
 	if format := cmd.Flags().Lookup("format"); format != nil && strings.HasPrefix(format.Value.String(), "csv") {

@@ -73,7 +73,7 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 	if s.plan.Design.Scenario.Users.Any() {
 		return console.Misuse(errors.New("users have no recordings to advise on: sim run SCENARIO --out DIR, then sim report DIR"))
 	}
-	if err := f.readInto(cmd, s, args); err != nil {
+	if err := f.readInto(cmd, s); err != nil {
 		return err
 	}
 	defer s.corpus.Close()

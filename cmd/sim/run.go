@@ -41,7 +41,7 @@ type runFlags struct {
 	all        bool
 	dryRun     bool
 	keys       keyFlags // bound by the verbs that have pseudonyms
-	searches   bool     // only few of the cells are simulated
+	searches   bool     // the verb simulates few of the cells: a scenario may have more than a run (parse)
 }
 
 // bindCells binds the flags of every verb that runs the cells of a scenario; without
@@ -55,22 +55,26 @@ func (f *runFlags) bindCells(cmd *cobra.Command, formats ...string) {
 
 // bindStrategies binds what the cells are, on sessions and at prices that other flags choose.
 func (f *runFlags) bindStrategies(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringSlice("strategy", scenarios.DefaultStrategies(),
+	flags, settings := cmd.Flags(), settingFlags(cmd)
+	settings.StringSlice("strategy", scenarios.DefaultStrategies(),
 		"`NAMES` of the strategies to run, separated by commas")
 	flags.StringArrayVar(&f.set, "set", nil,
 		"set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
 	completeFlag(cmd, "strategy", presetNames)
-	flags.Bool("verify", false, "check the invariants at every call")
-	flags.Bool("open-loop", false,
+	settings.Bool("verify", false, "check the invariants at every call")
+	settings.Bool("open-loop", false,
 		"the agent fetches nothing again, whatever was forgotten")
-	flags.Uint64("seed", 1, "seed `N` of all random draws")
-	flags.Int64("window", 0, "context window in `TOKENS`; 0 for the window of each session's client")
-	flags.String("server", "", "replay on the cache of provider `NAME` (docs/servers.md); without it, on each recording's")
-	flags.String("profile", scenarios.ProfileDefault,
+	settings.Uint64("seed", 1, "seed `N` of all random draws")
+	settings.Int64("window", 0, "context window in `TOKENS`; 0 for the window of each session's client")
+	settings.String("server", "", "replay on the cache of provider `NAME` (docs/servers.md); without it, on each recording's")
+	settings.String("profile", scenarios.ProfileDefault,
 		"fitted profile: default, none or a `FILE` written by sim calibrate")
-	flags.String("prices-at", "call", "`DATE` of the prices: call or YYYY-MM-DD")
+	settings.String("prices-at", "call", "`DATE` of the prices: call or YYYY-MM-DD")
 }
+
+// settingFlags returns the flags of a command, to declare flags that no variable is bound to: override puts their values into
+// the scenario, under the keys that scenarios.File.Flag has for their names.
+func settingFlags(cmd *cobra.Command) *pflag.FlagSet { return cmd.Flags() }
 
 func newRun() *cobra.Command {
 	var f runFlags
@@ -91,10 +95,10 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
   sim run thresholds ~/.claude/projects --out thresholds
   sim run --set server.lifetime_5m=[5m,1h] --dry-run ~/.claude/projects
   sim run --set summarizer.median=1500 ~/.codex/sessions`,
-		RunE: f.run,
+		RunE: f.runScenario,
 	}
-	f.bindCells(cmd, "table", "markdown", "csv", "json") // sim report writes pages
-	cmd.Flags().Lookup("quiet").Usage = "print the table alone"
+	f.bindCells(cmd, "table", "markdown", "csv", "json")        // sim report writes pages
+	cmd.Flags().Lookup("quiet").Usage = "print the table alone" // bindCells has declared --quiet, and --yes too, whose help live.bind adds to
 	f.live.bind(cmd, &f.read.Discovery.Yes)
 	f.output.bind(cmd, charts.RunKinds()...)
 	f.keys.bind(cmd)
@@ -102,12 +106,12 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 	flags.BoolVar(&f.split, "split", false, "show cost by token class and by source")
 	flags.BoolVar(&f.perSession, "per-session", false, "with --format csv: a row for each session")
 	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list every cell, even more than %d", maxLines))
-	flags.Bool("bound", false, "show what the best schedule costs and how far each strategy is from it")
+	settingFlags(cmd).Bool("bound", false, "show what the best schedule costs and how far each strategy is from it")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only print what would be simulated")
 	return cmd
 }
 
-func (f *runFlags) run(cmd *cobra.Command, args []string) error {
+func (f *runFlags) runScenario(cmd *cobra.Command, args []string) error {
 	f.read.Discovery.Pays = cmd.Flags().Changed("summarizer")
 	f.read.Lazy = !f.live.real() // real calls use all sessions repeatedly
 	key, err := f.keys.key()
@@ -135,12 +139,12 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	errs := []error{runErr, f.write(cmd, d)}
 	var calls []results.CellCalls
 	var chains []studies.Chains
-	if s.folder != nil || f.output.wants("context", "hit") {
+	if s.follows() {
 		calls, chains, err = s.plan.Follow(cmd.Context(), s.corpus.Corpus, run)
 		if runErr == nil && (s.folder == nil || cmd.Context().Err() == nil) { // save reports an interruption
 			errs = append(errs, err)
 		}
-		shown = hideNames(key, run, calls, chains)
+		hideNames(key, run, calls, chains) // in calls and chains: shown hides names already
 	}
 	errs = append(errs, f.draw(cmd, s, func() []charts.Drawing { return charts.Charts(shown, calls) }))
 	if s.folder != nil {
@@ -156,13 +160,18 @@ type study struct {
 	corpus *recordings.Opened
 	folder *outputs.Folder // nil without output files
 	set    []string        // settings from --set
+	args   []string        // of the command, for the advice of hintScenario
+	calls  bool            // charts of single calls are asked for
 }
+
+// follows reports whether files of the study show calls or compactions: the plan keeps them (Keep) and returns them (Follow).
+func (s *study) follows() bool { return s.calls || s.folder != nil }
 
 // open checks flags and scenario, and reads the sessions, which the caller closes. What is wrong with the flags is reported together with problems.
 func (f *runFlags) open(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
 	s, err := f.study(cmd, args, problems...)
 	if err == nil {
-		err = f.readInto(cmd, s, args)
+		err = f.readInto(cmd, s)
 	}
 	return s, err
 }
@@ -177,7 +186,7 @@ func (f *runFlags) study(cmd *cobra.Command, args []string, problems ...error) (
 	if err := errors.Join(append(problems, err)...); err != nil {
 		return nil, console.Misuse(err)
 	}
-	return &study{plan: plan, file: file, set: f.set}, nil
+	return &study{plan: plan, file: file, set: f.set, args: args, calls: f.output.wants("context", "hit")}, nil
 }
 
 // parse returns the plan and the scenario with the flags applied, or
@@ -194,7 +203,7 @@ func (f *runFlags) parse(
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)
 	}
-	file.Builtin, f.read.simulated = asked.builtin, &console.Simulating{}
+	file.Builtin = asked.builtin
 	file.Locate(isFile) // before the flags, whose files are relative to the working folder
 	errs = append(errs, f.override(cmd, file, paths)...)
 	design, err := file.Expand()
@@ -211,6 +220,7 @@ func (f *runFlags) parse(
 	errs = append(errs, err)
 	profiles, err := loadProfiles(design.Scenario.Profile)
 	errs = append(errs, err)
+	f.read.simulated = &console.Simulating{} // runPlan shows what the plan tells it
 	return &scenarios.Plan{
 		Registry: registry, Prices: table, Design: design, Profiles: profiles,
 		Workers: f.read.Workers, Strict: f.read.Strict, Version: version(), Seed: design.Scenario.Seed, Done: f.read.simulated.Done,
@@ -258,7 +268,7 @@ func aliasesOf(as map[string]string) []string {
 }
 
 // readInto returns an error for a folder in use, and reads the sessions of a study, which the caller closes.
-func (f *runFlags) readInto(cmd *cobra.Command, s *study, args []string) (err error) {
+func (f *runFlags) readInto(cmd *cobra.Command, s *study) (err error) {
 	if err := cmd.Context().Err(); err != nil {
 		return fmt.Errorf("interrupted before anything was read: %w", err)
 	}
@@ -267,15 +277,15 @@ func (f *runFlags) readInto(cmd *cobra.Command, s *study, args []string) (err er
 			return err
 		}
 	}
-	f.read.Rows = true
-	s.corpus, err = f.sessions(cmd, s.plan, args)
+	f.read.Rows = true // of every study; whether bodies stay in the store (Lazy) is said by the verb
+	s.corpus, err = f.sessions(cmd, s.plan, s.args)
 	return err
 }
 
 // sessions reads or generates what a plan replays, records in the plan where it
 // was found, and warns of models without a price and of settings without effect. The caller closes them.
 func (f *runFlags) sessions(cmd *cobra.Command, plan *scenarios.Plan, args []string) (*recordings.Opened, error) {
-	s := &plan.Design.Scenario.Sessions
+	s := &plan.Design.Scenario.Sessions // parse has put the paths of the command there
 	f.read.useGenerated(plan)
 	if !f.dryRun {
 		f.read.Listener = plan.Listener()
@@ -296,40 +306,40 @@ func (f *runFlags) sessions(cmd *cobra.Command, plan *scenarios.Plan, args []str
 
 // dryRun prints how large the run would be.
 func dryRun(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
-	sessions, calls, cells := 0, 0, len(plan.Design.Cells)
+	sessions, sent, cells := 0, 0, len(plan.Design.Cells)
 	for _, s := range corpus.Sessions {
 		if n := s.NumCalls(); n > 0 {
-			sessions, calls = sessions+1, calls+n*cells
+			sessions, sent = sessions+1, sent+n*cells
 		}
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s × %s = %s to simulate\n", document.Count(sessions, "session"),
-		document.Count(cells, "cell"), document.Count(calls, "call"))
+		document.Count(cells, "cell"), document.Count(sent, "call"))
 	return err
 }
 
 // simulate runs the plan, with real calls if the flags ask for them, and returns what these did.
 func (f *runFlags) simulate(cmd *cobra.Command, s *study) (*results.Run, *live.Report, error) {
-	calls, err := f.live.live(s.plan, s.corpus.Corpus)
+	modelCalls, err := f.live.live(s.plan, s.corpus.Corpus)
 	if err != nil {
 		return nil, nil, err
 	}
-	if calls != nil {
-		if err := calls.agree(cmd, s.plan, s.corpus.Corpus); err != nil {
+	if modelCalls != nil {
+		if err := modelCalls.agree(cmd, s.plan, s.corpus.Corpus); err != nil {
 			return nil, nil, err
 		}
 	}
-	if ofCalls := f.output.wants("context", "hit"); ofCalls || s.folder != nil {
-		if err := s.plan.Keep(s.corpus.Corpus, ofCalls); err != nil {
+	if s.follows() {
+		if err := s.plan.Keep(s.corpus.Corpus, s.calls); err != nil {
 			return nil, nil, err
 		}
 	}
 	run, err := f.read.runPlan(cmd, s.plan, s.corpus.Corpus)
-	err = calls.adviseOn(cmd.Context(), err)
+	err = modelCalls.adviseOn(cmd.Context(), err)
 	if run == nil {
 		return nil, nil, err
 	}
-	calls.remark(cmd.ErrOrStderr(), run, err)
-	return run, calls.end(), err // from here on there are no real calls
+	modelCalls.remark(cmd.ErrOrStderr(), run, err)
+	return run, modelCalls.end(), err // from here on there are no real calls
 }
 
 // maxLines is the largest number of cells in a table; of more it shows the
@@ -406,7 +416,7 @@ func (s *study) addRun(run *results.Run, key []byte) error {
 // from any folder. Standard input, "-", cannot be read again and stays.
 func resolveScenario(plan *scenarios.Plan) ([]byte, error) {
 	design := *plan.Design
-	paths := slices.Clone(design.Scenario.Sessions.Paths)
+	paths := slices.Clone(design.Scenario.Sessions.Paths) // what --discover has found, too
 	for i, path := range paths {
 		if path == "-" {
 			continue

@@ -31,17 +31,17 @@ type Options struct {
 
 	Discovery Discovery
 	Generate  func(context.Context) (*traces.Corpus, error) // in place of the samples; may be nil
-	Draw      func(context.Context) (*traces.Corpus, error) // in place of all recordings; may be nil
+	Draw      func(context.Context) (*traces.Corpus, error) // in place of all recordings, by the plan of a verb; may be nil
 
 	Strict   bool
 	Estimate bool
 	Workers  int
 	Memory   int // MiB
 	NoStore  bool
-	Listener traces.Listener
-	Lazy     bool // bodies of sessions that the store has stay there until they are needed
-	Once     bool // each body is needed once: little is in memory, and is collected seldom
-	Rows     bool // the rows of a run stay, and are most of what is allocated
+	Listener traces.Listener // of the plan of a verb, which hears the texts that are read; may be nil
+	Lazy     bool            // bodies of sessions that the store has stay there until they are needed
+	Once     bool            // each body is needed once: little is in memory, and is collected seldom
+	Rows     bool            // the rows of a run stay, and are most of what is allocated
 
 	Quiet   bool
 	Verbose bool
