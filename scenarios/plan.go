@@ -44,12 +44,12 @@ type Plan struct {
 	Window     int64 // context window, tokens; 0: the window of the session's client
 	// Profiles are the profiles that designs name besides default and none, by name.
 	Profiles map[string]*profile.Profile
-	learned  *profile.Profile // the default profile with what the sessions of the run add
-	lessons  learning.Learned
-	library  *needs.Library // what later actions used in the sessions of the run
-	Workers  int            // sessions simulated at once; 0 for one per core
-	Verify   bool           // check the invariants at every call, as Verify of the design does
-	Strict   bool           // a model without a price is an error
+	learned  *profile.Profile // the default profile with what the sessions of the run add; learn sets it
+	lessons  learning.Learned // that learn has drawn from the sessions, for the notes of conclude
+	library  *needs.Library   // what later actions used in the sessions of the run, for config; Index sets it
+	Workers  int              // sessions simulated at once; 0 for one per core
+	Verify   bool             // check the invariants at every call, as Verify of the design does
+	Strict   bool             // a model without a price is an error
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
 	// Summarize, if not nil, makes the summariser of a cell from the cell's name
@@ -65,8 +65,8 @@ type Plan struct {
 	begun *running          // the run that Gather began, whose parts other programs simulate
 	parts *parts            // the rows of other programs, nil if there are none
 
-	kept   *follower                                // what the next run keeps for Follow; may be nil
-	record func(cell string, r *results.CallRecord) // gets every call, concurrently unless Workers is 1
+	kept   *follower                                // what the next run keeps for Follow; Keep sets it, may be nil
+	record func(cell string, r *results.CallRecord) // gets every call, concurrently unless Workers is 1; set by Keep or Follow
 }
 
 // DefaultStrategies are run when nothing else is asked for.
@@ -103,8 +103,9 @@ func (p *Plan) Execute(ctx context.Context, corpus *traces.Corpus, s Study) (*re
 		if err != nil {
 			return nil, err
 		}
-		own := *p
-		own.Design, p = d, &own
+		asked := *p // the caller's plan keeps its own cells
+		asked.Design = d
+		p = &asked
 	}
 	r, err := p.begin(ctx, corpus)
 	if err != nil {
@@ -132,7 +133,7 @@ type running struct {
 	sessions []*traces.Session
 	seen     *survey
 	configs  []sim.Config
-	watch    *watch // follows compactions; may be nil
+	watch    *watch // follows compactions, for the study or for Keep; may be nil
 }
 
 // begin checks what is to be run, and learns from the sessions.
@@ -230,7 +231,7 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &results.Run{Provenance: origin, Workload: d.workload(p.Prices, sessions), Cells: seen.billed}
+	run := &results.Run{Provenance: origin, Workload: d.workload(p.Prices, sessions), Cells: seen.billed} // visit has billed the recordings
 	if err := p.bound(ctx, d, sessions, cells, run); err != nil && ctx.Err() == nil {
 		return nil, err
 	} else if err != nil && stopped == nil {
@@ -298,7 +299,7 @@ func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 		}
 		runner.Skip = func(cell, session int) bool { return held[cell][session] }
 	}
-	_, err := runner.Run(ctx, sessions, r.configs)
+	_, err := runner.Run(ctx, sessions, r.configs) // the rows come through runner.Keep, one by one
 	return cells, err
 }
 

@@ -278,7 +278,7 @@ func (e *event) begin(l *Loop) {
 		l.stop(l.cohort[i], next.err)
 		return
 	}
-	l.replays[i].late = true
+	l.replays[i].loaded = true
 }
 
 // letGo ends a session that was loaded late.

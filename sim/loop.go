@@ -23,13 +23,13 @@ import (
 // keeps its storage between cohorts, so that a steady run allocates nothing. A
 // Loop is not safe for concurrent use.
 type Loop struct {
-	desk
-	verdict
+	desk     // turn and host, which layers see (turn.go)
+	verdict  // err and failing, which end the run (verdict.go)
 	config   Config
 	assembly *Assembly // of sessions whose person has none
 	clock    clock
-	seats
-	wire
+	seats    // cohort, replays and threads (cohort.go)
+	wire     // flights, and the request that is sent (flight.go)
 	breaks   detection
 	sides    side.Calls
 	caches   caches.Set
@@ -98,7 +98,7 @@ func (l *Loop) happen(e event) {
 			l.wake(t)
 		}
 	}
-	if s := t.replay; s.late && s.due == 0 && l.err == nil {
+	if s := t.replay; s.loaded && s.due == 0 && l.err == nil {
 		s.letGo(l)
 	}
 }
@@ -114,7 +114,7 @@ func (l *Loop) input(t *thread) {
 	t.hear()
 	for t.fetch.Passes() {
 		l.spawn(t, t.Round)
-		t.fetch.Pass() // without a call
+		t.fetch.Pass() // raises t.Round: the round goes without a call
 		t.hear()
 	}
 	if b, ok := t.head.Notice(); ok {
@@ -131,7 +131,7 @@ func (l *Loop) input(t *thread) {
 // ask calls the layers' BeforeRequest hooks from one on and sends the request
 // when none is waiting for a call.
 func (l *Loop) ask(t *thread, from int) {
-	if kin := l.turn.Kin; kin != nil && kin.Watches() && !t.rouse() {
+	if kin := l.turn.Kin; kin != nil && kin.Watches() && !t.rouse() { // relate has set the kin, if the run stands for several cells
 		return
 	}
 	for i := from; i < len(t.hooks.before); i++ {

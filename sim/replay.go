@@ -94,8 +94,8 @@ type place struct {
 	origin   int64   // when it begins, ns on the cohort's clock
 	user     *user
 	seat     int32 // among the sessions of the user
-	due      int32 // threads that are about to begin or have not ended, and calls under way
-	late     bool  // it was loaded when it began
+	due      int32 // threads that are about to begin (admit, spawn) or have not ended (end), and calls under way (depart, land)
+	loaded   bool  // it was loaded when it began: happen lets it go when nothing is due
 }
 
 // shows is what a recording shows of its client.
@@ -126,7 +126,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.written = l.config.written(session)
 	s.found.fires = boundsOf(session).firings > 0
 	s.arena.Reset()
-	s.asked, s.open, s.due, s.late, s.cut = 0, 0, 0, false, false
+	s.asked, s.open, s.due, s.loaded, s.cut = 0, 0, 0, false, false
 	s.detector.Rules = l.config.Rules
 	_, s.detector.Values = l.config.Observer.(breakObserver)
 	s.detector.Reset()

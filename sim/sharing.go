@@ -31,7 +31,7 @@ type group struct {
 // kindred groups cells, by index, of which one simulation of a session may stand for several, in the order of the first of each.
 func (r Runner) kindred(cells []Config, sessions []*traces.Session) []group {
 	type kind struct {
-		around   any
+		around   any                  // Config.Around: equal for cells that differ in what can be shared alone
 		layers   string               // what strategies have in common
 		within   int64                // of one whose thresholds are counted from the whole window: wider than any
 		own      any                  // lifetimes that leave some to the server
@@ -170,7 +170,7 @@ func (b *batch) relate(l *Loop, of group) bool {
 		}
 		l.related[at] = r
 	}
-	l.turn.Kin, l.forks = r.kin, r.forks
+	l.turn.Kin, l.forks = r.kin, r.forks // before RunCohort, which prepares threads by them
 	return true
 }
 

@@ -146,8 +146,8 @@ func (l *Loop) answer(t *thread, layer int, r *prompt.Result) {
 	l.resume(t, layer)
 }
 
-// resume goes on after a layer that waited for a call: with the next
-// layer, with the request that was refused, or with the gap it was made in.
+// resume goes on after a layer that waited for a call, where the call was asked for: in a gap, by a timer (held, which ring
+// sets), at a refusal of the request (retried, which refused sets), or before the request, where the next layer is asked.
 func (l *Loop) resume(t *thread, layer int) {
 	if t.held {
 		t.held = false
