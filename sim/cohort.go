@@ -11,7 +11,7 @@ import (
 )
 
 // Run simulates a session by itself and returns its row. The error wraps
-// ErrInvariant when Verify found a violation.
+// ErrInvariant when Verify found a violation. Between runs of a loop a session must not change.
 func (l *Loop) Run(s *traces.Session) (results.Row, error) {
 	l.alone[0] = s
 	rows, err := l.RunCohort(l.alone[:])

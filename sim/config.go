@@ -182,10 +182,6 @@ func (c *Config) unwritten(s *traces.Session) bool {
 	return agents.Unwritten(s)
 }
 
-// written reports whether what a session's calls do not read is billed as written by a cache that works by itself. What a
-// named server does it knows itself.
-func (c *Config) written(s *traces.Session) bool { return c.Named == nil && agents.Written(s) }
-
 // window returns the context window of a session's main model, tokens.
 func (c *Config) window(cl Client, s *traces.Session, model string) int64 {
 	if c.Window > 0 {

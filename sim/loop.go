@@ -42,6 +42,7 @@ type Loop struct {
 	composer Composer          // the summariser, when it wants to see calls
 	forks    *forks            // what goes on where strategies part; nil for a run that cannot be copied
 	related  map[int]related   // by generation, of the cells of a group
+	known    *recordings       // of the batch; nil for a loop by itself
 	written  verify.Cohort     // by requests of the cohort; with Verify
 }
 

@@ -100,12 +100,14 @@ type place struct {
 
 // shows is what a recording shows of its client.
 type shows struct {
-	named   bool            // it is Claude Code, of which is known that names of tools count
-	found   ownThreshold    // at which it compacts main conversations
-	told    signs.Announced // what it announces
-	listing int32           // the listing of all skills when the conversation opens, tokens
-	dense   float64         // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
-	wrote   ownSummary      // what it was given
+	recorded *recorded
+	said     recorded        // what recorded is where no batch has one
+	named    bool            // it is Claude Code, of which is known that names of tools count
+	found    ownThreshold    // at which it compacts main conversations
+	told     signs.Announced // what it announces
+	listing  int32           // the listing of all skills when the conversation opens, tokens
+	dense    float64         // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
+	wrote    ownSummary      // what it was given
 }
 
 // reset makes s the state of a session at its beginning.
@@ -120,26 +122,27 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	if s.named = agents.ClaudeCode(session); s.named {
 		s.counter.Tools = session.Tools
 	}
+	s.learn(l.known, away(l.cohort[s.index]))
 	s.server = l.caches.Of(session.Agent, s.heads.Assembly.Provider, s.cache)
 	s.hidden.Begin(l.config.hidden(session), session, s.cache == facts.CacheAutomatic)
 	s.hidden.Unwritten, s.hidden.Header = l.config.unwritten(session), s.heads.Assembly.Header
-	s.written = l.config.written(session)
-	s.found.fires = boundsOf(session).firings > 0
+	s.written = l.config.Named == nil && s.recorded.written // what a named server does it knows itself
+	s.found.fires = s.recorded.fires
 	s.arena.Reset()
 	s.asked, s.open, s.due, s.loaded, s.cut = 0, 0, 0, false, false
 	s.detector.Rules = l.config.Rules
 	_, s.detector.Values = l.config.Observer.(breakObserver)
 	s.detector.Reset()
 	s.detector.said = confusion.Matrix{}
-	s.wrote = ownSummaryOf(session)
+	s.wrote = s.recorded.wrote
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.hidden.Draws = s.draws
 	s.heads.Bind(&s.arena, &s.book.Row, s)
 	repeats := replays(s.strategy)
 	s.heads.Begin(session, s.draws, repeats)
-	s.told, s.listing = s.announces(), listingOf(session)
+	s.told, s.listing = s.announces(), s.recorded.listing
 	s.fetch = fetch.Session{
-		Agent: l.config.Agent, Profile: l.config.Profile, Row: &s.book.Row, Repeats: repeats, Density: densityOf(session, s.fetch.Density), Draws: s.draws,
+		Agent: l.config.Agent, Profile: l.config.Profile, Row: &s.book.Row, Repeats: repeats, Density: s.recorded.density, Draws: s.draws,
 	}
 	if w, ok := l.config.Summarizer.(worded); ok {
 		s.fetch.Words = w.Words
@@ -229,43 +232,6 @@ func (s *replay) denser(by float64) {
 	s.listing = int32(float64(s.listing) * by)
 	s.wrote.text = int32(float64(s.wrote.text) * by)
 	s.dense = by
-}
-
-// densityOf returns the tokens of a byte of a session's results: of the growth between calls of main conversations. It takes the storage
-// of d.
-func densityOf(s *traces.Session, d fetch.Density) fetch.Density {
-	d.Reset()
-	for i := range s.Threads {
-		t := &s.Threads[i]
-		if t.Kind != traces.ThreadMain {
-			continue
-		}
-		next := 0
-		for r := range t.Rounds {
-			changed := r == 0
-			for ; next < len(t.Events) && int(t.Events[next].Round) <= r; next++ {
-				changed = true
-			}
-			if in := t.Rounds[r].Input; !changed {
-				d.Add(s.Blocks[in.From:in.To])
-			}
-		}
-	}
-	return d
-}
-
-// listingOf returns the tokens of the listing of skills in the input of a session's first call.
-func listingOf(s *traces.Session) int32 {
-	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {
-		return 0
-	}
-	in := s.Threads[0].Rounds[0].Input
-	for i := in.From; i < in.To; i++ {
-		if s.Blocks[i].Flags&prompt.FlagListing != 0 {
-			return s.Blocks[i].Tokens
-		}
-	}
-	return 0
 }
 
 // answered returns the largest request of main conversations to a model that the recording's server answered, tokens.

@@ -115,6 +115,7 @@ type batch struct {
 	late     bool              // sessions of a cohort are loaded when they begin
 	cohorts  [][]int           // of the part
 	rows     [][]results.Row   // by cell, without Keep
+	known    *recordings       // of the part; nil where each is simulated once
 	noting   sync.Mutex
 	broken   []map[int]error // by cell
 	next     atomic.Int64    // job
@@ -139,7 +140,9 @@ func (b *batch) part(cohorts [][]int) int {
 
 // run simulates a part of the cohorts under all cells. The first error stops the workers.
 func (b *batch) run(ctx context.Context, stop context.CancelCauseFunc, cohorts [][]int) {
-	b.cohorts = cohorts
+	if b.cohorts = cohorts; len(b.cells) > 1 {
+		b.known = &recordings{}
+	}
 	b.next.Store(0)
 	err := parallel.Do(ctx, b.Workers, len(cohorts), func(i int) (err error) {
 		if b.Skip != nil && !slices.ContainsFunc(b.groups, func(g group) bool { return b.wantsAny(g.cells, cohorts[i]) }) {

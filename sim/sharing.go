@@ -126,7 +126,7 @@ func (r Runner) joinResting(cells []Config, groups []group) (joined []group) {
 // newGroupLoop returns a loop that simulates cells of one group.
 func (b *batch) newGroupLoop(ctx context.Context, of group) *Loop {
 	l := NewLoop(b.cells[of.cells[0]])
-	l.ctx = ctx
+	l.ctx, l.known = ctx, b.known
 	if len(of.cells) > 1 {
 		l.related = map[int]related{}
 	}

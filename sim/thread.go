@@ -103,14 +103,13 @@ func (t *thread) prepare(s *replay, i int32) {
 // reset makes t the state of a thread that has not begun, keeping storage.
 func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 	*t = thread{
-		Course: course.Course{Session: s.session, Trace: &s.session.Threads[i], Index: i, Context: t.Context, Scores: t.Scores, Deleted: t.Deleted},
+		Course: course.Course{Session: s.session, Trace: &s.session.Threads[i], Index: i, Context: t.Context, Scores: s.recorded.scores[i], Deleted: t.Deleted},
 		replay: s, id: s.base + i, layers: layers, strategy: s.strategy,
 		hooks: t.hooks, family: family{child: -1}, mail: mail{t.inbox[:0], t.mailbox[:0]}, gap: gap{wakes: t.wakes[:0]},
 		fetch: t.fetch, hidden: t.hidden, carried: t.carried,
 	}
 	t.fetch.Begin(&s.fetch, &t.Course, &t.tally)
 	t.tally.Bind(&s.counter)
-	t.Prepare(s.counter.Estimate)
 	t.Deleted.Reset()
 	t.hidden.Reset()
 	t.carried.CopyFrom(&strategies.Carried{})

@@ -213,8 +213,8 @@ func (d *Deletions) CopyFrom(o *Deletions) {
 // toolSearch is the tool that loads the descriptions of others.
 const toolSearch = "ToolSearch"
 
-// Score is what the lines of a round say whatever a strategy does: found once, when a conversation is prepared, for all
-// strategies that the simulation comes to stand for.
+// Score is what the lines of a round say whatever a strategy does. Conversations of several simulations may share the scores of one
+// recording: nobody changes them.
 type Score struct {
 	signs.Content
 	Searched bool  // the input has the result of a search for tools
@@ -222,20 +222,21 @@ type Score struct {
 	Estimate int64 // the client's count of the input, tokens
 }
 
-// Prepare finds the scores of all rounds, with a client's count of a block, tokens. It keeps the storage of earlier ones.
-func (c *Course) Prepare(estimate func(*prompt.Block) int64) {
-	c.Scores = slices.Grow(c.Scores[:0], len(c.Trace.Rounds))
-	for i := range c.Trace.Rounds {
-		r := &c.Trace.Rounds[i]
-		in := c.Session.Blocks[r.Input.From:r.Input.To]
-		score := Score{Content: c.Session.Content(r), Behind: behindMarked(in)}
+// ScoresOf appends the scores of a thread's rounds to dst, with a client's count of a block, tokens.
+func ScoresOf(dst []Score, s *traces.Session, t *traces.Thread, estimate func(*prompt.Block) int64) []Score {
+	dst = slices.Grow(dst, len(t.Rounds))
+	for i := range t.Rounds {
+		r := &t.Rounds[i]
+		in := s.Blocks[r.Input.From:r.Input.To]
+		score := Score{Content: s.Content(r), Behind: behindMarked(in)}
 		for k := range in {
 			b := &in[k]
 			score.Estimate += estimate(b)
-			score.Searched = score.Searched || b.Kind == prompt.KindToolResult && b.Tool != 0 && c.Session.Tools[b.Tool] == toolSearch
+			score.Searched = score.Searched || b.Kind == prompt.KindToolResult && b.Tool != 0 && s.Tools[b.Tool] == toolSearch
 		}
-		c.Scores = append(c.Scores, score)
+		dst = append(dst, score)
 	}
+	return dst
 }
 
 // behindMarked returns the tokens of results behind the one that the client

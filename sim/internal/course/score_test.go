@@ -16,7 +16,7 @@ func TestAnswersPerson(t *testing.T) {
 		c := Course{Session: s, Round: round, Trace: &traces.Thread{Kind: kind, Rounds: []traces.Round{
 			{Trigger: traces.TriggerPrompt}, {Trigger: traces.TriggerToolResult, Input: traces.Span{To: 1}},
 		}}}
-		c.Prepare(func(*prompt.Block) int64 { return 0 })
+		c.Scores = ScoresOf(nil, s, c.Trace, func(*prompt.Block) int64 { return 0 })
 		return c.AnswersPerson()
 	}
 	for _, tc := range []struct {

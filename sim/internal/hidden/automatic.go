@@ -84,9 +84,14 @@ const keptHalfDay = int64(12 * time.Hour)
 
 // halfDay reports whether the calls of a session asked for that. As it is the client's setting, one call tells it of all.
 func halfDay(s *traces.Session) bool {
-	return slices.ContainsFunc(s.Threads, func(t traces.Thread) bool {
-		return slices.ContainsFunc(t.Rounds, func(r traces.Round) bool { return r.Flags&signs.HalfDay != 0 })
-	})
+	for i := range s.Threads {
+		for r := range s.Threads[i].Rounds {
+			if s.Threads[i].Rounds[r].Flags&signs.HalfDay != 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // serving returns how the calls seen are served, which began as base with the weight of so many calls. Where most

@@ -1,0 +1,41 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/client"
+)
+
+// Three calls whose results have 4,000 tokens each, of the session above: what they say is found once for all loops of a batch, where
+// clients count alike, and apart for a client that counts two bytes of a tool's input as a token.
+func TestRecordedIsFoundOnce(t *testing.T) {
+	s := newSession("s").turns(3, 0, 4000).session()
+	all := &recordings{}
+	said := func(known *recordings, bytes int) *recorded {
+		a := client.DefaultAssembly()
+		a.Count.ToolInputBytes = bytes
+		c := testConfig(t, "none")
+		c.Assembly = &a
+		l := NewLoop(c)
+		l.known = known
+		for range 2 {
+			if _, err := l.Run(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return l.replays[0].recorded
+	}
+	first := said(all, 4)
+	if len(first.scores) != 1 || len(first.scores[0]) != 3 {
+		t.Fatalf("%d threads have scores, the first of %d calls; want 1, 3", len(first.scores), len(first.scores[0]))
+	}
+	if said(all, 4) != first {
+		t.Error("a second loop of the batch finds it again")
+	}
+	if said(all, 2) == first {
+		t.Error("a client that counts otherwise takes the scores of the first")
+	}
+	if alone := said(nil, 4); alone == first || alone.scores[0][2] != first.scores[0][2] {
+		t.Errorf("a loop by itself has %+v for the last call, the batch %+v", alone.scores[0][2], first.scores[0][2])
+	}
+}
