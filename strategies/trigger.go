@@ -308,11 +308,12 @@ func (t *Turn) test(layer string, tr *Trigger) bool {
 
 // measured returns what a trigger compares, as its client counts it.
 func (t *Turn) measured(tr *Trigger) int64 {
-	m, messages := int64(0), int64(0)
+	var messages int64
 	if tr.Measure == measureMessages || tr.PerMessage > 0 {
 		messages = int64(tr.Count.count(t.Context, Body(t.Context), t.Context.Len())) + t.Reading.hiddenMessages
 	}
-	if m = messages; tr.Measure != measureMessages {
+	m := messages
+	if tr.Measure != measureMessages {
 		m = t.measure(tr.Measure)
 	}
 	m += tr.PerMessage * messages
