@@ -400,3 +400,16 @@ func TestCallAheadOfTheTrigger(t *testing.T) {
 		t.Errorf("at the trigger: %+v", out)
 	}
 }
+
+// Behind position 8 stand two rounds of 1,000 in four messages. They weigh 2,400 where each message counts for 100 more, as the trigger counts:
+// of 2,300 that are to stay nothing lacks, of 2,500 the piece ahead of them stays for the request under way.
+func TestLingeringCountsAsTheTriggerDoes(t *testing.T) {
+	for keep, want := range map[int64]int{2300: 8, 2500: 3} {
+		l := layer(t, "full-compact: {trigger: {measure: since, fixed: 30000, per_message: 100}, call: [streaming], keep: {tokens: 1}, beside: {enabled: true, every: 6000}}").(*compact)
+		k := rounds(4, 900)
+		l.params.Keep.Tokens, l.call.low, l.call.high = keep, 3, 8
+		if lingerPieces(l, k.Context, []int{8}); l.call.high != want {
+			t.Errorf("%d tokens are to stay: the summary stands for the entries up to %d, want %d", keep, l.call.high, want)
+		}
+	}
+}

@@ -157,7 +157,7 @@ func countFitting(l *compact, c *prompt.Context, low int, ends []int) int {
 func lingerPieces(l *compact, c *prompt.Context, ends []int) {
 	s := &l.call
 	last, n := c.At(s.high-1).ID, len(ends)
-	for n > 0 && tokensBetween(c, ends[n-1], c.Len()) < l.params.Keep.Tokens {
+	for n > 0 && l.params.weigh(c, ends[n-1], c.Len()) < l.params.Keep.Tokens {
 		n--
 	}
 	if n == len(ends) {
