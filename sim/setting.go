@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
+	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -338,8 +339,21 @@ func clientOf(s *traces.Session, cache facts.Cache) Client {
 		return &client.Codex{Size: agent.Size}
 	}
 	c := client.Marking(max(1, agent.Markers), agent.Size)
-	c.MarksSummary, c.AsRecorded = readsSummaries(s), true
+	c.MarksPrompt, c.MarksSummary, c.AsRecorded = agent.MarksPrompt && asksMaker(s), readsSummaries(s), true
+	if agent.MarksPrompt && !c.MarksPrompt {
+		c.MessageMarkers++
+	}
 	return c
+}
+
+// asksMaker reports whether the first call of a session asked the maker of its model, and nobody who passes calls on.
+func asksMaker(s *traces.Session) bool {
+	for i := range s.Threads {
+		if rounds := s.Threads[i].Rounds; len(rounds) > 0 {
+			return servers.CallerOf(s, &rounds[0]).Gateway == ""
+		}
+	}
+	return true
 }
 
 // namer is a server that treats models differently and is told their names.

@@ -20,6 +20,8 @@ type ClaudeCode struct {
 	// MessageMarkers is the number of markers on messages: 1 on the last
 	// block, or 2 with one on the last block of the second-to-last message.
 	MessageMarkers int
+	// MarksPrompt says that the marker on messages is on the newest prompt, or a summary that came after it.
+	MarksPrompt bool
 	// MarksSummary says that the first summary has a marker too, where a request may carry one more: beside those of the recorded request,
 	// too, whose server may read up to a summary that no request marks.
 	MarksSummary bool

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 func context(kinds ...prompt.Kind) []prompt.Entry {
@@ -41,6 +42,21 @@ func TestMarkers(t *testing.T) {
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("version %q %+v: markers at %v, want %v", tc.version, tc.marks, got, tc.want)
 		}
+	}
+}
+
+// Cline 3.0.65 marks the newest prompt alone: findings/cline-caches-up-to-the-typed-prompt.sh counts the bytes behind it.
+func TestMarkerOfThePrompt(t *testing.T) {
+	entries := context(prompt.KindTools, prompt.KindSystem, prompt.KindPrompt, prompt.KindToolUse, prompt.KindToolResult,
+		prompt.KindPrompt, prompt.KindText, prompt.KindToolUse, prompt.KindToolResult)
+	c := Marking(1, facts.SizeInput)
+	c.MarksPrompt = true
+	var got []int32
+	for _, m := range c.Mark(nil, entries, Marks{}) {
+		got = append(got, m.Position)
+	}
+	if want := []int32{1, 5}; !slices.Equal(got, want) {
+		t.Errorf("markers at %v, want %v: the system prompt's and the second prompt's", got, want)
 	}
 }
 

@@ -179,6 +179,11 @@ func (c *ClaudeCode) Mark(dst []exchange.Marker, entries []prompt.Entry, m Marks
 	if last < messages {
 		return dst
 	}
+	for i := last; c.MarksPrompt && i >= messages; i-- {
+		if k := entries[i].Kind; k == prompt.KindPrompt || k == prompt.KindSummary {
+			return append(dst, exchange.Marker{Position: int32(i), TTL: m.TTL})
+		}
+	}
 	if c.MarksSummary && len(dst)+max(1, c.MessageMarkers) < exchange.MaxMarkers {
 		if i := slices.IndexFunc(entries[messages:last], isSummary); i >= 0 {
 			dst = append(dst, exchange.Marker{Position: int32(messages + i), TTL: m.TTL})

@@ -71,6 +71,9 @@ type Agent struct {
 	// Markers is how many messages of a request carry a cache marker, where the
 	// cache needs them. Claude Code's number depends on the version instead.
 	Markers int
+	// MarksPrompt says that the marker is on what the person typed last, wherever it stands, in requests to the model's maker; through
+	// others there is one marker more, and they are on the last messages.
+	MarksPrompt bool
 	// Size is what the client takes for the size of a context.
 	Size Size
 	// Window is the context window that the client takes for a model it does not know, tokens; 0 for 200,000.

@@ -33,19 +33,15 @@ import (
 const Agent = facts.Cline
 
 // Describe returns what the rest of the program needs to know about Cline. It
-// compacts at 0.9 of the window and asks for the summary in a request of its own,
-// as its source has it; two markers are an assumption.
+// compacts at 0.9 of the largest input, a constant of 3.0.65 that no setting moves, and
+// asks for the summary in a request of its own.
 func Describe() *facts.Agent {
 	return assembly.Client(&facts.Agent{
-		Name: Agent, Title: "Cline", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 2, Size: facts.SizeInput, // 3.0.65
+		Name: Agent, Title: "Cline", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 1, MarksPrompt: true, Size: facts.SizeInput, // 3.0.65
 		Window: 128_000, // 3.0.65, of a model that it does not know
 		Places: func(h *facts.Home) {
 			h.Add(facts.Place{Agent: Agent, Suffixes: []string{".messages.json", replacing}}, h.Under(".cline", "data", "sessions"))
 		},
-		// sdk/packages/core/src/extensions/context/compaction.ts @01873ee: of the largest input
-		Settings: assembly.ShareOfWindow("compaction.thresholdRatio", "the configuration of a session of Cline's SDK",
-			`compaction: {enabled: true, strategy: "agentic", thresholdRatio: %s}`, "",
-			"0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8"),
 	}, 90, 0)
 }
 
