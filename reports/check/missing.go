@@ -20,9 +20,14 @@ type missed struct {
 	usd   float64 // billed there and not here
 }
 
+// mostGone is the share of the baseline's bill that may go beyond what new sessions were billed. In a folder from which a client removes
+// old sessions, a week in which little was done takes less.
+const mostGone = 0.5
+
 // tellMissing says which sessions of the baseline's last run are not here or have fewer calls, and what these were billed. Recordings only
-// grow: a session with fewer calls has lost a part, and breaks the check. Sessions that are not here may have been left out on purpose: a run
-// of other sessions says nothing of them, and one of the baseline's sessions alone is suspect without the rest.
+// grow: a session with fewer calls has lost a part, and breaks the check. So do sessions that are not here, if nothing new stands in their
+// place. A run of other sessions alone says nothing of the baseline's. One of both is suspect if its new ones were billed far less than what
+// is gone.
 func tellMissing(r *Report, b *Baseline, now []Past, key, version string) {
 	if b == nil || b.Key != key {
 		return
@@ -31,14 +36,13 @@ func tellMissing(r *Report, b *Baseline, now []Past, key, version string) {
 	for i := range now {
 		here[now[i].ID] = &now[i]
 	}
+	then := map[string]bool{}
 	var cut, gone []missed
-	billed, known := 0.0, 0
+	billed, gap, other := 0.0, 0.0, 0
 	for i := range b.Past {
 		was := &b.Past[i]
 		own := here[was.ID]
-		if own != nil {
-			known++
-		}
+		then[was.ID] = true
 		if was.Run > 0 || was.Task != "" || was.Calls == 0 {
 			continue
 		}
@@ -46,19 +50,29 @@ func tellMissing(r *Report, b *Baseline, now []Past, key, version string) {
 		switch {
 		case own == nil:
 			gone = append(gone, missed{was, 0, was.USD})
+			gap += was.USD
 		case own.Calls > 0 && own.Calls < was.Calls && own.Tokens < was.Tokens:
 			cut = append(cut, missed{was, own.Calls, was.USD - own.USD})
 		}
-	}
-	if known < len(now) { // with sessions that the baseline lacks, others may have been left out
-		gone = nil
 	}
 	status := Breach
 	if b.Version != version {
 		status = Suspect // another version may count calls otherwise
 	}
 	missing(r, cut, billed, status, "has fewer calls", "have fewer calls", " than in the baseline, and recordings only grow")
-	missing(r, gone, billed, Suspect, "of the baseline is not here", "of the baseline are not here", ", though all sessions here are the baseline's")
+	const one, more = "of the baseline is not here", "of the baseline are not here"
+	for i := range now {
+		if !then[now[i].ID] {
+			gap -= now[i].USD
+			other++
+		}
+	}
+	switch {
+	case other == 0:
+		missing(r, gone, billed, Breach, one, more, ", though all sessions here are the baseline's")
+	case other < len(now) && gap > mostGone*billed:
+		missing(r, gone, billed, Suspect, one, more, ", and "+counted(other, "new session was", "new sessions were")+" billed far less")
+	}
 }
 
 // missing adds a result for sessions that lack more than a little of what was billed, USD.

@@ -6,8 +6,9 @@ import (
 )
 
 // Of three sessions billed $10, $30 and $60, the last lost 6 of its 10 calls and $45: 45 % of what the baseline was billed. It breaks the
-// check, as recordings only grow, and is suspect where another version counts. Gone altogether it is suspect: it may have been left
-// out on purpose. A session that the baseline lacks says that the run has sessions of its own, and one that went on is whole.
+// check, as recordings only grow, and is suspect where another version counts. Gone altogether it breaks the check too, for nothing stands in
+// its place. With a session that the baseline lacks, $51 of $100 that are gone beyond it are suspect and $50 are not. Other sessions alone
+// say nothing, and a session that went on is whole.
 func TestMissingSessions(t *testing.T) {
 	bills := func(calls map[string]int, usd map[string]float64) *Input {
 		var rows []tally
@@ -33,8 +34,10 @@ func TestMissingSessions(t *testing.T) {
 	}{
 		{all, cost, "", ""},
 		{map[string]int{"a": 10, "b": 10, "c": 4}, map[string]float64{"a": 10, "b": 30, "c": 15}, Breach, "c (4 of 10 calls); 45.0 % of the baseline's bill is missing"},
-		{map[string]int{"a": 10, "b": 10}, cost, Suspect, "1 session of the baseline is not here, though all sessions here are the baseline's: c (0 of 10 calls); 60.0 % of the baseline's bill is missing"},
-		{map[string]int{"a": 10, "b": 10, "new": 10}, map[string]float64{"a": 10, "b": 30, "new": 9}, "", ""},
+		{map[string]int{"a": 10, "b": 10}, cost, Breach, "1 session of the baseline is not here, though all sessions here are the baseline's: c (0 of 10 calls); 60.0 % of the baseline's bill is missing"},
+		{map[string]int{"a": 10, "b": 10, "new": 10}, map[string]float64{"a": 10, "b": 30, "new": 10}, "", ""},
+		{map[string]int{"a": 10, "b": 10, "new": 10}, map[string]float64{"a": 10, "b": 30, "new": 9}, Suspect, "1 session of the baseline is not here, and 1 new session was billed far less: c (0 of 10 calls); 60.0 %"},
+		{map[string]int{"new": 1}, map[string]float64{"new": 1}, "", ""},
 		{map[string]int{"a": 10, "b": 10, "c": 12}, map[string]float64{"a": 10, "b": 30, "c": 80}, "", ""},
 	} {
 		was := bills(all, cost)
