@@ -142,7 +142,11 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case !f.update:
 	case !file.Complete(in, was.Baseline):
-		remarks = append(remarks, "--update: the baseline stays as it was, for not all sessions could be read")
+		what := file.Baseline + " stays as it was"
+		if was.Baseline == nil {
+			what = file.Baseline + " is not written"
+		}
+		remarks = append(remarks, fmt.Sprintf("--update: %s, for not all sessions were read whole and counted; unread: and uncounted: in %s say how much may be lost", what, name))
 	case file.Window > 0 && !report.Joins():
 		remarks = append(remarks, "--update: this run is not added to those that later ones are held against")
 	default:

@@ -131,7 +131,7 @@ func TestExitCodes(t *testing.T) {
 		{"run --strict " + call("acme-9", "12"), exitUsage, `no price for model "acme-9"`},
 		{"audit --strict " + call("acme-9", "12"), exitUsage, `no price for model "acme-9"`},
 		{"advise --strict " + call("acme-9", "12"), exitUsage, `no price for model "acme-9"`},
-		{"run --strict " + call("claude-opus-4-6", "null"), exitUsage, "session s: 1 of 1 call has missing, unreadable or contradictory token counts"},
+		{"run --strict " + call("claude-opus-4-6", "null"), exitUsage, "session s: 1 of 1 call has missing, unreadable, contradictory or unfinished token counts"},
 		{"explain", exitUsage, "sim traces ls"},
 		{"explain zzz", exitUsage, "no session zzz"},
 		{"traces ls", exitOK, ""},

@@ -238,9 +238,9 @@ func Uncounted(c *traces.Corpus) (n int, text string, first *traces.Session) {
 	if n == 1 {
 		have = "has"
 	}
-	text = fmt.Sprintf("%s of %s %s missing, unreadable or contradictory token counts", document.Whole(int64(n)), document.Count(calls, "call"), have)
+	text = fmt.Sprintf("%s of %s %s missing, unreadable, contradictory or unfinished token counts", document.Whole(int64(n)), document.Count(calls, "call"), have)
 	if n > calls { // counts are missing of calls that no line shows
-		text = fmt.Sprintf("missing, unreadable or contradictory token counts in %s, besides %s that were read", document.Count(n, "place"), document.Count(calls, "call"))
+		text = fmt.Sprintf("missing, unreadable, contradictory or unfinished token counts in %s, besides %s that were read", document.Count(n, "place"), document.Count(calls, "call"))
 	}
 	if lost > 0 {
 		text += fmt.Sprintf(", and sums in the logs have %s tokens more than the calls", document.Whole(lost))

@@ -74,7 +74,7 @@ type File struct {
 	Suspect           string     `yaml:"suspect" doc:"what becomes of a figure that is beyond its bar by no more than chance explains: it is told first, or fails the check" enum:"warn,fail"`
 	Window            int        `yaml:"window" doc:"runs that a baseline keeps, the last ones; each is judged and then added by --update" min:"0" max:"1000"`
 	Unread            *int       `yaml:"unread" doc:"lines, files and sessions that may be lost in reading; without it as many as the runs of the baseline lost" min:"0"`
-	Uncounted         int        `yaml:"uncounted" doc:"calls whose token counts are missing, cannot be read or contradict each other: the bill is wrong by these" min:"0"`
+	Uncounted         int        `yaml:"uncounted" doc:"calls whose token counts are missing, cannot be read, contradict each other or are unfinished: the bill is wrong by these" min:"0"`
 	Unpriced          string     `yaml:"unpriced" doc:"refuse leaves costs unjudged that lack prices, allow lets such calls cost nothing" enum:"refuse,allow"`
 	Facts             Facts      `yaml:"facts"`
 	Paired            Paired     `yaml:"paired"`

@@ -152,7 +152,9 @@ func (f *File) compareHead(r *Report, in *Input, was Loaded) {
 	case b == nil:
 		text := fmt.Sprintf("no baseline: %v", was.Err)
 		if errors.Is(was.Err, fs.ErrNotExist) || errors.Is(was.Err, ErrStale) {
-			text += "; " + f.Accept.updating() + " writes it"
+			if text += "; " + f.Accept.updating() + " writes it"; !f.Complete(in, nil) {
+				text += " when what is lost or in doubt is mended or allowed"
+			}
 		}
 		r.fail(f.baselineLine, "%s", text)
 		return
@@ -248,7 +250,8 @@ func (f *File) mayLose(in *Input, was *Baseline) int {
 func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 	switch n := in.Uncounted; {
 	case n > f.Uncounted:
-		r.fail(0, "%s; the bill is wrong by these; uncounted: %d are allowed", in.UncountedText, f.Uncounted)
+		r.fail(0, "%s; the bill is wrong by these; uncounted: %d are allowed; sim audit -v lists them, and uncounted: %d in %s lets them pass",
+			in.UncountedText, f.Uncounted, n, f.Name)
 	case n > 0:
 		r.note("%s; uncounted: %d allows that", in.UncountedText, f.Uncounted)
 	}

@@ -102,7 +102,7 @@ func TestUncounted(t *testing.T) {
 	now := plainRun()
 	now.Uncounted, now.UncountedText = 2, "2 of 9 calls"
 	f := levels(t, "unread: 100\nrules:\n  - {metric: cost_usd, max: 4}\n")
-	says(t, f.Judge(now, Loaded{}), "2 of 9 calls; the bill is wrong by these; uncounted: 0 are allowed")
+	says(t, f.Judge(now, Loaded{}), "2 of 9 calls; the bill is wrong by these; uncounted: 0 are allowed; sim audit -v lists them, and uncounted: 2 in check.yaml lets them pass")
 	f.Uncounted = 2
 	r := f.Judge(now, Loaded{})
 	says(t, r)
