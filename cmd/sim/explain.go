@@ -110,7 +110,11 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, file, line, ok := calls.ParseName(args[0]); ok && call == 0 && int(file) < len(s.Files) {
+	named := "" // as a line, not as a number
+	if call == 0 {
+		named = args[0]
+	}
+	if _, file, line, ok := calls.ParseName(named); ok && int(file) < len(s.Files) {
 		at := callAt(e, s.Files[file], int(line))
 		if at == nil {
 			return console.Misuse(fmt.Errorf("%s: no call at or after that line", args[0]))
@@ -121,11 +125,6 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		if e, err = explain.Session(config, s, o.Call); err != nil { // its request, too
 			return err
 		}
-		found, err := findingsAt(s, plan.Prices, calls.Name(s.ID, file, line), calls.Name(s.ID, file, int32(at.Line)))
-		if err != nil {
-			return err
-		}
-		o.Head = append(o.Head, found...)
 	}
 	if o.Call > len(e.Calls) {
 		return console.Misuse(fmt.Errorf("call %d: session %s has only %s under %s; line %[1]d of its file is %[5]s:%[1]d",
@@ -137,6 +136,12 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if o.Call == 0 {
 		o.Head = describe(s)
+	} else {
+		found, err := findingsAt(s, &e.Calls[o.Call-1], named, plan.Prices)
+		if err != nil {
+			return err
+		}
+		o.Head = append(o.Head, found...)
 	}
 	if o.Call > 0 && s.Agent == facts.Requests {
 		c := &e.Calls[o.Call-1]
@@ -218,17 +223,24 @@ func callAt(e *studies.Explanation, file string, line int) *studies.ExplainedCal
 	return at
 }
 
-// findingsAt says what sim audit finds at the places of a session with some names, which name calls and results alike.
-func findingsAt(s *traces.Session, prices calls.Prices, names ...string) (lines []string, err error) {
+// findingsAt says what sim audit finds in the recording at a call, or at the line of a result that a name has, whose places are named alike.
+func findingsAt(s *traces.Session, c *studies.ExplainedCall, name string, prices calls.Prices) (lines []string, err error) {
 	report, err := audit.Run([]*traces.Session{s}, audit.Options{Prices: prices})
 	if err != nil {
 		return nil, err
 	}
+	var names []string
+	if file := slices.Index(s.Files, c.File); file >= 0 && c.Layer == "" {
+		names = append(names, calls.Name(s.ID, uint16(file), int32(c.Line)))
+	}
+	if _, file, line, ok := calls.ParseName(name); ok {
+		names = append(names, calls.Name(s.ID, file, line))
+	}
 	for i := range report.Findings {
 		f := &report.Findings[i]
 		for _, p := range f.Places {
-			if slices.Contains(names, p.Call) {
-				lines = append(lines, fmt.Sprintf("sim audit at line %d: %s: %s; %s", p.Line, f.Title, document.USD(p.USD, 2), p.Text))
+			if usd := document.USD(p.USD, 2); slices.Contains(names, p.Call) && usd != document.USD(0, 2) {
+				lines = append(lines, fmt.Sprintf("recorded, by sim audit: %s, %s", f.Title, usd))
 			}
 		}
 	}
