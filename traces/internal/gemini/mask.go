@@ -56,7 +56,7 @@ func (f *file) mask(line int, messages []record, kept map[int32]bool) bool {
 	return true
 }
 
-// findMasked returns the calls of tools in messages, and of which of them the result is masked.
+// findMasked returns the calls of tools in messages, and the calls whose result is masked.
 func (f *file) findMasked(messages []record) (calls map[prompt.Digest]bool, masked []prompt.Digest) {
 	calls = map[prompt.Digest]bool{}
 	for k := range messages {
