@@ -107,7 +107,7 @@ func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
 		c.Levels = DefaultLevels()
 		c.Levels.Block = rapid.SampledFrom([]Block{BlockOff, BlockOff, BlockCompact, BlockEnd}).Draw(rt, "block")
 		var cells []Config
-		strangers := rapid.SliceOfN(rapid.SampledFrom(registry.Presets()), 0, 6).Draw(rt, "strangers")
+		strangers := rapid.SliceOfN(rapid.SampledFrom(registry.Presets()), 0, 30).Draw(rt, "strangers")
 		list := relatives(rt, registry, s)
 		for _, name := range strangers {
 			if r, err := registry.Strategy(name); err == nil && r.Origin.NotRun == "" {
