@@ -99,7 +99,8 @@ func ablationColumns(head string, rows []ablated) []document.ColumnOf[ablated] {
 		plain("difference_share", "%", changed(func(d *studies.Difference) any {
 			return document.Cell{Value: d.Relative, Text: cmp.Or(relativeText(d), blank)}
 		})),
-		plain("within_model_error", "", changed(func(d *studies.Difference) any { return d.Mark == chanceMark })),
+		plain("within_model_error", "", changed(func(d *studies.Difference) any { return d.Covered })),
+		plain("mark", "", changed(func(d *studies.Difference) any { return d.Mark })),
 		plain("sessions_end", "", changed(func(d *studies.Difference) any { return d.Cut })),
 	}
 	for i, f := range studies.AblatedFigures {
@@ -227,10 +228,10 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 	series := []document.Series{
 		{Name: "dearer when switched", Mark: document.MarkBox, Style: document.Style{Color: 0xd55e00}},
 		{Name: "cheaper when switched", Mark: document.MarkBox, Style: document.Style{Color: 0x005aa0}},
-		{Name: "grey: chance or model error can explain it", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
+		{Name: "grey: " + uncertain + ", or sessions end", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
 		{Mark: document.MarkText}, {Mark: document.MarkText, Left: true},
 	}
-	money := document.Amounts(amounts...)
+	money, marks := document.Amounts(amounts...), ""
 	for i := range bars {
 		d := &bars[i]
 		y := p.Y.Place(i, len(bars), document.Shortened(changeText(d.Change), maxNameRunes))
@@ -238,16 +239,19 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 		if d.USD < 0 {
 			kind, side = 1, 4
 		}
-		if d.Mark == chanceMark {
+		text := bracket(document.Signed(d.USD, money)+"  "+relativeText(d), d.Mark)
+		if d.Cut {
+			text = differenceText(d, money)
+		}
+		if marks += d.Mark; d.Cut || d.Mark != "" {
 			kind = 2
 		}
 		series[kind].Box(min(d.USD, 0), y-0.3, max(d.USD, 0), y+0.3, "")
-		text := bracket(document.Signed(d.USD, money)+"  "+relativeText(d), d.Mark)
 		series[side].Point(d.USD, y, text)
 	}
 	p.Series = append(slices.DeleteFunc(series, func(s document.Series) bool { return len(s.X) == 0 }),
 		across(0, p.Y.Low, 0, p.Y.High))
-	c := runChart(a.Run, "What each mechanism is worth: "+document.Printable(base), errorLine(a.Run), barsWidth+30, []document.Panel{p}, notes...)
+	c := runChart(a.Run, "What each mechanism is worth: "+document.Printable(base), chartTrust(a.Run, marks), barsWidth+30, []document.Panel{p}, notes...)
 	if cell := cellOf(a.Run, base); cell != nil {
 		cost := cell.Total.CostUSD()
 		c.Facts = append(c.Facts, "unchanged: "+document.Amounts(cost)(cost))

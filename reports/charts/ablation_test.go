@@ -3,11 +3,13 @@ package charts
 import (
 	"bytes"
 	"encoding/csv"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -78,16 +80,16 @@ func TestAblationIsTidy(t *testing.T) {
 	}
 	costs := map[string][]string{}
 	for _, line := range lines {
-		costs[line[1]] = line[3:7]
+		costs[line[1]] = line[3:8]
 	}
 	want := map[string][]string{
-		"set":                                    {"cost_usd", "difference_usd", "difference_share", "within_model_error"},
-		"":                                       {"1005", "", "", ""},
-		"full-compact.enabled=false":             {"1262.5", "257.5", "0.2562189054726368", "false"},
-		"truncate-oldest.enabled=true":           {"505", "-500", "-0.4975124378109453", "false"},
-		"full-compact.attachments.files.count=0": {"1010", "5", "0.004975124378109453", "false"},
-		"full-compact.breaker=0":                 {"1005", "0", "0", "false"},
-		"full-compact.manual=false":              {"1005", "0", "0", "false"},
+		"set":                                    {"cost_usd", "difference_usd", "difference_share", "within_model_error", "mark"},
+		"":                                       {"1005", "", "", "", ""},
+		"full-compact.enabled=false":             {"1262.5", "257.5", "0.2562189054726368", "true", "?"},
+		"truncate-oldest.enabled=true":           {"505", "-500", "-0.4975124378109453", "false", "?"},
+		"full-compact.attachments.files.count=0": {"1010", "5", "0.004975124378109453", "true", ""},
+		"full-compact.breaker=0":                 {"1005", "0", "0", "false", ""},
+		"full-compact.manual=false":              {"1005", "0", "0", "false", ""},
 	}
 	if diff := cmp.Diff(want, costs); diff != "" {
 		t.Errorf("costs (-want +got):\n%s", diff)
@@ -110,6 +112,37 @@ func TestAblationWithoutEffect(t *testing.T) {
 	a.Changes = a.Changes[3:5]
 	if _, err := tornado(a, "auto-compact/167k"); err == nil || len(AblationDrawings(a)) > 0 {
 		t.Errorf("a chart of nothing: %v", err)
+	}
+}
+
+// A bar without a verdict is grey and in brackets, which the chart explains, and one of sessions that end says so: of three bars, two
+// differ in fewer than six sessions and the last is made to end early.
+func TestTornadoShowsWhatIsCertain(t *testing.T) {
+	a := switched()
+	end := &a.Run.Cells[len(a.Run.Cells)-3].Total // +$5
+	end.Figures[measures.UnsimulatedCalls], end.Figures[measures.Calls] = 1, 1
+	c, err := tornado(a, "auto-compact/167k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var grey int
+	var texts []string
+	for _, s := range c.Panels[0].Series {
+		if s.Mark == document.MarkBox {
+			if s.Style.Color != 0xb4b4b4 {
+				t.Errorf("%d bars are %q", len(s.X), s.Name)
+			}
+			grey += len(s.X)
+		}
+		texts = append(texts, s.Texts...)
+	}
+	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+	slices.Sort(texts)
+	if want := []string{"(+$257.50  +25.6 %)", "(−$500.00  −49.8 %)", "sessions end"}; grey != 3 || !slices.Equal(texts, want) {
+		t.Errorf("%d grey bars with %q, want 3 with %q", grey, texts, want)
+	}
+	if !strings.HasPrefix(c.Source, "in brackets: not certain for other sessions · ") {
+		t.Errorf("source %q does not explain brackets", c.Source)
 	}
 }
 

@@ -81,7 +81,7 @@ func costChart(run *results.Run) (*document.Chart, error) {
 		}
 		return text
 	}
-	return b.chart("Cost by strategy and token class", chartTrust(run), notes...), nil
+	return b.chart("Cost by strategy and token class", chartTrust(run, marksOf(run)), notes...), nil
 }
 
 // bars are cells, each a bar of parts with the interval of what they add up to.

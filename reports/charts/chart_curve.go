@@ -226,7 +226,7 @@ func (s *metricSweep) tiles() *document.Chart {
 	}
 	trust := errorLine(s.run)
 	if marked {
-		trust = chartTrust(s.run)
+		trust = chartTrust(s.run, marksOf(s.run))
 	}
 	return frame([]*metricSweep{s}, trust, max(width*float64(columns), linesWidth*3/4), []document.Panel{p})
 }

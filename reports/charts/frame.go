@@ -155,10 +155,10 @@ func explained(text string) (line string) {
 // trustLine is errorLine, with the marks explained that differences of costs have.
 func trustLine(run *results.Run) string { return errorLine(run) + explained(marksOf(run)) }
 
-// chartTrust is what trustLine is for a chart, where brackets take the place of the mark. It is first, because the end of
+// chartTrust is what trustLine is for a chart with differences of these marks, where brackets take the place of a mark. It is first, because the end of
 // a long line may be cut.
-func chartTrust(run *results.Run) string {
-	if marksOf(run) == "" {
+func chartTrust(run *results.Run, marks string) string {
+	if marks == "" {
 		return errorLine(run)
 	}
 	return "in brackets: " + uncertain + " · " + errorLine(run)

@@ -288,6 +288,7 @@ type Difference struct {
 	USD      float64       // positive: what is in force in the base saves it
 	Relative float64       // to the cost of the base; 0 when that cost nothing
 	Mark     string        // of a difference that is not shown, see results.Difference
+	Covered  bool          // the interval of the relative difference contains 0
 	Cut      bool          // sessions end early on either side: the figures are not of the same work
 	Figures  []float64     // of AblatedFigures
 }
@@ -337,7 +338,7 @@ func (a *Ablation) difference(c *Change, base, cell *results.Cell) Difference {
 		d.Relative = d.USD / cost
 	}
 	relative, _ := a.Run.ModelError.Difference(cell, base)
-	d.Mark = relative.Mark()
+	d.Mark, d.Covered = relative.Mark(), d.USD != 0 && relative.Known && relative.Low <= 0 && relative.High >= 0
 	d.Cut = y.N(measures.Calls) != x.N(measures.Calls) && (x.CutShort() || y.CutShort())
 	return d
 }
