@@ -43,6 +43,7 @@ type Cell struct {
 	Params   map[string]string // values of the axes by name
 	names    []string          // of Params, in order
 	Scenario *Scenario         // client, server, summariser, latency, levels, prices and seed of the cell
+	adjusted bool              // variables of the client's environment changed layers
 }
 
 // ParamNames returns the names of Params in their order.
@@ -351,6 +352,7 @@ func (x *expansion) product(d *Design, around []variant) {
 					continue
 				}
 				c := newCell(e.name, strategy, &v, &a)
+				c.adjusted = strategy != v.strategy
 				if seen[c.Name] {
 					continue
 				}

@@ -34,7 +34,7 @@ func annotate(run *results.Run, d *Design, real bool) {
 	}
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if set := d.givenTo(c.Strategy); len(set) > 0 {
+		if set := append(d.givenTo(c.Strategy), d.variables(c)...); len(set) > 0 {
 			note(c.Cell, "", measures.ChangedTo+"%s", strings.Join(set, ", "))
 		}
 		for _, why := range notRun(c) {
@@ -225,6 +225,21 @@ func (d *Design) givenTo(strategy string) []string {
 			if e.name == strategy && !swept {
 				set = append(set, path+"="+g[1])
 			}
+		}
+	}
+	return set
+}
+
+// variables returns the variables of the client's environment that a cell is simulated with and no axis names. A strategy without the
+// layers that variables change is as it was, and so is what a recording did.
+func (d *Design) variables(of *results.Cell) (set []string) {
+	at := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Name == of.Cell })
+	if at < 0 || of.Strategy == measures.StrategyRecorded || !d.Cells[at].adjusted && len(settings(&d.Cells[at].Scenario.Client.Assembly)) > 0 {
+		return nil
+	}
+	for _, c := range d.changed() {
+		if strings.HasPrefix(c.Path, "client.env.") && !c.swept {
+			set = append(set, c.Path+"="+c.text)
 		}
 	}
 	return set

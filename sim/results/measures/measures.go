@@ -334,7 +334,8 @@ const (
 	StrategyOwn      = "own"      // the strategy of each session's own client and version
 )
 
-// ChangedTo begins the note of a cell with the parameters of its layers that were set from outside the scenario.
+// ChangedTo begins the note of a cell with the parameters of its layers that were set from outside the scenario, and the variables of
+// the client's environment.
 const ChangedTo = "changed to "
 
 // ForemostCells is how many cells a chart of single calls tells apart.
