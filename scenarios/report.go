@@ -164,7 +164,8 @@ func (d *Design) switches() map[string]string {
 }
 
 // earlyPrices returns remarks on what is billed at prices of another date: sessions from before the first
-// prices of their model or, where prices of a date are asked for, a date before these, and sessions without a date.
+// prices of their model or, where prices of a date are asked for, a date before these, and sessions without a date. Where the first prices
+// of a model have no date, a date before the session that called it may lie before them too.
 func (d *Design) earlyPrices(prices *costmodel.Table, sessions []*traces.Session) []results.Note {
 	var notes []results.Note
 	if text := calls.UnpricedSearches(prices, sessions); text != "" {
@@ -175,7 +176,7 @@ func (d *Design) earlyPrices(prices *costmodel.Table, sessions []*traces.Session
 		if err != nil {
 			continue // refused when cells are made
 		}
-		before, undated := map[string]int{}, 0
+		before, undated, open := map[string]int{}, 0, map[string]bool{}
 		for _, s := range sessions {
 			when := at
 			if at.IsZero() {
@@ -186,8 +187,13 @@ func (d *Design) earlyPrices(prices *costmodel.Table, sessions []*traces.Session
 				continue
 			}
 			for _, model := range s.Models {
-				if price, err := prices.Lookup(model, when); err == nil && price.Early(when) {
+				price, err := prices.Lookup(model, when)
+				switch {
+				case err != nil:
+				case price.Early(when):
 					before[model]++
+				case price.From.IsZero() && !at.IsZero() && at.Before(s.StartTime()):
+					open[model] = true
 				}
 			}
 		}
@@ -197,6 +203,10 @@ func (d *Design) earlyPrices(prices *costmodel.Table, sessions []*traces.Session
 				text = fmt.Sprintf("no prices of %s are known for %s: its first are taken", model, at.Format(time.DateOnly))
 			}
 			notes = append(notes, results.Note{Text: text})
+		}
+		if len(open) > 0 {
+			notes = append(notes, results.Note{Text: fmt.Sprintf("the price table does not say since when the earliest prices of %s hold: they are taken for %s",
+				document.And(slices.Sorted(maps.Keys(open))), at.Format(time.DateOnly))})
 		}
 		if undated > 0 {
 			notes = append(notes, results.Note{Text: fmt.Sprintf("%s without a date billed at the prices of %s",

@@ -152,6 +152,9 @@ func TestEarlyPricesAreNoted(t *testing.T) {
 		{"that day", "strategies: [none]", of(same), c, ""},
 		{"asked for", "strategies: [none]\nprices: {at: 2020-01-01}", of(same), c, "no prices of " + model + " are known for 2020-01-01: its first are taken"},
 		{"asked for, later", "strategies: [none]\nprices: {at: 2026-10-01}", of(same), c, ""},
+		{"asked for, prices without a date", "strategies: [none]\nprices: {at: 2020-01-01}", strings.Replace(of(same), "from: "+same+", ", "", 1), c,
+			"the price table does not say since when the earliest prices of " + model + " hold: they are taken for 2020-01-01"},
+		{"asked for, later, prices without a date", "strategies: [none]\nprices: {at: 2026-10-01}", strings.Replace(of(same), "from: "+same+", ", "", 1), c, ""},
 		{"no date", "strategies: [none]", of(same), &traces.Corpus{Sessions: []*traces.Session{&undated}}, "1 session without a date billed at the prices of 2026-12-24"},
 	} {
 		list := notesOf(t, tc.text, tc.file, tc.corpus)
