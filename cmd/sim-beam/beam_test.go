@@ -160,7 +160,7 @@ func alone(t *testing.T, args ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	charts.Remark(&run.Workload, corpus, &chosen)
+	charts.Remark(&run.Workload, corpus, &chosen, "-v")
 	var b bytes.Buffer
 	if err := results.WriteRows(&b, run); err != nil {
 		t.Fatal(err)

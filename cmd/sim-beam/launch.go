@@ -342,7 +342,7 @@ func (l *launch) remark(ctx context.Context, plan *scenarios.Plan, run *results.
 		Sessions: l.sessions.Sessions, Lines: all.Lines, BadLines: all.BadLines, Unread: all.Unread, Repeated: all.Repeated, Inherited: all.Inherited, Unsupported: all.Unsupported,
 		Problems: append(l.other.Problems, all.List...), NumProblems: len(l.other.Problems) + all.Problems,
 		Inputs: &traces.Inputs{Files: make([]traces.Input, all.Files), Dangling: l.other.Dangling, Passed: l.other.Passed},
-	}, &chosen)
+	}, &chosen, "-v")
 	return nil
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,6 +41,7 @@ func begin(cmd *cobra.Command) error {
 		return console.Misuse(err)
 	}
 	f.read.Discovery.Asked, f.read.Lazy, f.read.Listener = true, true, needs.NewListener()
+	f.read.List = "sim audit --discover -v"
 	corpus, err := f.read.open(verb, nil)
 	if err != nil {
 		return err
@@ -86,9 +86,7 @@ func (f *traceFlags) overview(cmd *cobra.Command, corpus *recordings.Opened, pri
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range corpus.Remarks() { // no verb has no flags
-		all.Remarks = append(all.Remarks, strings.ReplaceAll(text, "; -v lists", "; sim audit --discover -v lists"))
-	}
+	all.Remarks = corpus.Remarks()
 	d := all.Document(audit.DocumentOptions{})
 	d.Sections, d.Data = []document.Section{{Blocks: []document.Block{byAgent(all, this, last)}}}, nil
 	said := document.List{}
@@ -97,7 +95,7 @@ func (f *traceFlags) overview(cmd *cobra.Command, corpus *recordings.Opened, pri
 		text := fmt.Sprintf("%s: %s (%s)", one.Title, document.USD(one.USD, 2), document.Share(one.USD, all.Total.USD))
 		if len(one.Places) > 0 {
 			p := &one.Places[0]
-			text += fmt.Sprintf(", such as %s of %s: sim explain --discover %s", document.USD(p.USD, 2), p.Text, p.Call)
+			text += fmt.Sprintf(", the most at one place (%s): sim explain --discover %s", document.USD(p.USD, 2), p.Call)
 		}
 		said = append(said, document.Item{Label: "dearest", Text: text})
 	}
@@ -110,31 +108,34 @@ func (f *traceFlags) overview(cmd *cobra.Command, corpus *recordings.Opened, pri
 
 // byAgent lists agents with what they cost in all, in the last days and in the days before.
 func byAgent(all, this, last *audit.Breakdown) *document.Table {
-	of := func(b *audit.Breakdown, agent string) float64 {
-		for _, g := range b.Groups {
-			if g.Names[0] == agent {
-				return g.USD
+	of := func(b *audit.Breakdown, agent string) *audit.Group {
+		for i := range b.Groups {
+			if b.Groups[i].Names[0] == agent {
+				return &b.Groups[i]
 			}
 		}
-		return 0
+		return &audit.Group{}
+	}
+	priced := func(g *audit.Group, usd float64) any { // a dash where no call has a price, as the lines above say
+		if g.Calls > 0 && g.Unpriced == g.Calls {
+			return document.Dash
+		}
+		return usd
 	}
 	t := &document.Table{Columns: slices.Concat(document.Left("AGENT"), document.Right(document.UnitUSD, "COST"), document.Right("", "SHARE", "CALLS", "HIT", "MISSES"),
 		document.Right(document.UnitUSD, "THEY COST"))}
-	weeks := this.Total.USD+last.Total.USD > 0
+	weeks := this.Total.Calls+last.Total.Calls > this.Total.Unpriced+last.Total.Unpriced
 	if weeks {
 		t.Columns = append(t.Columns, document.Right(document.UnitUSD, fmt.Sprintf("LAST %d DAYS", recent), fmt.Sprintf("%d BEFORE", recent))...)
 	}
-	add := func(name string, g *audit.Group, now, before float64) {
-		row := []any{name, g.USD, document.Share(g.USD, all.Total.USD), g.Calls, document.Share(float64(g.Read), float64(g.Input())), g.Misses, g.MissUSD}
-		if g.USD == 0 && g.Input() > 0 { // its models have no price, as the lines above say
-			row[1], row[2], row[6] = document.Dash, document.Dash, document.Dash
+	add := func(name string, g, now, before *audit.Group) {
+		row := []any{name, priced(g, g.USD), document.Share(g.USD, all.Total.USD), g.Calls, document.Share(float64(g.Read), float64(g.Input())), g.Misses,
+			priced(g, g.MissUSD)}
+		if row[1] == document.Dash {
+			row[2] = document.Dash
 		}
 		if weeks {
-			for _, usd := range []float64{now, before} {
-				if row = append(row, usd); usd == 0 {
-					row[len(row)-1] = document.Dash
-				}
-			}
+			row = append(row, priced(now, now.USD), priced(before, before.USD))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -143,7 +144,7 @@ func byAgent(all, this, last *audit.Breakdown) *document.Table {
 		add(agents.Of(g.Names[0]).Title, g, of(this, g.Names[0]), of(last, g.Names[0]))
 	}
 	if len(all.Groups) > 1 {
-		add("all", &all.Total, this.Total.USD, last.Total.USD)
+		add("all", &all.Total, &this.Total, &last.Total)
 	}
 	return t
 }

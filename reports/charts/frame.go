@@ -184,10 +184,10 @@ func marksOf(run *results.Run) (marks string) {
 	return marks
 }
 
-// Remark puts above the figures of a workload what was read and chosen of a corpus, and what was lost.
-func Remark(w *results.Workload, c *traces.Corpus, chosen *traces.Selection) {
+// Remark puts above the figures of a workload what was read and chosen of a corpus, and what was lost, which verbose lists.
+func Remark(w *results.Workload, c *traces.Corpus, chosen *traces.Selection, verbose string) {
 	add := func(format string, args ...any) { w.Remarks = append(w.Remarks, fmt.Sprintf(format, args...)) }
-	w.Remarks = append(w.Remarks, Reading(c, chosen)...)
+	w.Remarks = append(w.Remarks, Reading(c, chosen, verbose)...)
 	if c.Unread > 0 && c.Inputs != nil {
 		share := float64(c.Unread) / float64(max(c.Unread, len(c.Inputs.Files)))
 		w.Quality = append(w.Quality, results.Share{Of: "files", What: "unread", Value: share})
@@ -296,7 +296,7 @@ func bareCompactions(c *traces.Corpus) (n int) {
 }
 
 // Reading says which sessions of a corpus passed the filter, and what could not be read.
-func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
+func Reading(c *traces.Corpus, chosen *traces.Selection, verbose string) []string {
 	list := chosen.Remarks()
 	var lost []string
 	if c.BadLines > 0 {
@@ -304,7 +304,7 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	}
 	uncounted, text, _ := Uncounted(c)
 	if uncounted > 0 {
-		list = append(list, text+"; the bill is wrong by these, and simulated rows estimate them; -v lists them")
+		list = append(list, text+"; the bill is wrong by these, and simulated rows estimate them; "+verbose+" lists them")
 	}
 	if text := unshown(c); text != "" {
 		list = append(list, text)
@@ -322,19 +322,19 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 		told += n
 		text := fmt.Sprintf("%s of %s left out: its recordings are not supported", document.Count(n, "file"), agent)
 		if agent == "" {
-			text = fmt.Sprintf("%s left out: no reader knows what looks like a recording; -v lists it", document.Count(n, "file"))
+			text = fmt.Sprintf("%s left out: no reader knows what looks like a recording; %s lists it", document.Count(n, "file"), verbose)
 		}
 		list = append(list, text)
 	}
 	if others := c.NumProblems - told; others > 0 {
 		what := "problem"
 		if told > 0 {
-			what = "other problem" // -v lists those that are told by themselves too
+			what = "other problem" // verbose lists those that are told by themselves too
 		}
 		lost = append(lost, document.Count(others, what)+" while reading")
 	}
 	if len(lost) > 0 {
-		list = append(list, strings.Join(lost, ", ")+"; -v lists them")
+		list = append(list, strings.Join(lost, ", ")+"; "+verbose+" lists them")
 	}
 	if c.Unread > 0 {
 		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", document.Count(c.Unread, "file"))

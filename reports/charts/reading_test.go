@@ -18,7 +18,7 @@ func TestUnreadFilesAreNamed(t *testing.T) {
 		Inputs:   &traces.Inputs{Files: make([]traces.Input, 8)},
 	}
 	var w results.Workload
-	Remark(&w, c, &traces.Selection{})
+	Remark(&w, c, &traces.Selection{}, "-v")
 	want := []string{
 		"1 line of 1,000 could not be read, wholly or in part, 1 other problem while reading; -v lists them",
 		"4 files could not be read to the end; what is missing is not in the figures; a: torn; b: torn; c: torn",

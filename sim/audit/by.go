@@ -186,6 +186,8 @@ type Group struct {
 	Sum
 	Misses  int     // calls that read less than the call before had left
 	MissUSD float64 // what writing again cost them
+	// Unpriced are calls of models without a price, which USD lacks. 0 of a thing that weighs.
+	Unpriced int
 	// Tokens are what a thing that weighs had in contexts, added up over calls: ten calls that carry it
 	// count it ten times. 0 for groups of calls.
 	Tokens int64
@@ -330,6 +332,9 @@ func (b *breaker) group() *Group {
 
 func (b *breaker) add(g *Group, c *calls.Call) {
 	g.Sum.add(&c.Recorded.Usage, &c.Cost, c.Search)
+	if !c.Model.Known {
+		g.Unpriced++
+	}
 	if c.Missed > 0 {
 		g.Misses++
 		g.MissUSD += c.MissUSD

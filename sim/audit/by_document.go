@@ -299,4 +299,5 @@ func (b *breaker) windows(now time.Time) {
 func (g *Group) plus(o *Group) {
 	g.Sum.Plus(&o.Sum)
 	g.Misses, g.MissUSD, g.Tokens = g.Misses+o.Misses, g.MissUSD+o.MissUSD, g.Tokens+o.Tokens
+	g.Unpriced += o.Unpriced
 }

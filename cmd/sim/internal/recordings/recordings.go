@@ -3,6 +3,7 @@
 package recordings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,8 @@ type Options struct {
 
 	Quiet   bool
 	Verbose bool
-	Bare    bool // the output has no place for remarks
+	Bare    bool   // the output has no place for remarks
+	List    string // the flag, or the command with it, that lists problems; "" for -v
 }
 
 // Opened are sessions that were opened.
@@ -281,13 +283,13 @@ func (s *Opened) Source() (list []string) {
 
 // Reading says where the sessions come from, which sessions passed the filter, and what could not be read.
 func (s *Opened) Reading() []string {
-	return append(s.Source(), charts.Reading(s.Corpus, &s.selection)...)
+	return append(s.Source(), charts.Reading(s.Corpus, &s.selection, cmp.Or(s.options.List, "-v"))...)
 }
 
 // Remark puts above the figures of a verb what was read and what was lost.
 func (s *Opened) Remark(w *results.Workload) {
 	w.Remarks = append(w.Remarks, s.Source()...)
-	charts.Remark(w, s.Corpus, &s.selection)
+	charts.Remark(w, s.Corpus, &s.selection, cmp.Or(s.options.List, "-v"))
 }
 
 // Remarks returns what was read and what was lost.
