@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -278,7 +279,30 @@ func (s *Opened) Source() (list []string) {
 	if s.origin != "" {
 		list = append(list, s.origin)
 	}
+	if text := ahead(s.Corpus, time.Now()); text != "" && s.Inputs != nil {
+		list = append(list, text)
+	}
 	return list
+}
+
+// mostAhead is how far clocks of other machines and zones may be ahead of this one.
+const mostAhead = 24 * time.Hour
+
+// ahead says which recorded sessions end in the future, "" for none: a clock was wrong, here or there, and a pause up to such a call, what
+// expired in it and the prices of its date are not real. Times before 2020 are left out by readers, which tell the lines.
+func ahead(c *traces.Corpus, now time.Time) string {
+	n, last := 0, now
+	for _, session := range c.Sessions {
+		if end := session.EndTime(); end.After(now.Add(mostAhead)) {
+			n++
+			last = slices.MaxFunc([]time.Time{last, end}, time.Time.Compare)
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s with calls in the future, up to %s: a clock was wrong, and pauses and prices by date there are not to be trusted",
+		document.Count(n, "session"), last.UTC().Format(time.DateOnly))
 }
 
 // Reading says where the sessions come from, which sessions passed the filter, and what could not be read.
