@@ -18,8 +18,8 @@ import (
 )
 
 // begin runs sim without a verb: what the person's own sessions cost, what cost most and what to set. Without
-// sessions it says where it looked.
-func begin(cmd *cobra.Command) error {
+// sessions it says where it looked. This week ends now.
+func begin(cmd *cobra.Command, now time.Time) error {
 	found, home, err := recordings.Survey(cmd.Context())
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func begin(cmd *cobra.Command) error {
 		return err
 	}
 	defer corpus.Close()
-	d, err := f.overview(verb, corpus, prices, time.Now())
+	d, err := f.overview(verb, corpus, prices, now)
 	if err != nil {
 		return err
 	}

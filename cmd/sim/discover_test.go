@@ -1,8 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/audit"
@@ -34,5 +41,39 @@ func TestAgentsWithoutAPrice(t *testing.T) {
 	}
 	if len(table.Rows) != len(want) {
 		t.Errorf("%d rows, want %d", len(table.Rows), len(want))
+	}
+}
+
+// The README shows what sim alone prints on the generated sessions that it names, to the letter, at the end of their four weeks.
+func TestReadmeShowsTheBill(t *testing.T) {
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		t.Setenv(name, home)
+	}
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
+	local := time.Local
+	t.Cleanup(func() { time.Local = local })
+	time.Local = time.UTC // days are local ones
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const gen = "sim traces gen --profile long-refactor --sessions 28"
+	if !strings.Contains(string(readme), "`"+gen+"`") {
+		t.Errorf("README.md does not name %s", gen)
+	}
+	if code, _, errs := exec(t, append(strings.Fields(gen)[1:], "-o", filepath.Join(home, ".claude", "projects", "ledger"))...); code != exitOK {
+		t.Fatal(errs)
+	}
+	var out bytes.Buffer
+	cmd := &cobra.Command{Use: "sim"}
+	cmd.SetContext(t.Context())
+	cmd.SetOut(&out)
+	cmd.SetErr(&bytes.Buffer{})
+	if err := begin(cmd, time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(readme), "```\n"+out.String()+"```\n") {
+		t.Errorf("README.md does not show this output of sim:\n%s", out.String())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	_ "time/tzdata" // for --tz where the system has no time zones
 
 	"github.com/spf13/cobra"
@@ -113,7 +114,7 @@ of coding agents cost, and what to set.`,
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
-			return begin(cmd)
+			return begin(cmd, time.Now())
 		},
 		Args:              cobra.ArbitraryArgs,
 		PersistentPreRunE: givenValues,
