@@ -36,6 +36,18 @@ func (p *Plan) Config(strategy string, assignments []string) (sim.Config, error)
 	return p.config(cell)
 }
 
+// Unmet says which of these assignments change nothing of a strategy, see Design.Unmet.
+func (p *Plan) Unmet(strategy string, assignments []string) []string {
+	d, err := p.expand("strategy", []string{strategy}, nil)
+	if err == nil {
+		d, err = d.With(assignments)
+	}
+	if err != nil {
+		return nil // Config says so
+	}
+	return d.Unmet()
+}
+
 // Configs returns what a loop needs to simulate one strategy under each of several sets of assignments. Sets that change the
 // strategy alone share what surrounds it.
 func (p *Plan) Configs(strategy string, sets [][]string) ([]sim.Config, error) {

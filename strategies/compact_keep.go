@@ -19,7 +19,7 @@ type KeepSet struct {
 	PerToken  float64   `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
 	AtLeast   bool      `yaml:"at_least" doc:"so many tokens stay or more: the message stays, too, with which the newest messages reach them, unless that is a result; and the newest round, if its results reach them alone" needs:"tokens"`
 	Share     float64   `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
-	Count     counting  `yaml:"count" doc:"what is one message where a response has several calls: as logged; a response and each of its results (results); each call and each result (parts); the same, and what the response says, where prompts and summaries are none (items); or a response and all its results (rounds)" off:"logged"`
+	Count     counting  `yaml:"count" doc:"what is one message where a response has several calls: as logged; a response and each of its results (results); each call, the first with what the response says, and each result (parts); or two for each round: a response, and all its results together (rounds)" off:"logged" needs:"first|messages|by_count|reach"`
 	PerPrompt int       `yaml:"per_prompt" doc:"messages that each prompt counts for beside its own" needs:"messages" unit:"messages" min:"0" off:"0"`
 	ByCount   bool      `yaml:"by_count" doc:"the share is of the messages, and not of their tokens" needs:"share"`
 	Window    float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`

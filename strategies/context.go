@@ -142,12 +142,18 @@ const (
 	countLogged  counting = iota // as the recording has it: a response, and what was logged as one
 	countResults                 // a response, and each result
 	countParts                   // each call, the first with what the response says, and each result
-	countTurn                    // a response, and all its results
-	countItems                   // each text, call and result: prompts and summaries are none
+	countRound                   // a response, and all its results together
+	countItems                   // each thinking, text, call and result: prompts and summaries are none; triggers alone can say so
 )
 
 // Names returns the names used in YAML, by value.
-func (counting) Names() []string { return []string{"logged", "results", "parts", "rounds", "items"} }
+func (counting) Names() []string { return []string{"logged", "results", "parts", "rounds"} }
+
+// triggerCounting says the same of a trigger, which can count what is no message.
+type triggerCounting uint8
+
+// Names returns the names used in YAML, by value.
+func (triggerCounting) Names() []string { return append(counting(0).Names(), "items") }
 
 // continues reports whether the entry at a position belongs to the message of the entry before.
 func (m counting) continues(c *prompt.Context, i int) bool {
@@ -156,11 +162,9 @@ func (m counting) continues(c *prompt.Context, i int) bool {
 	}
 	result := c.At(i).Kind == prompt.KindToolResult
 	switch {
-	case m == countTurn && result && c.At(i-1).Kind == prompt.KindToolResult:
+	case m == countRound && result && c.At(i-1).Kind == prompt.KindToolResult:
 		return true
-	case result && m != countTurn:
-		return false
-	case m == countItems:
+	case result && m != countRound:
 		return false
 	case m == countParts && c.At(i).Kind == prompt.KindToolUse:
 		for j := i - 1; j >= 0 && c.At(j).Kind.Assistant(); j-- {
@@ -192,10 +196,11 @@ func (m counting) count(c *prompt.Context, from, to int) int {
 	return n
 }
 
-// items returns the texts, calls and results among the entries [from, to).
+// items returns what the model said, thought and called, and the results, among the entries [from, to).
 func items(c *prompt.Context, from, to int) (n int) {
 	for i := from; i < to; i++ {
-		if k := c.At(i).Kind; k.Assistant() || k == prompt.KindToolResult {
+		e := c.At(i)
+		if sent := e.Form != prompt.FormCleared || e.Tokens > 0; sent && (e.Kind.Assistant() || e.Kind == prompt.KindToolResult) {
 			n++
 		}
 	}

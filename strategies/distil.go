@@ -53,7 +53,7 @@ type distil struct {
 	answer  prompt.Answer
 	edit    Boundary
 	past    []int32 // ids of results of earlier turns that were distilled in this one, where it forgets them
-	anew    int32   // how often it has forgotten some: what is asked for again is answered in other words
+	anew    uint8   // how often it has forgotten some: what is asked for again is answered in other words
 }
 
 var (
@@ -153,16 +153,10 @@ func (l *distil) next(t *Turn) Outcome {
 	return Outcome{Verdict: Done}
 }
 
-// wordings is how many answers about one result are told apart.
-const wordings = 8
-
 // intent returns the call for the result at a position.
 func (l *distil) intent(t *Turn, at int) prompt.Intent {
 	p, tokens := &l.params, t.Context.At(at).Tokens
 	n := max(1, int32(p.Share*float64(tokens)))
-	if l.anew > 0 && earlier(t.Context, at) { // the length tells two texts about one result apart
-		n += l.anew % wordings
-	}
 	if p.Most > 0 {
 		n = min(n, p.Most)
 	}
@@ -187,9 +181,9 @@ func (l *distil) IntentResult(t *Turn, r *prompt.Result) Outcome {
 	b := t.Context.BlockAt(at)
 	l.edit.Uncounted += max(0, int64(b.Bytes)/bytesPerToken-int64(r.Summary))
 	t.Context.SetForm(at, prompt.FormRange, r.Summary, prompt.CauseEdit)
-	l.edit.Cleared++
-	if l.params.Forgets && earlier(t.Context, at) {
+	if l.edit.Cleared++; l.params.Forgets && earlier(t.Context, at) {
 		l.past = append(l.past, l.asked)
+		t.Context.Reword(at, l.anew)
 	}
 	return l.next(t)
 }

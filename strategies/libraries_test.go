@@ -201,12 +201,52 @@ func TestDistilForgets(t *testing.T) {
 		if got := k.results(); !slices.Equal(got, want) {
 			t.Errorf("%q: results %v, want %v", text, got, want)
 		}
-		if k.Trigger = traces.TriggerToolResult; text == "" {
-			continue
+	}
+}
+
+// With each prompt both results are asked for again, a fifth of 8 tokens and at most 100 of 1,000. No cache has read these answers before: each is
+// in other words than the answers of all turns before, and no longer.
+func TestDistilInOtherWords(t *testing.T) {
+	l, k := layer(t, "distil: {trigger: {measure: results, fixed: 2}, min_tokens: 1, share: 0.2, most: 100, forgets: true}"), newTalk()
+	k.round("Bash", "", 8)
+	k.round("Bash", "", 1000)
+	k.Trigger = traces.TriggerPrompt
+	seen := map[prompt.Digest]bool{}
+	for range 10 {
+		k.add(prompt.KindPrompt, 10)
+		in := begin(t, l, k)
+		for out := (Outcome{Verdict: Pending}); out.Verdict == Pending; in, _ = k.Intent() {
+			out = l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: *in.Known})
 		}
-		if in := begin(t, l, k); in.Known.Summary != 251 { // in other words: a cache has read the first answer, and not this one
-			t.Errorf("a second answer about a result has %d tokens", in.Known.Summary)
+		if got := k.results(); !slices.Equal(got, []int32{1, 100}) {
+			t.Fatalf("results %v, want 1 and 100", got)
 		}
+		for _, e := range k.Context.Seal() {
+			if e.Kind == prompt.KindToolResult {
+				if seen[e.Chain] {
+					t.Errorf("%d tokens of a result in words of an earlier turn", e.Tokens)
+				}
+				seen[e.Chain] = true
+			}
+		}
+	}
+}
+
+// A trigger counts what the model thinks, says and calls, and results, as far as they are sent: a thinking, a text, two calls and two results.
+func TestTriggerOnItems(t *testing.T) {
+	k := newTalk()
+	k.add(prompt.KindThinking, 50)
+	k.add(prompt.KindText, 30)
+	one, two := k.use("Read", "", 100).Call, k.use("Read", "", 100).Call
+	k.add(prompt.KindToolResult, 300).Call = one
+	k.add(prompt.KindToolResult, 300).Call = two
+	tr := &layer(t, "truncate-oldest: {trigger: {measure: messages, fixed: 9, count: items}, keep: {messages: 3}}").(*truncate).params.Trigger
+	if got := k.measured(tr); got != 6 {
+		t.Errorf("%d items, want 6", got)
+	}
+	k.Context.SetForm(k.Context.Len()-1, prompt.FormCleared, 0, prompt.CauseEdit)
+	if got := k.measured(tr); got != 5 {
+		t.Errorf("%d items where one is not sent, want 5", got)
 	}
 }
 
@@ -264,13 +304,14 @@ func TestMessagesOfSeveralCalls(t *testing.T) {
 		k.add(prompt.KindToolResult, 300).Call = one
 		k.add(prompt.KindToolResult, 300).Call = two
 	}
+	k.Context.BlockAt(12).Message = 100 // the second round's results are logged as one message
+	k.Context.BlockAt(13).Message = 100
 	end := k.Context.Len() // 14: the second response begins at 9
 	for text, want := range map[string][3]int{
-		"logged":  {7, 9, 4},
+		"logged":  {6, 4, 4},
 		"results": {7, 9, 9},
 		"parts":   {9, 9, 9},
 		"rounds":  {5, 4, 9},
-		"items":   {10, 9, 9},
 	} {
 		l := layer(t, "truncate-oldest: {trigger: {measure: messages, fixed: 9, count: "+text+"}, keep: {first: 3, messages: 3, count: "+text+"}}").(*truncate)
 		p := l.params

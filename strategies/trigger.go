@@ -90,12 +90,12 @@ type Trigger struct {
 	OutputCap     int64   `yaml:"output_cap,omitempty" doc:"most tokens kept free for output; 0 for no cap" unit:"tokens" min:"0"`
 	// PctOverride is CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: like the client, Value
 	// ignores what does not lie in (0, 100].
-	PctOverride float64  `yaml:"pct_override,omitempty" doc:"per cent of the window (less the output kept free) that lowers the value; 0 for none" unit:"per cent" min:"0" max:"100"`
-	PerMessage  int64    `yaml:"per_message,omitempty" doc:"tokens that the client counts for each message behind the head beside its text" unit:"tokens" min:"0"`
-	PerPrompt   int64    `yaml:"per_prompt,omitempty" doc:"messages that the client counts for each prompt behind the head beside the prompt's own, where messages are compared" unit:"messages" min:"0"`
-	Count       counting `yaml:"count,omitempty" doc:"what is one message where messages are counted, see keep.count"`
-	Shift       float64  `yaml:"shift,omitempty" doc:"moves the value, −1…1: down by that share of the value, or up by that share of what is left to the window" unit:"share" min:"-1" max:"1"`
-	Less        int64    `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level" unit:"tokens" min:"0"`
+	PctOverride float64         `yaml:"pct_override,omitempty" doc:"per cent of the window (less the output kept free) that lowers the value; 0 for none" unit:"per cent" min:"0" max:"100"`
+	PerMessage  int64           `yaml:"per_message,omitempty" doc:"tokens that the client counts for each message behind the head beside its text" unit:"tokens" min:"0"`
+	PerPrompt   int64           `yaml:"per_prompt,omitempty" doc:"messages that the client counts for each prompt behind the head beside the prompt's own, where messages are compared" unit:"messages" min:"0" needs:"measure=messages"`
+	Count       triggerCounting `yaml:"count,omitempty" doc:"what is one message where messages are counted: as for keep.count; or each text, each thinking, each call and each result, where prompts and summaries are none (items)" needs:"measure=messages|per_message"`
+	Shift       float64         `yaml:"shift,omitempty" doc:"moves the value, −1…1: down by that share of the value, or up by that share of what is left to the window" unit:"share" min:"-1" max:"1"`
+	Less        int64           `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level" unit:"tokens" min:"0"`
 
 	// Own says that the Limit of a reading, where there is one, takes the place of the value before Shift. No file sets it: triggers of
 	// strategy own have it, and triggers of strategies that give own a Shift alone.
@@ -310,7 +310,7 @@ func (t *Turn) test(layer string, tr *Trigger) bool {
 func (t *Turn) measured(tr *Trigger) int64 {
 	var messages int64
 	if tr.Measure == measureMessages || tr.PerMessage > 0 {
-		messages = int64(tr.Count.count(t.Context, Body(t.Context), t.Context.Len())) + t.Reading.hiddenMessages
+		messages = int64(counting(tr.Count).count(t.Context, Body(t.Context), t.Context.Len())) + t.Reading.hiddenMessages
 	}
 	m := messages
 	if tr.Measure != measureMessages {

@@ -94,6 +94,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer corpus.Close()
+	f.read.Warn(plan.Unmet(strategy, f.set))
 	if err := plan.Prepare(cmd.Context(), corpus.Corpus); err != nil { // as sim run learns from all sessions
 		return err
 	}

@@ -198,6 +198,14 @@ func (c *Context) SetForm(i int, f Form, tokens int32, cause EditCause) {
 	c.touch(i, cause)
 }
 
+// Reword makes the entry at position i another text of the same size than it is in other wordings.
+func (c *Context) Reword(i int, wording uint8) {
+	c.own(i, 0)
+	e := &c.entries[i]
+	e.Salt = uint16(e.Form)<<8 | uint16(wording)
+	c.touch(i, CauseEdit)
+}
+
 // LeaveOut makes the entry at position i a placeholder of that many tokens, as a server
 // does on request. The client keeps and sends the entry in its present form.
 func (c *Context) LeaveOut(i int, tokens int32) {
