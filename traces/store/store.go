@@ -99,6 +99,9 @@ func Open(dir string, types ...any) (*Store, error) {
 	return s, nil
 }
 
+// Share names the program, so that its copies on several machines can share the folder, as jobs of cmd/sim-beam do.
+func (s *Store) Share(program string) { s.program = runtime.GOARCH + program }
+
 // kind returns the form of values of the type that a pointer type points to.
 func (s *Store) kind(t reflect.Type) kind {
 	s.mu.Lock()

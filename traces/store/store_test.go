@@ -172,7 +172,7 @@ func TestVersioned(t *testing.T) {
 	dir := t.TempDir()
 	get := func(program, of string) bool {
 		s := open(t, dir)
-		s.program = program
+		s.Share(program)
 		version = of
 		var v versioned
 		return s.Get("k", &v) && v.N == 7 || !s.Put("k", &versioned{7})
