@@ -25,7 +25,8 @@ func (l *Loop) Run(s *traces.Session) (results.Row, error) {
 // cache for the sessions of each agent: sessions that send the same read what others have
 // written. Events of one time happen in the order of their users' numbers. It returns the
 // rows in the order given, valid until the next run. A session without a time begins with
-// the first one. One whose body is not in memory is loaded shortly before it begins, and let go behind its last call.
+// the first one. Bodies that are not in memory are loaded in the
+// order in which sessions begin, a few ahead of the clock (loadedAhead), and let go behind their last call.
 func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 	l.reset(sessions)
 	for i, session := range sessions {
@@ -183,7 +184,7 @@ type loaded struct {
 func load(s *traces.Session) (next loaded) {
 	defer func() {
 		if r := recover(); r != nil {
-			next = loaded{err: fmt.Errorf("%w: load session %s: %v%s", ErrInvariant, s.ID, r, origin())}
+			next = loaded{err: fmt.Errorf("%w: load: %v%s", ErrInvariant, r, origin())}
 		}
 	}()
 	body, err := s.Load()

@@ -64,10 +64,10 @@ are read together. These flags choose among the sessions.`},
 		{Use: "charts", Short: "The look and size of charts", Long: `--chart FILE draws the main chart of a command, --chart KIND=FILE another
 one, and KIND alone draws it into the folder of --out. Its data go into
 FILE-data.csv next to it. --style paper leaves title and notes to FILE-caption.txt.`},
-		{Use: "marks", Short: "What ~ and ? before a difference say", Long: `One rule for run, ablate, report, compare, tune, rank and
-advise. ?: fewer than six sessions differ, too few to say anything of other sessions. ~: chance can explain the
-difference or, for a cost, chance and the model's error. Without a mark it is shown for other sessions of this kind.
-docs/compare.md says how.`},
+		{Use: "marks", Short: "What ~ and ? before a difference say", Long: `run, ablate, report and compare print them by one rule; the places of rank and
+the choices of tune and advise follow the same rule. ?: fewer than six sessions differ, too few to say anything of other sessions.
+~: chance can explain the difference or, for a cost, chance and the model's error. A difference without a mark is shown
+for other sessions of this kind. docs/compare.md says how.`},
 		{Use: "live", Short: "Summaries by real models", Long: `sim run --summarizer live asks a real model for each summary.
 It says what the calls will cost and asks before the first. --set live.KEY=VALUE sets what has no flag;
 docs/live.md has an example.`},

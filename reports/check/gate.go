@@ -268,18 +268,22 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 				" of all lines, which the figures are without", Look: in.Lost[0]})
 		return
 	default:
-		by := "unread: or the baseline allows"
+		by := "unread or the baseline allows"
 		if in.NumLost > allowed {
 			by = "a share of " + Amount{noteLost, true}.String() + " of the lines may be"
 		}
-		r.note("%s, as %s: such as %s", text, by, in.Lost[0])
+		first := "the first is"
+		if in.NumLost == 1 {
+			first = "namely"
+		}
+		r.note("%s, as %s; %s %s", text, by, first, in.Lost[0])
 		return
 	}
 	for _, p := range in.Lost[:min(len(in.Lost), maxLost)] {
 		r.fail(0, "not read: %s", p)
 	}
 	if allowed > 0 || in.NumLost > maxLost {
-		r.fail(0, "%s, %d are allowed by unread: or the baseline", text, allowed)
+		r.fail(0, "%s, %d are allowed by unread or the baseline", text, allowed)
 	}
 }
 

@@ -119,11 +119,11 @@ func TestLost(t *testing.T) {
 	says(t, f.Judge(now, Loaded{}), "not read: a.jsonl: file is empty", "not read: b.jsonl:7: text ends in a string")
 	f.Unread = new(int)
 	*f.Unread = 1
-	says(t, f.Judge(now, Loaded{}), "2 lines, files or sessions could not be read, 1 are allowed by unread: or the baseline")
+	says(t, f.Judge(now, Loaded{}), "2 lines, files or sessions could not be read, 1 are allowed by unread or the baseline")
 	*f.Unread = 2
 	r := f.Judge(now, Loaded{})
 	says(t, r)
-	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "as unread: or the baseline allows") {
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "as unread or the baseline allows") {
 		t.Errorf("notes %q", r.Notes)
 	}
 	*f.Unread, now.NumLost = 0, 1000

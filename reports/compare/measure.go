@@ -210,8 +210,8 @@ func chooseMetrics(names []string) ([]results.Metric, error) {
 		func(m results.Metric) bool { return !slices.Contains(names, m.Name) }), errors.Join(errs...)
 }
 
-// estimate sets what figures that differ show of other sessions. The cost is judged by itself, as in the table of a run; its other
-// metrics are judged together, and so are all others; those selected by name are one family.
+// estimate sets what figures that differ show of other sessions. The cost is judged by itself, as in the table of a run; the other
+// metrics of that table are judged together, and so are all that the table has not; metrics selected by name are one family, beside the cost.
 func (r *Report) estimate(ctx context.Context, list []*measured, e stats.Estimator) error {
 	var pairs []stats.Pair
 	var have []*measured

@@ -156,7 +156,7 @@ func TestParseTalks(t *testing.T) {
 	if chat := list[2].talk(); chat.requests() != 4 {
 		t.Errorf("prompts alone: %d requests, want 4", chat.requests())
 	}
-	for _, bad := range []string{"steps", "steps 2 29", "steps 0 1 50", "steps 2 x 50", "steps 2 9 50 cals=2", "steps 2 9 50 calls=x"} {
+	for _, bad := range []string{"steps", "steps 2 29", "steps 0 1 50", "steps 2 x 50", "steps 2 9 50 cals=2", "steps 2 9 50 calls=x", "steps 2 9 50 calls=0", "steps 2 9 -3"} {
 		if _, err := parseTalks(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}

@@ -89,8 +89,10 @@ func parseTalks(text string) (list []shape, err error) {
 			name, value, found := strings.Cut(w, "=")
 			n, err := strconv.Atoi(cmp.Or(value, name))
 			switch into := named[name]; {
-			case err != nil || n < 0, found && into == nil:
+			case err != nil || found && into == nil:
 				return nil, fmt.Errorf("conversation %q: %q is neither a number nor calls=, say= or prompt= and a number", part, w)
+			case n < 0 || found && n == 0:
+				return nil, fmt.Errorf("conversation %q: %q is too small", part, w)
 			case found:
 				*into = n
 			default:

@@ -146,8 +146,8 @@ func (r *record) usage() (assembly.Usage, bool) {
 	return u, err == nil && u.OK
 }
 
-// record takes a record of usage.
-func (f *file) record(v jsontext.Value) error {
+// record takes a record of usage. The window of a sub-agent, which may have another model, is not the session's.
+func (f *file) record(v jsontext.Value, ofAgent bool) error {
 	var r record
 	if err := assembly.Decode(v, &r); err != nil {
 		return err
@@ -155,7 +155,9 @@ func (f *file) record(v jsontext.Value) error {
 	if _, ok := r.usage(); !ok {
 		return errNoCounts
 	}
-	f.window = cmp.Or(max(0, r.Window.N), f.window)
+	if !ofAgent {
+		f.window = cmp.Or(max(0, r.Window.N), f.window)
+	}
 	if err := f.Once("the record of usage of call", r.Call); err != nil {
 		return err
 	}

@@ -244,7 +244,7 @@ func (f *file) parse(ln assembly.Line) error {
 			f.static = f.Weigh(f.Maker.Text(prompt.KindSystem, d.Content))
 		}
 	case "session.usage_record":
-		return f.record(d.Usage)
+		return f.record(d.Usage, e.Agent != "")
 	case "session.shutdown":
 		f.shutdown(ln.Number, d.Metrics, d.Ledger != nil)
 	case "session.compaction_start":

@@ -75,6 +75,7 @@ func TestLimitAndSystemPrompt(t *testing.T) {
 	for counted, want := range map[int]int64{105_000: 128_000, 210_000: 64_000} {
 		s := newScript().add("system.message", `"content":"one"`).user("go").add("session.usage_record",
 			`"usage":{"apiCallId":"r1","model":"claude-opus-5","inputTokens":100000,"outputTokens":0,"cacheReadTokens":0,"cacheWriteTokens":0,"maxPromptTokens":128000}`)
+		s.by("a1", "session.usage_record", `"usage":{"apiCallId":"r0","model":"claude-haiku-4-5","inputTokens":9,"outputTokens":0,"cacheReadTokens":0,"cacheWriteTokens":0,"maxPromptTokens":9000}`)
 		s.answer("r1", "one", 0, tool).add("tool.execution_complete", `"toolCallId":"t1","success":true,"result":{"content":"`+strings.Repeat("word ", 3200)+`"}`)
 		s.add("session.compaction_start", fmt.Sprintf(`"currentTokens":%d,"tokenLimit":128000`, counted))
 		s.add("system.message", `"content":"another"`).record("r2", 9304, 9000, 300, 50).answer("r2", "two", 0, "")
