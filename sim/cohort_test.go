@@ -121,7 +121,7 @@ func TestCohortReportsAPanicOfLoading(t *testing.T) {
 	h := s.Head()
 	away := h.Without(func() (*traces.Session, error) { panic("no such block") })
 	_, err := NewLoop(testConfig(t, "none")).RunCohort([]*traces.Session{away})
-	if !errors.Is(err, ErrInvariant) || !strings.Count(err.Error(), "session a") != 1 || !strings.Contains(err.Error(), "load: no such block") {
+	if !errors.Is(err, ErrInvariant) || strings.Count(err.Error(), "session a") != 1 || !strings.Contains(err.Error(), "load: no such block") {
 		t.Errorf("error %v, want the panic of session a", err)
 	}
 }
