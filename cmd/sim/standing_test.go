@@ -73,7 +73,7 @@ func (r *recordedAs) write(t *testing.T, dir string, sessions, grows int) {
 }
 
 // verdicts are what advice says of settings that it could judge on sessions which did not choose the value.
-var verdicts = regexp.MustCompile(`On unseen sessions [−+]|Not advised: [^;]* on unseen sessions|No setting of this client saves reliably`)
+var verdicts = regexp.MustCompile(`On unseen sessions [−+]|Not advised: [^;]* on unseen sessions|No setting of this client saves reliably|Likely: [^;]* on unseen sessions`)
 
 // Somebody with sessions of DeepSeek Harness or the Gemini CLI alone gets what somebody with Claude Code's gets: from five sessions on a
 // verdict on the settings and how far the model is from the bill, with an interval, and of fewer that they are too few.

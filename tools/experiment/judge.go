@@ -207,7 +207,7 @@ func (o *outcome) foretold() (all, right int) {
 // group returns the name of the line that a pair belongs to.
 func (o *outcome) group() string {
 	name := map[dialect]string{claude: "Claude Code", codex: "Codex", pi: "pi", opencode: "OpenCode", qwen: "Qwen Code", kimi: "Kimi Code",
-		copilot: "Copilot CLI"}[o.from.Client]
+		copilot: "GitHub Copilot CLI"}[o.from.Client]
 	if o.from.recalls() {
 		name = "reads again"
 	}

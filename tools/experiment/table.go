@@ -109,7 +109,7 @@ func writeTried(name string, lines []*line) error {
 	for _, l := range lines {
 		client, kind, _ := strings.Cut(l.group, ", ")
 		agent := map[string]string{"Claude Code": facts.ClaudeCode, "Codex": facts.Codex, "OpenCode": facts.OpenCode, "pi": facts.Pi, "Qwen Code": facts.Qwen,
-			"Kimi Code": facts.Kimi, "Copilot CLI": facts.Copilot}[client]
+			"Kimi Code": facts.Kimi, "GitHub Copilot CLI": facts.Copilot}[client]
 		if kind != "B from A" || agent == "" {
 			continue
 		}
