@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // A dialect is the tools of a client.
 type dialect string
@@ -34,74 +37,52 @@ func (o Op) command() string {
 
 type object = map[string]any
 
+// tools are the names of a client's tools and of their arguments.
+type tools struct {
+	read, edit, write, shell string
+	path, from, to, content  string // of a file, of a text and what takes its place, and of what is written
+	beside                   object // what a command is given besides, nil for nothing
+}
+
+// toolsOf is by client; Codex patches files.
+var toolsOf = map[dialect]tools{
+	claude:   {"Read", "Edit", "Write", "Bash", "file_path", "old_string", "new_string", "content", object{"description": "Run it"}},
+	pi:       {"read", "edit", "write", "bash", "path", "oldText", "newText", "content", nil},
+	opencode: {"read", "edit", "write", "bash", "filePath", "oldString", "newString", "content", object{"description": "Run it"}},
+	qwen: {"read_file", "edit", "write_file", "run_shell_command", "file_path", "old_string", "new_string", "content",
+		object{"is_background": false, "description": "Run it"}},
+	kimi:    {"Read", "Edit", "Write", "Bash", "path", "old_string", "new_string", "content", nil},
+	copilot: {"view", "edit", "create", "bash", "path", "old_str", "new_str", "file_text", object{"description": "Run it"}},
+}
+
 // call returns an operation as a use of the client's tool.
 func (d dialect) call(o Op) toolCall {
-	path := project + "/" + o.File
-	switch d {
-	case claude:
-		switch o.Do {
-		case read:
-			return toolCall{"Read", object{"file_path": path}}
-		case edit:
-			return toolCall{"Edit", object{"file_path": path, "old_string": o.Old, "new_string": o.New}}
-		case write:
-			return toolCall{"Write", object{"file_path": path, "content": o.New}}
-		case help:
-			return toolCall{"Agent", object{"description": "Look around", "prompt": o.New, "subagent_type": "general-purpose",
-				"run_in_background": false}}
-		}
-		return toolCall{"Bash", object{"command": o.command(), "description": "Run it"}}
-	case pi:
-		switch o.Do {
-		case read:
-			return toolCall{"read", object{"path": path}}
-		case edit:
-			return toolCall{"edit", object{"path": path, "edits": []any{object{"oldText": o.Old, "newText": o.New}}}}
-		case write:
-			return toolCall{"write", object{"path": path, "content": o.New}}
-		}
-		return toolCall{"bash", object{"command": o.command()}}
-	case opencode:
-		switch o.Do {
-		case read:
-			return toolCall{"read", object{"filePath": path}}
-		case edit:
-			return toolCall{"edit", object{"filePath": path, "oldString": o.Old, "newString": o.New}}
-		case write:
-			return toolCall{"write", object{"filePath": path, "content": o.New}}
-		}
-		return toolCall{"bash", object{"command": o.command(), "description": "Run it"}}
-	case qwen:
-		switch o.Do {
-		case read:
-			return toolCall{"read_file", object{"file_path": path}}
-		case edit:
-			return toolCall{"edit", object{"file_path": path, "old_string": o.Old, "new_string": o.New}}
-		case write:
-			return toolCall{"write_file", object{"file_path": path, "content": o.New}}
-		}
-		return toolCall{"run_shell_command", object{"command": o.command(), "is_background": false, "description": "Run it"}}
-	case kimi:
-		switch o.Do {
-		case read:
-			return toolCall{"Read", object{"path": path}}
-		case edit:
-			return toolCall{"Edit", object{"path": path, "old_string": o.Old, "new_string": o.New}}
-		case write:
-			return toolCall{"Write", object{"path": path, "content": o.New}}
-		}
-		return toolCall{"Bash", object{"command": o.command()}}
-	case copilot:
-		switch o.Do {
-		case read:
-			return toolCall{"view", object{"path": path}}
-		case edit:
-			return toolCall{"edit", object{"path": path, "old_str": o.Old, "new_str": o.New}}
-		case write:
-			return toolCall{"create", object{"path": path, "file_text": o.New}}
-		}
-		return toolCall{"bash", object{"command": o.command(), "description": "Run it"}}
+	t, known := toolsOf[d]
+	if !known {
+		return patch(o)
 	}
+	path := project + "/" + o.File
+	switch change := (object{t.from: o.Old, t.to: o.New}); {
+	case o.Do == read:
+		return toolCall{t.read, object{t.path: path}}
+	case o.Do == edit && d == pi:
+		return toolCall{t.edit, object{t.path: path, "edits": []any{change}}}
+	case o.Do == edit:
+		change[t.path] = path
+		return toolCall{t.edit, change}
+	case o.Do == write:
+		return toolCall{t.write, object{t.path: path, t.content: o.New}}
+	case o.Do == help && d == claude:
+		return toolCall{"Agent", object{"description": "Look around", "prompt": o.New, "subagent_type": "general-purpose",
+			"run_in_background": false}}
+	}
+	command := object{"command": o.command()}
+	maps.Copy(command, t.beside)
+	return toolCall{t.shell, command}
+}
+
+// patch returns an operation as Codex does it.
+func patch(o Op) toolCall {
 	plus := "+" + strings.ReplaceAll(strings.TrimSuffix(o.New, "\n"), "\n", "\n+")
 	switch o.Do {
 	case edit:
