@@ -132,6 +132,7 @@ func (l *Loop) admit(i int, session *traces.Session) error {
 	return nil
 }
 
+// seat gives the session at a place of the cohort a seat.
 func (l *seats) seat(i int) (s *replay) {
 	if n := len(l.spare); n > 0 {
 		s, l.spare = l.spare[n-1], l.spare[:n-1]
@@ -270,7 +271,7 @@ func (e *event) begin(l *Loop) {
 	i := int(e.of)
 	next := <-l.coming
 	if next.err == nil {
-		seq := l.clock.seq
+		seq := l.clock.seq // admit numbers events as RunCohort would have: from the event's number on, rootsApart are free
 		l.clock.seq = e.seq & (1<<seqBits - 1)
 		next.err = l.admit(i, next.session)
 		l.clock.seq = seq

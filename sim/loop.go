@@ -200,7 +200,7 @@ func (l *Loop) send(t *thread) {
 	r, s := t.Current(), t.replay
 	if excess := t.requestTokens(l.clock.now) + int64(r.Tail) - s.book.Models.Of(t.head.Model()).Room(); excess > 0 {
 		if kin := l.turn.Kin; kin != nil && kin.Watches() {
-			kin.Part(func(i int) bool { return !kin.Answers(i) }) // larger than when they were asked
+			kin.Part(func(i int) bool { return !kin.Answers(i) }) // ask (rouse) made this test too, but the request has grown by due events: who would answer a refusal goes on alone
 		}
 		if !t.retried {
 			s.book.Row.Figures[measures.Overflows]++

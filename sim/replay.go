@@ -110,7 +110,7 @@ type shows struct {
 	wrote    ownSummary      // what it was given
 }
 
-// reset makes s the state of a session at its beginning.
+// reset makes s the state of a session at its beginning, under the person and the strategy that assign has given it.
 func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.loop = l
 	s.session, s.version, s.origin = session, session.Version(), origin

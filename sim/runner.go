@@ -79,6 +79,7 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 		return nil, err
 	}
 	b := batch{Runner: r, all: sessions, cells: cells, groups: r.kindred(cells, sessions), sessions: make([]*traces.Session, len(sessions))}
+	// What reads the replays at the end (groups: keepKin, copies at forks) needs all sessions in their seats.
 	b.late = r.Observe == nil && !slices.ContainsFunc(b.groups, func(g group) bool { return len(g.cells) > 1 || cells[g.cells[0]].Observer != nil })
 	for range cells {
 		b.broken = append(b.broken, map[int]error{})

@@ -266,7 +266,7 @@ func (b *batch) stand(l *Loop, group, rest []int) (others []int) {
 	return others
 }
 
-// keepKin hands out the rows of a loop that has come to its end.
+// keepKin hands out the rows of a loop that has come to its end. In a loop for a group no session is loaded late, so that none has left its seat.
 func (b *batch) keepKin(l *Loop, group, cohort []int) {
 	for _, k := range l.turn.Kin.Alike {
 		l.rows = slices.Grow(l.rows[:0], len(l.replays))[:len(l.replays)]

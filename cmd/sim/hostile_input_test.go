@@ -162,7 +162,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		// In pieces: runs of other tests are refused where this process holds much.
 		long := [][]byte{[]byte(`{"type":"user","x":"`)}
 		chunk := bytes.Repeat([]byte("x"), 1<<20)
-		for i := 0; i < len(chunk); i += 100 { // no bomb: 101 MiB of these lines are about 1.5 MB, compressed
+		for i := 0; i < len(chunk); i += 100 { // no bomb: 101 MiB of such lines are about 1.5 MB, compressed
 			chunk[i] = byte('a' + i*i/977%26)
 		}
 		for len(long) <= 100 {

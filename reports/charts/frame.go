@@ -155,8 +155,8 @@ func explained(text string) (line string) {
 // trustLine is errorLine, with the marks explained that differences of costs have.
 func trustLine(run *results.Run) string { return errorLine(run) + explained(marksOf(run)) }
 
-// chartTrust is what trustLine is for a chart with differences of these marks, where brackets take the place of a mark. It is first, because the end of
-// a long line may be cut.
+// chartTrust explains the brackets that a chart draws in place of marks, and then tells the model error. The brackets come first, because
+// the end of a long line may be cut.
 func chartTrust(run *results.Run, marks string) string {
 	if marks == "" {
 		return errorLine(run)
@@ -329,7 +329,7 @@ func Reading(c *traces.Corpus, chosen *traces.Selection, verbose string) []strin
 	if others := c.NumProblems - told; others > 0 {
 		what := "problem"
 		if told > 0 {
-			what = "other problem" // verbose lists those that are told by themselves too
+			what = "other problem" // verbose lists the problems told above, too
 		}
 		lost = append(lost, document.Count(others, what)+" while reading")
 	}

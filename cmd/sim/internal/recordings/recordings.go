@@ -173,13 +173,13 @@ func (s *Opened) read(ctx context.Context, paths []string) (c *traces.Corpus, er
 // the result when all is read.
 func (o *Options) limit(memory int64, heap int) (end func()) {
 	was := debug.SetMemoryLimit(memory / 4 * 3)
-	collect := 100
+	growth := 100
 	if o.Lazy && !o.Once {
-		collect = 50
+		growth = 50
 	}
-	paced := pace(collect, heap)
+	paced := pace(growth, heap)
 	return func() {
-		percent := paced()
+		percent := paced() // what held before: for Lazy sessions, what Open has set
 		if o.Lazy {
 			percent = roomy(percent)
 		}
