@@ -48,9 +48,10 @@ func (s *Session) Begin(session *traces.Session, index *needs.Index, arena *prom
 	s.session, s.index, s.arena, s.extras = session, index, arena, 0
 	if index != nil {
 		s.keeps = needs.Expected(s.Profile)
-		did := index.Behind()
-		s.learns = 1 - index.Chance()
-		s.lean = leanOf(s.Profile, &did, s.learns, habitOf(1-s.Profile.RereadShare().Value, index))
+		if s.learns = 1 - index.Chance(); s.Loop() == measures.LoopClosed {
+			did := index.Behind()
+			s.lean = leanOf(s.Profile, &did, s.learns, habitOf(1-s.Profile.RereadShare().Value, index))
+		}
 		s.reread = s.Agent.Refetch.rereadShare(s.Profile, index)
 	}
 }
