@@ -83,7 +83,10 @@ func checkWindows(d *Design, w windows) error {
 		if e := d.entryOf(c.Strategy.Name); e != nil && d.tree != nil {
 			place = e.triggerPlace(d.tree) + ": "
 		}
-		errs = append(errs, fmt.Errorf("%s%s: %w", place, c.Name, err))
+		if c.Name != c.Strategy.Name { // a cell of several, which the error does not name
+			place += c.Name + ": "
+		}
+		errs = append(errs, fmt.Errorf("%s%w", place, err))
 	}
 	if len(errs) == 0 {
 		return nil
