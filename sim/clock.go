@@ -79,6 +79,24 @@ func (c *clock) add(e event) {
 	c.heap[i] = e
 }
 
+// rootsApart is how many numbers are reserved for the threads that begin with a session.
+const rootsApart = 64
+
+// reserve schedules the beginning of a session that is loaded then, and reserves the numbers of its first events: what begins at
+// one time begins in the order in which it would begin had all sessions been loaded at first.
+func (c *clock) reserve(at int64, session int32) {
+	c.schedule(at, eventBegin, session)
+	c.seq += rootsApart
+}
+
+// spend gives the events that do schedules the numbers reserved with a beginning.
+func (c *clock) spend(begin *event, do func()) {
+	seq := c.seq
+	c.seq = begin.seq & (1<<seqBits - 1)
+	do()
+	c.seq = seq
+}
+
 // next takes the earliest event off the clock and moves the time to it. It
 // reports whether there was one.
 func (c *clock) next() (event, bool) {

@@ -31,8 +31,7 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 	l.reset(sessions)
 	for i, session := range sessions {
 		if away(session) {
-			l.clock.schedule(l.origin(session), eventBegin, int32(i))
-			l.clock.seq += rootsApart
+			l.clock.reserve(l.origin(session), int32(i))
 		} else if err := l.admit(i, session); err != nil {
 			return nil, err
 		}
@@ -102,10 +101,6 @@ func (l *seats) origin(session *traces.Session) int64 {
 	}
 	return 0
 }
-
-// rootsApart is how many events a session that is loaded later has schedule numbers for, so that what begins at one time
-// begins in the order in which it would begin had all been loaded at first.
-const rootsApart = 64
 
 // admit brings the session at a place of the cohort and its threads to their initial state, and has it begin at its time.
 func (l *Loop) admit(i int, session *traces.Session) error {
@@ -271,10 +266,7 @@ func (e *event) begin(l *Loop) {
 	i := int(e.of)
 	next := <-l.coming
 	if next.err == nil {
-		seq := l.clock.seq // admit numbers events as RunCohort would have: from the event's number on, rootsApart are free
-		l.clock.seq = e.seq & (1<<seqBits - 1)
-		next.err = l.admit(i, next.session)
-		l.clock.seq = seq
+		l.clock.spend(e, func() { next.err = l.admit(i, next.session) })
 	}
 	if next.err != nil {
 		l.stop(l.cohort[i], next.err)

@@ -333,7 +333,7 @@ func (l *Loop) extended(t *thread, f *flight) {
 	t.LastEnd, t.Started = l.clock.now, true
 	t.Since++
 	t.replay.book.Waited(measures.WaitOther, l.clock.now-f.Start)
-	t.retried, t.barred = false, 0 // the layers are asked anew; send takes what is not retried for unrefused, and the hint is given once a round
+	t.attempt = attempt{}
 	t.fetch.Look()
 	l.ask(t, 0)
 }

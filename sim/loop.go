@@ -264,9 +264,7 @@ func (l *Loop) hints(t *thread) bool {
 // refused asks the layers about a prompt that is too long, each once a round: a prompt that is still too long goes to the
 // layers behind the one that shortened it, or to all layers again if that layer insists. It reports whether a layer took over.
 func (l *Loop) refused(t *thread, excess int64) bool {
-	if !t.retried {
-		t.retried, t.refusals = true, 0
-	}
+	t.retried = true
 	for t.refusals < len(t.hooks.tooLong) {
 		h := t.hooks.tooLong[t.refusals]
 		t.refusals++

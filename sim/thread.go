@@ -68,12 +68,16 @@ type gap struct {
 	wakes  []int64 // by timer: when it rings, 0 for never
 }
 
-// asking is what layers and the server have said of the request that is prepared. The zero value is a request that nobody
-// was asked about.
+// asking is what the server and layers have said in a round. The zero value is a round in which nobody was asked.
 type asking struct {
+	hinted bool // the server has given its hint
+	attempt
+}
+
+// attempt is what was said of the next request, which a round that no recording has begins anew.
+type attempt struct {
 	retried  bool   // it was sent again after a refusal
 	refusals int    // layers that were asked about refusals
-	hinted   bool   // the server has hinted at it
 	barred   uint64 // layers that are not asked before it, a bit each
 }
 

@@ -65,7 +65,7 @@ func TestStrategyFromOutside(t *testing.T) {
 	}
 	cmd := exec.Command("go", "run", ".")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOPROXY=off", "GOWORK=")
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=")
 	out, err := cmd.CombinedOutput()
 	if want := block(t, page, "text", 0); err != nil || string(out) != want {
 		t.Errorf("%v, it prints\n%swant\n%s", err, out, want)

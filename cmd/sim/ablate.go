@@ -63,7 +63,7 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer s.corpus.Close()
-	stop := f.read.Watch(f.read.simulated.Text)
+	stop := f.read.watchPlan(s.plan)
 	out, err := a.Run(cmd.Context(), s.plan, s.corpus.Corpus)
 	stop()
 	if out == nil {

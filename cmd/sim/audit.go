@@ -102,7 +102,7 @@ func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer s.corpus.Close()
-	stop := c.read.Watch(c.read.simulated.Text)
+	stop := c.read.watchPlan(s.plan)
 	run, cells, err := s.plan.Chains(cmd.Context(), s.corpus.Corpus)
 	stop()
 	if run == nil {

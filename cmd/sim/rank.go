@@ -52,7 +52,7 @@ func (f *rankFlags) rank(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer s.corpus.Close()
-	stop := f.read.Watch(f.read.simulated.Text)
+	stop := f.read.watchPlan(s.plan)
 	out, err := rank.Run(cmd.Context(), s.plan, s.file, s.corpus.Corpus, f.with)
 	stop()
 	if out == nil {

@@ -19,7 +19,6 @@ import (
 type readFlags struct {
 	recordings.Options // bind sets most; a verb sets Lazy, Once, Rows and Listener, openFiltered the rest
 	choice             filterFlags
-	simulated          *console.Simulating // by the plan of the verb; parse of runFlags makes it
 }
 
 func (f *readFlags) bind(cmd *cobra.Command) {
@@ -80,9 +79,16 @@ func (f *readFlags) useGenerated(plan *scenarios.Plan) {
 	}
 }
 
+// watchPlan shows how far the simulations of a plan are, until stop is called.
+func (f *readFlags) watchPlan(plan *scenarios.Plan) (stop func()) {
+	var s console.Simulating
+	plan.Done = s.Done
+	return f.Watch(s.Text)
+}
+
 // runPlan runs a plan and shows progress.
 func (f *readFlags) runPlan(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
-	defer f.Watch(f.simulated.Text)()
+	defer f.watchPlan(plan)()
 	return plan.Run(cmd.Context(), corpus)
 }
 

@@ -220,10 +220,9 @@ func (f *runFlags) parse(
 	errs = append(errs, err)
 	profiles, err := loadProfiles(design.Scenario.Profile)
 	errs = append(errs, err)
-	f.read.simulated = &console.Simulating{} // runPlan shows what the plan tells it
 	return &scenarios.Plan{
 		Registry: registry, Prices: table, Design: design, Profiles: profiles,
-		Workers: f.read.Workers, Strict: f.read.Strict, Version: version(), Seed: design.Scenario.Seed, Done: f.read.simulated.Done,
+		Workers: f.read.Workers, Strict: f.read.Strict, Version: version(), Seed: design.Scenario.Seed,
 	}, file, errors.Join(errs...)
 }
 

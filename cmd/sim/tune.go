@@ -51,7 +51,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer s.corpus.Close()
-	stop := f.read.Watch(f.read.simulated.Text)
+	stop := f.read.watchPlan(s.plan)
 	out, err := tune.Run(cmd.Context(), s.plan, s.file, s.corpus.Corpus, f.search)
 	stop()
 	if out == nil {

@@ -61,8 +61,7 @@ type Opened struct {
 	selection traces.Selection
 	origin    string       // where discovered sessions come from
 	kept      *store.Store // where bodies are until Close; nil for nowhere
-	percent   int          // growth at which garbage was collected before
-	paced     func() int   // ends the pace of collections while sessions are drawn; nil where none are
+	ends      []func()     // give the collection of garbage back, in Close
 }
 
 // Open opens the sessions under paths that pass the filter, and reports what was wrong with them. Without a path it reads those in
@@ -79,10 +78,12 @@ func Open(ctx context.Context, paths []string, o Options) (_ *Opened, err error)
 		s.Found = paths
 	}
 	if o.Lazy {
-		s.percent = debug.SetGCPercent(o.collect())
+		percent := debug.SetGCPercent(o.collect())
+		s.ends = append(s.ends, func() { debug.SetGCPercent(percent) })
 	}
 	if o.Draw != nil {
-		s.paced = pace(drawnPercent, mostHeap)
+		paced := pace(drawnPercent, mostHeap)
+		s.ends = append(s.ends, func() { paced() })
 		s.Corpus, err = o.drawSessions(ctx)
 	} else {
 		s.Corpus, err = s.read(ctx, paths)
@@ -120,11 +121,10 @@ func (s *Opened) Close() (err error) {
 	if s.Corpus != nil {
 		err = s.Corpus.Close()
 	}
-	if s.paced != nil {
-		s.paced()
+	for _, end := range slices.Backward(s.ends) {
+		end()
 	}
 	if s.options.Lazy {
-		debug.SetGCPercent(s.percent)
 		closeStore(s.options.Err, s.kept)
 	}
 	return err
