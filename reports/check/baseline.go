@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -229,20 +230,24 @@ func ReadBaseline(name string, r io.Reader) (*Baseline, error) {
 	return b, nil
 }
 
-// validate refuses a baseline without what every run has.
+// validate refuses a baseline without what every run has, and figures that no run has: a rule held against these could not fail.
 func (b *Baseline) validate() error {
 	if b.SessionsDigest == "" || b.ScenarioDigest == "" || b.Sessions <= 0 || len(b.Cells) == 0 {
 		return fmt.Errorf("a baseline without sessions, cells or digests; %w", ErrStale)
 	}
-	last := 0
+	last, billed, priced := 0, 0.0, true
 	ids := map[string]bool{}
 	for i := range b.Past {
 		p := &b.Past[i]
 		if p.Run == 0 {
 			last++
+			billed, priced = billed+p.USD, priced && p.Calls > 0
 		}
 		if p.Calls < 0 || p.USD < 0 || p.Tokens < 0 || p.Run < 0 || ids[p.ID] {
 			return fmt.Errorf("session %s is twice in past, or has a figure below 0; %w", p.ID, ErrStale)
+		}
+		if most := p.most(); !(most <= mostFigure) {
+			return fmt.Errorf("session %s has a figure of %g, and no sum is above %g; %w", p.ID, most, mostFigure, ErrStale)
 		}
 		ids[p.ID] = true
 	}
@@ -252,13 +257,48 @@ func (b *Baseline) validate() error {
 	for i := range b.Cells {
 		c := &b.Cells[i]
 		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
-			if values := c.Metrics[name]; len(values) == 0 || len(values) > 1 && len(values) != c.Draws {
+			values := c.Metrics[name]
+			if len(values) == 0 || len(values) > 1 && len(values) != c.Draws {
 				return fmt.Errorf("%s of cell %q has values under %s, the cell has %d; %w", name, c.Cell,
 					document.Count(len(values), "seed"), c.Draws, ErrStale)
 			}
+			if most := largest(values...); !(most <= mostFigure) {
+				return fmt.Errorf("%s of cell %q is %g, and no sum is above %g; %w", name, c.Cell, most, mostFigure, ErrStale)
+			}
+		}
+		if usd, ok := c.mean(measures.NameCost); ok && priced && c.Strategy == measures.StrategyBilled && c.Group == "" && math.Abs(usd-billed) > 1e-6*billed {
+			return fmt.Errorf("%s of cell %q is %g, and its sessions were billed %g; %w", measures.NameCost, c.Cell, usd, billed, ErrStale)
 		}
 	}
 	return nil
+}
+
+// most returns the largest figure of a session, without its sign.
+func (p *Past) most() float64 {
+	most := largest(p.USD, float64(p.Calls), float64(p.Tokens), p.Input[0], p.Input[1])
+	for _, usd := range p.Excess {
+		most = max(most, largest(usd))
+	}
+	for _, fact := range p.Facts {
+		most = max(most, largest(fact[:]...))
+	}
+	for _, costs := range p.Costs {
+		most = max(most, largest(costs...))
+	}
+	for _, parts := range p.Parts {
+		for _, sums := range parts {
+			most = max(most, largest(sums[:]...))
+		}
+	}
+	return most
+}
+
+// largest returns the largest value without its sign.
+func largest(values ...float64) (most float64) {
+	for _, v := range values {
+		most = max(most, math.Abs(v))
+	}
+	return most
 }
 
 // decodeBaseline decodes data and checks that it is a baseline of this schema:
@@ -338,6 +378,9 @@ func (a *Acceptance) accepted(name string) bool {
 func (a *Acceptance) forget(past []Past) []Past {
 	var kept []Past
 	for _, p := range past {
+		if a.accepted(agentFact(p.Agent)) {
+			continue // an agent that is not here any more
+		}
 		p.Facts = maps.Clone(p.Facts)
 		maps.DeleteFunc(p.Facts, func(name string, _ [2]float64) bool {
 			ofPrices := validate.Level(name) || validate.Named(name)

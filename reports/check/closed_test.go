@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -61,8 +62,75 @@ func TestAnotherAgent(t *testing.T) {
 	was, now := predictedRun("claude-code", 1, plainFacts), predictedRun("codex", 1, plainFacts)
 	now.SessionsDigest = "others"
 	says(t, against(t, f, was, now), "10 sessions are of codex, an agent that base.json does not have", `--accept 'agent codex'`)
-	f.Accept.Names = []string{"agent codex"}
+	f.Accept.Names = []string{"agent codex", "agent claude-code"}
 	says(t, against(t, f, was, now))
+}
+
+// Of twenty sessions of the baseline ten are of Codex. Ten new ones without any of Codex are one in 2^10 by chance, and break the check until that
+// is accepted; the next baseline then has no sessions of Codex. Two new ones are one in four, and a note.
+func TestAgentThatVanishes(t *testing.T) {
+	f := levels(t, "baseline: base.json\nwindow: 8\nfacts: {max: 2%}\nrules:\n"+predictedRule)
+	b, err := f.NewBaseline(predictedRun("claude-code", 1, plainFacts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range b.Past {
+		p.ID, p.Agent, p.Groups = "codex "+p.ID, "codex", map[string]string{ByAgent: "codex"}
+		b.Past = append(b.Past, p)
+	}
+	b.Sessions *= 2
+	const gone = "no session of codex is here, of which base.json has 10 sessions"
+	now := predictedRun("claude-code", 1, plainFacts)
+	now.SessionsDigest = "others"
+	renamed := map[string]Session{}
+	for id, s := range now.Sessions {
+		s.Name = "new " + id
+		renamed[id] = s
+	}
+	now.Sessions = renamed
+	says(t, f.Judge(now, Loaded{Baseline: b}), gone, "--accept 'agent codex'")
+	f.Accept.Names = []string{"agent codex"}
+	r := f.Judge(now, Loaded{Baseline: b})
+	says(t, r)
+	if next, err := f.NewBaseline(now); err != nil || slices.ContainsFunc(f.After(next, b).Past, func(p Past) bool { return p.Agent == "codex" }) {
+		t.Errorf("the next baseline has sessions of Codex (%v)", err)
+	}
+	f.Accept.Names = nil
+	for len(now.Sessions) > 2 {
+		for id := range now.Sessions {
+			delete(now.Sessions, id)
+			break
+		}
+	}
+	if r := f.Judge(now, Loaded{Baseline: b}); !r.OK || !slices.Contains(r.Notes, gone) {
+		t.Errorf("%v %q, want the note that %s", r.Err(), r.Notes, gone)
+	}
+}
+
+// A baseline that has none of the projects here holds nothing.
+func TestGroupsThatNoBaselineHas(t *testing.T) {
+	f := levels(t, "baseline: base.json\nrules:\n  - {metric: billed_to_predicted, strategy: billed, max_increase: 2%, group: project}\n")
+	of := func(project string) *Input {
+		in := predictedRun("claude-code", 1, plainFacts)
+		in.SessionsDigest = project
+		for id, s := range in.Sessions {
+			s.Project, s.Name = project, project+id
+			in.Sessions[id] = s
+		}
+		return in
+	}
+	says(t, against(t, f, of("api"), of("api")))
+	says(t, against(t, f, of("api"), of("web")), "base.json has no sessions of any project here, so that nothing holds these", "--accept baseline")
+}
+
+// Where nothing has a price no change of a client costs anything: a limit on that cannot fail.
+func TestFactsWithoutPrices(t *testing.T) {
+	f := levels(t, "baseline: base.json\nunpriced: allow\nfacts: {max: 2%}\nrules:\n  - {metric: calls, max: 1000}\n")
+	run := predictedRun("claude-code", 1, plainFacts)
+	for i := range run.Cells[0].Draws[0].Rows.Len() {
+		run.Cells[0].Draws[0].Rows.Edit(i, func(r *results.Row) { *r.CostByClass() = results.Cost{} })
+	}
+	says(t, against(t, f, run, run), "facts (max 2%): cannot fail: nothing here has a price")
 }
 
 // A question that the baseline has no figures for fails: facts, prices, and cells of the same sessions.

@@ -152,6 +152,9 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 		case doubted:
 			res.Status = Suspect
 			res.Message += ", which one session may show by chance"
+		case f.Facts.Max != nil && of <= 0:
+			res.Status = Unjudged
+			res.Message = "cannot fail: nothing here has a price, so that no change costs anything"
 		default:
 			res.Message, res.Look = "", ""
 		}
@@ -181,7 +184,10 @@ func (in *Input) price(c *fact) (more map[string]float64, ok bool, err error) {
 
 // factResult returns what changed facts cost, USD, as a share of what is predicted, with the words for a breach.
 func (f *File) factResult(more, of float64, told, meant []string) Result {
-	share := more / of
+	share := 0.0
+	if of > 0 {
+		share = more / of
+	}
 	res := Result{Line: f.factsLine, Metric: factsMetric, Unit: measures.UnitRatio, Rule: f.Facts.text(), Status: OK, Observed: new(share), Bar: new(f.Facts.most()), usd: more}
 	res.Margin = new(*res.Bar - share)
 	res.Message = clientChanged + strings.Join(told, "; ")

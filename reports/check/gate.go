@@ -132,6 +132,10 @@ func (f *File) cases(r *Rule, in *Input, all *sums, b *Baseline) (cases []*verdi
 			cases = append(cases, v)
 		}
 	}
+	known := func(v *verdict) bool { return !b.without(r.Group, v.result.Group) }
+	if b != nil && (r.Group == ByProject || r.Group == ByModel) && r.Kind.relative() && len(cases) > 0 && !slices.ContainsFunc(cases, known) {
+		cases[0].refuse("%s has no sessions of any %s here, so that nothing holds these; %s", f.Baseline, r.Group, f.Accept.anew())
+	}
 	if len(cases) == 0 {
 		v := &verdict{result: Result{Line: r.Line, Metric: r.Metric.Name, Unit: r.Metric.Unit, Rule: r.Text(), Cell: r.Strategy, Group: r.Group}}
 		v.refuse("no cell has a session that the rule is about; without strategy: it is about all but the bill")
@@ -173,9 +177,15 @@ func (f *File) compareHead(r *Report, in *Input, was Loaded) {
 			f.differs(r, "other prices", "of "+document.Few(models))
 		}
 	}
-	for _, model := range sortedKeys(in.Renamed) {
-		if b.Renamed[model] != in.Renamed[model] {
-			f.differs(r, "other prices", model+" is billed as "+in.Renamed[model]+" now")
+	renamed := maps.Clone(in.Renamed)
+	for model := range b.Renamed {
+		if renamed[model] == "" {
+			renamed = put(renamed, model, "itself")
+		}
+	}
+	for _, model := range sortedKeys(renamed) {
+		if now := renamed[model]; in.Renamed[model] != b.Renamed[model] {
+			f.differs(r, "other prices", model+" is billed as "+now+" now")
 		}
 	}
 	simulated := func(c Cell) bool {

@@ -297,13 +297,15 @@ func (f *File) past(in *Input) []Past {
 		c := &in.Cells[i]
 		for k, draw := range c.Draws {
 			for _, row := range draw.Rows.All() {
-				own := byID[row.Session]
-				switch {
-				case own == nil || row.N(measures.UnpricedCalls) > 0 && f.refuses(row):
-				case c.Strategy == measures.StrategyBilled:
-					own.Calls, own.USD = row.N(measures.Calls), row.CostUSD()
+				own, billed := byID[row.Session], c.Strategy == measures.StrategyBilled
+				if own != nil && billed {
 					tokens := row.Usage()
 					own.Tokens = tokens.Input() + tokens.Output
+				}
+				switch {
+				case own == nil || row.N(measures.UnpricedCalls) > 0 && f.refuses(row):
+				case billed:
+					own.Calls, own.USD = row.N(measures.Calls), row.CostUSD()
 					own.Input = [2]float64{row.Figures[measures.PredictedOfUSD], row.Figures[measures.PredictedUSD]}
 				case f.Paired.asked() && k == len(own.Costs[c.Name]):
 					own.Costs = put(own.Costs, c.Name, append(own.Costs[c.Name], row.CostUSD()))
@@ -345,9 +347,9 @@ func (f *File) partsInto(sessions map[string]*Past, c *Cell) {
 }
 
 // put sets a key of a map, which it makes if there is none.
-func put[V any](m map[string]V, key string, v V) map[string]V {
+func put[K comparable, V any](m map[K]V, key K, v V) map[K]V {
 	if m == nil {
-		m = map[string]V{}
+		m = map[K]V{}
 	}
 	m[key] = v
 	return m

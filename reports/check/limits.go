@@ -237,11 +237,13 @@ func (f *File) compareSetup(r *Report, in *Input, b *Baseline, now []Past, p *pa
 	if f.Window > 0 && p.all {
 		r.note("%s has all of these sessions: nothing new was checked", f.Baseline)
 	}
-	agents := map[string]int{}
-	known, facts := false, false
+	agents, runs := map[string]int{}, map[string]map[int]bool{}
+	known, facts, all := false, false, map[int]bool{}
 	for i := range b.Past {
-		agents[b.Past[i].Agent]++
-		known, facts = known || b.Past[i].Agent != "", facts || len(b.Past[i].Facts) > 0
+		p := &b.Past[i]
+		agents[p.Agent]++
+		runs[p.Agent], all[p.Run] = put(runs[p.Agent], p.Run, true), true
+		known, facts = known || p.Agent != "", facts || len(p.Facts) > 0
 	}
 	others := map[string]int{}
 	for i := range now {
@@ -258,12 +260,19 @@ func (f *File) compareSetup(r *Report, in *Input, b *Baseline, now []Past, p *pa
 				counted(others[agent], "session is", "sessions are"), agent, f.Baseline, f.Accept.accepting(agentFact(agent)))
 		}
 	}
-	if f.Predicts() {
-		for _, agent := range sortedKeys(agents) {
-			if agents[agent] > 0 && known {
-				r.note("no session of %s is here, of which %s has %s", agent, f.Baseline, document.Count(agents[agent], "session"))
-			}
+	for _, agent := range sortedKeys(agents) {
+		n := agents[agent]
+		if n < 0 || !known {
+			continue
 		}
+		text := fmt.Sprintf("no session of %s is here, of which %s has %s", agent, f.Baseline, document.Count(n, "session"))
+		chance := math.Pow(1-float64(n)/float64(len(b.Past)), float64(len(now)))
+		if len(runs[agent]) < len(all) || chance >= f.Level || f.Accept.accepted(agentFact(agent)) {
+			r.note("%s", text)
+			continue
+		}
+		r.meant, r.strangers = append(r.meant, agentFact(agent)), true
+		r.fail(f.baselineLine, "%s, some in each of its runs: nothing is judged of it; %s", text, f.Accept.accepting(agentFact(agent)))
 	}
 	if f.Facts.asked() && !facts && in.Price != nil {
 		r.fail(f.baselineLine, "%s has no facts of clients, which facts: compares; %s writes them", f.Baseline, f.Accept.updating())

@@ -383,6 +383,9 @@ func (v *verdict) words(limit float64) string {
 	return text
 }
 
+// mostFigure is more than any sum of recordings: a thousand machines that read a million tokens each second, for ten days.
+const mostFigure = 1e15
+
 // vacuous reports whether no figure could break a rule with a bar, and why.
 func (r *Rule) vacuous(bar, effect float64) (why string, ok bool) {
 	name := r.Metric.Name
@@ -392,6 +395,8 @@ func (r *Rule) vacuous(bar, effect float64) (why string, ok bool) {
 		return fmt.Sprintf("%s is never below 0, the bar is %s", name, figure(r.Metric.Unit, bar)), true
 	case !low && r.Metric.Unit == measures.UnitRatio && bar+effect >= 1:
 		return fmt.Sprintf("%s is never above 100 %%, the bar is %s", name, figure(r.Metric.Unit, bar)), true
+	case !low && bar > mostFigure:
+		return fmt.Sprintf("%s is never above %g, the bar is %g", name, mostFigure, bar), true
 	}
 	return "", false
 }
