@@ -35,8 +35,8 @@ const (
 
 // Shift finds where the ratio of the series changed most, by the largest standardised cumulative sum of deviations from the ratio
 // of all units (Page 1955), and the chance of as large a change when the units come in random order, which can be as small as half of
-// the chance that is asked for. The interval of the place comes from units redrawn on both sides of the place; it is the place alone
-// where the chance is larger than asked for. Shift is false where no change may begin with enough units on both sides.
+// the chance that is asked for; of a larger one it is only said that it is larger. The interval of the place comes from units redrawn on
+// both sides of the place; it is the place alone where the chance is larger than asked for. Shift is false where no change may begin with enough units on both sides.
 func (s *Series) Shift(chance float64) (Shift, bool) {
 	n := len(s.Over)
 	order := make([]int, n)
@@ -54,8 +54,11 @@ func (s *Series) Shift(chance float64) (Shift, bool) {
 	}
 	draw := rand.New(rand.NewPCG(changedSeed, uint64(n)))
 	tried, alike := 0, 0
-	shuffles := max(leastShuffles, int(math.Ceil(2/chance)))
-	for tried < shuffles && alike < enoughAlike {
+	shuffles, enough := max(leastShuffles, int(math.Ceil(2/chance))), enoughAlike
+	if enoughAlike > chance*float64(shuffles) { // however the shuffles end, more than chance allows are as large already
+		enough = min(enough, int(chance*float64(shuffles+1)))
+	}
+	for tried < shuffles && alike < enough {
 		draw.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
 		if _, m := s.largest(order, weights, -1, all, most*(1-same)); m > most*(1-same) {
 			alike++
