@@ -58,11 +58,9 @@ func apart(a, b [3]int) (d [3]int) {
 // Generations returns the presets that are a client's generation, in order of agents and versions.
 func (r *Registry) Generations() []*Strategy {
 	var list []*Strategy
-	for _, name := range r.Presets() {
-		if l := r.presets[name]; l.generation {
-			if s, err := l.strategy(); err == nil {
-				list = append(list, s)
-			}
+	for _, l := range r.inOrder(func(l *listed) bool { return l.generation }) {
+		if s, err := l.strategy(); err == nil {
+			list = append(list, s)
 		}
 	}
 	return list

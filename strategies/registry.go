@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"sort"
 	"sync"
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
@@ -153,12 +152,24 @@ func (r *Registry) Layers() []string { return slices.Sorted(maps.Keys(r.layers))
 
 // Presets returns the names of all presets in the order they are listed.
 func (r *Registry) Presets() []string {
-	names := slices.Collect(maps.Keys(r.presets))
-	sort.Slice(names, func(i, j int) bool {
-		a, b := r.presets[names[i]], r.presets[names[j]]
-		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name)) < 0
-	})
+	var names []string
+	for _, l := range r.inOrder(func(*listed) bool { return true }) {
+		names = append(names, l.name)
+	}
 	return names
+}
+
+// inOrder returns some of the presets in the order they are listed.
+func (r *Registry) inOrder(wanted func(*listed) bool) (list []listed) {
+	for _, l := range r.presets {
+		if wanted(&l) {
+			list = append(list, l)
+		}
+	}
+	slices.SortFunc(list, func(a, b listed) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name))
+	})
+	return list
 }
 
 // Strategy returns the preset with a name; an unknown one is an error that

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 )
@@ -175,7 +176,7 @@ func ToolLimits(value string) (map[string]int64, bool) {
 func (e *Env) Rules() []error {
 	var errs []error
 	v := reflect.ValueOf(e).Elem()
-	for _, f := range reflect.VisibleFields(v.Type()) {
+	for _, f := range variables() {
 		value := v.FieldByIndex(f.Index).String()
 		if want := wanted(f.Tag.Get("env"), value); want != "" {
 			errs = append(errs, spec.Wrong(f.Tag.Get("yaml"), "takes %s, not %q", want, value))
@@ -183,6 +184,9 @@ func (e *Env) Rules() []error {
 	}
 	return errs
 }
+
+// variables are the fields of Env. A command checks the variables of many scenarios.
+var variables = sync.OnceValue(func() []reflect.StructField { return reflect.VisibleFields(reflect.TypeFor[Env]()) })
 
 // wanted returns what a variable of a kind takes, "" if the value is valid.
 func wanted(kind, value string) string {

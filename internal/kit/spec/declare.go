@@ -348,8 +348,11 @@ type limit struct {
 	set  bool
 }
 
-// limits are the bounds in a field's tag.
-type limits struct{ min, above, max, below limit }
+// limits are the bounds in a field's tag, and the texts that it allows.
+type limits struct {
+	min, above, max, below limit
+	known                  []string // nil for any
+}
 
 // bounds has the limits of each tag that was asked for: a command checks values against
 // the same few hundred tags thousands of times.
@@ -381,6 +384,9 @@ func limitsOf(tag reflect.StructTag, t reflect.Type) *limits {
 		return l
 	}
 	l := &limits{min: read("min"), above: read("above"), max: read("max"), below: read("below")}
+	if enum := tag.Get("enum"); enum != "" && t.Kind() == reflect.String {
+		l.known = strings.Split(enum, ",")
+	}
 	bounds.Store(limitsKey{tag, t}, l)
 	return l
 }
@@ -435,11 +441,10 @@ func flaw(v reflect.Value, tag reflect.StructTag) string {
 	if text := outside(v, tag); text != "" {
 		return " " + Line(v.Interface()) + " " + text
 	}
-	if tag.Get("enum") == "" || v.Kind() != reflect.String {
-		return ""
-	}
-	if known := strings.Split(tag.Get("enum"), ","); !slices.Contains(known, v.String()) {
-		return ": " + unknown(v.String(), known)
+	if v.Kind() == reflect.String {
+		if known := limitsOf(tag, v.Type()).known; known != nil && !slices.Contains(known, v.String()) {
+			return ": " + unknown(v.String(), known)
+		}
 	}
 	return ""
 }

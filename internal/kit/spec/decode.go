@@ -39,7 +39,7 @@ func (t *Tree) Decode(n *yaml.Node, v any, path string) []error {
 // except for problems with values that the checker could not read.
 func (c *Checker) Flaws(n *yaml.Node, v any, path string) []error {
 	var problems []Problem
-	validate(reflect.ValueOf(v), "", path, &problems)
+	validate(reflect.ValueOf(v), "", trail{key: path}, &problems)
 	var errs []error
 	for _, p := range problems {
 		if !slices.ContainsFunc(p.Paths, c.misread) {

@@ -35,32 +35,52 @@ func Wrong(path, format string, args ...any) error {
 // Validate returns what is wrong with a struct, or with what a pointer to one points to, by its tags and rules.
 func Validate(v any) []Problem {
 	var list []Problem
-	validate(reflect.ValueOf(v), "", "", &list)
+	validate(reflect.ValueOf(v), "", trail{}, &list)
 	return list
 }
 
-func validate(v reflect.Value, tag reflect.StructTag, path string, list *[]Problem) {
+// trail is the path of a value below another one's: most values are sound, and nobody reads the path.
+type trail struct {
+	above *trail
+	key   string // "" at the top, and in a list
+	place int    // 1 + index in a list, else 0
+}
+
+// path writes the trail out.
+func (t *trail) path() string {
+	above := ""
+	if t.above != nil {
+		above = t.above.path()
+	}
+	if t.place > 0 {
+		return above + "[" + strconv.Itoa(t.place-1) + "]"
+	}
+	return Join(above, t.key)
+}
+
+func validate(v reflect.Value, tag reflect.StructTag, at trail, list *[]Problem) {
 	t := v.Type()
 	switch {
 	case t.Kind() == reflect.Pointer:
 		if !v.IsNil() {
-			validate(v.Elem(), tag, path, list)
+			validate(v.Elem(), tag, at, list)
 		}
 	case opaque(t) && t.Kind() == reflect.Struct, t == nodeType, t == timeType:
 	case t.Kind() == reflect.Struct:
-		fields(v, path, list)
-		within(v, tag, path, list)
-		rules(v, path, list)
+		fields(v, &at, list)
+		within(v, tag, &at, list)
+		rules(v, &at, list)
 	case t.Kind() == reflect.Slice:
 		for i := range v.Len() {
-			validate(v.Index(i), tag, path+"["+strconv.Itoa(i)+"]", list)
+			validate(v.Index(i), tag, trail{above: &at, place: i + 1}, list)
 		}
 	case t.Kind() == reflect.Map:
 		for it := v.MapRange(); it.Next(); {
-			validate(it.Value(), tag, Join(path, fmt.Sprint(it.Key())), list)
+			validate(it.Value(), tag, trail{above: &at, key: fmt.Sprint(it.Key())}, list)
 		}
 	default:
 		if text := flaw(v, tag); text != "" {
+			path := at.path()
 			*list = append(*list, Problem{Paths: []string{path}, Text: path + text})
 		}
 	}
@@ -68,19 +88,19 @@ func validate(v reflect.Value, tag reflect.StructTag, path string, list *[]Probl
 
 // fields validates the content of a struct. An inlined struct has no bounds and
 // rules of its own if the outer one has some: by promotion they are the same.
-func fields(v reflect.Value, path string, list *[]Problem) {
+func fields(v reflect.Value, at *trail, list *[]Problem) {
 	for _, m := range shapeOf(v.Type()).members {
 		value := v.Field(m.at)
 		if !m.inline {
-			validate(value, m.Tag, Join(path, m.key), list)
+			validate(value, m.Tag, trail{above: at, key: m.key}, list)
 			continue
 		}
-		fields(value, path, list)
+		fields(value, at, list)
 		if _, outer := method[Bounded](v); !outer {
-			within(value, m.Tag, path, list)
+			within(value, m.Tag, at, list)
 		}
 		if _, outer := method[Ruled](v); !outer {
-			rules(value, path, list)
+			rules(value, at, list)
 		}
 	}
 }
@@ -101,7 +121,7 @@ func method[T any](v reflect.Value) (T, bool) {
 }
 
 // within adds the reason why a struct is outside the bounds of its tag.
-func within(v reflect.Value, tag reflect.StructTag, path string, list *[]Problem) {
+func within(v reflect.Value, tag reflect.StructTag, at *trail, list *[]Problem) {
 	b, ok := method[Bounded](v)
 	if !ok {
 		return
@@ -115,18 +135,18 @@ func within(v reflect.Value, tag reflect.StructTag, path string, list *[]Problem
 		high = l.max.at
 	}
 	if err := b.Within(low, high); err != nil {
-		*list = append(*list, below(path, err))
+		*list = append(*list, below(at.path(), err))
 	}
 }
 
 // rules adds the problems that the rules of a struct find.
-func rules(v reflect.Value, path string, list *[]Problem) {
+func rules(v reflect.Value, at *trail, list *[]Problem) {
 	r, ok := method[Ruled](v)
 	if !ok {
 		return
 	}
 	for _, err := range r.Rules() {
-		*list = append(*list, below(path, err))
+		*list = append(*list, below(at.path(), err))
 	}
 }
 

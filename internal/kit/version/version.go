@@ -26,16 +26,32 @@ func AtLeast(version string, parts ...int) bool {
 // one. What is missing or no number counts as 0; what follows the numbers, as in
 // 2.1.17-beta, does not count.
 func Numbers(version string) (n [3]int, ok bool) {
-	if i := strings.IndexAny(version, "-+ "); i > 0 {
+	if i := strings.IndexFunc(version, func(r rune) bool { return r == '-' || r == '+' || r == ' ' }); i > 0 {
 		version = version[:i]
 	}
 	more := true
 	for i := 0; i < len(n) && more; i++ {
 		var part string
 		part, version, more = strings.Cut(version, ".")
-		v, err := strconv.ParseUint(part, 10, 31)
-		ok = ok || i == 0 && err == nil
-		n[i] = int(v)
+		var number bool
+		n[i], number = parse(part)
+		ok = ok || i == 0 && number
 	}
 	return n, ok
+}
+
+// parse reads a number, and reports whether the text is one.
+func parse(text string) (n int, ok bool) {
+	const digits = 9 // that fit into any int
+	if len(text) > digits {
+		v, err := strconv.ParseUint(text, 10, 31)
+		return int(v), err == nil
+	}
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return 0, false
+		}
+		n = 10*n + int(text[i]-'0')
+	}
+	return n, text != ""
 }
