@@ -111,7 +111,7 @@ func (p *adviser) simulate(ctx context.Context, sessions []*traces.Session, text
 		return err //nolint:wrapcheck // it says which set
 	}
 	configs = slices.Concat(p.own, configs)
-	added := map[[2]*strategies.Strategy]standard.Sparing{}
+	added := map[generation]standard.Sparing{}
 	var spared []func()
 	for text, of := range wanted {
 		c := &configs[at[text]]
@@ -199,18 +199,23 @@ func largest(s *traces.Session) *larger {
 	return x
 }
 
+// generation is what decides which layers a strategy has in a session.
+type generation struct {
+	strategy                *strategies.Strategy
+	agent, release, variant string
+}
+
 // spares reports whether a session is known to end as it does without a change: its strategy has one layer more, which spares all results.
-func (p *adviser) spares(added map[[2]*strategies.Strategy]standard.Sparing, was, is *strategies.Strategy, s *traces.Session) bool {
+func (p *adviser) spares(added map[generation]standard.Sparing, was, is *strategies.Strategy, s *traces.Session) bool {
 	x := p.large[s]
 	if x == nil {
 		return false
 	}
-	was, is = was.For(s.Agent, s.Version(), s.Variant), is.For(s.Agent, s.Version(), s.Variant)
-	pair := [2]*strategies.Strategy{was, is}
-	layer, ok := added[pair]
+	at := generation{is, s.Agent, s.Version(), s.Variant}
+	layer, ok := added[at]
 	if !ok {
-		layer = addedTo(was, is)
-		added[pair] = layer
+		layer = addedTo(was.For(at.agent, at.release, at.variant), is.For(at.agent, at.release, at.variant))
+		added[at] = layer
 	}
 	return layer != nil && layer.Spares(x.results, x.tools)
 }

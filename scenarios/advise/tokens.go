@@ -3,6 +3,7 @@ package advise
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,7 +116,8 @@ func (t *tally) bill(s *traces.Session, prices *costmodel.Table) {
 // sorted returns all calls in an order that does not depend on workers, with the times at which they start, unix ns, 0 for unknown, and
 // their tokens.
 func (t *tally) sorted() (list []sim.Spent, classes prompt.Usage) {
-	for _, u := range t.sessions {
+	byStart := func(a, b *used) int { return cmp.Compare(a.start, b.start) }
+	for _, u := range slices.SortedFunc(maps.Values(t.sessions), byStart) { // so that the calls are nearly in order
 		for _, c := range u.calls {
 			if c.Start += u.start; u.start == 0 {
 				c.Start = 0
@@ -125,7 +127,10 @@ func (t *tally) sorted() (list []sim.Spent, classes prompt.Usage) {
 		classes.Add(&u.classes)
 	}
 	slices.SortFunc(list, func(a, b sim.Spent) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.USD, b.USD), cmp.Compare(a.Model, b.Model))
+		if a.Start != b.Start {
+			return cmp.Compare(a.Start, b.Start)
+		}
+		return cmp.Or(cmp.Compare(a.USD, b.USD), cmp.Compare(a.Model, b.Model))
 	})
 	return list, classes
 }
