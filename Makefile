@@ -1,5 +1,5 @@
 # make run    replay the samples that come with the program
-# make test   vet, then all tests
+# make test   vet, then all tests; make tests leaves out vet, which make lint runs too
 # make house  the worked examples of CONTRIBUTING.md, and the rooms that a run passes: each builds the program anew
 # make race   the short tests of packages that work on several cores under the race detector, but for packages that only
 #             compute something once
@@ -17,7 +17,8 @@
 # make bench  benchmarks of the hot paths
 # make bench-compare  time and memory beside another revision and other programs, in turns: BASE=REV (BENCH=flags, such as -only rank)
 # make lint   formatting and linters
-# make fuzz   every fuzz target for FUZZTIME: a time, or a count of inputs (500x)
+# make fuzz   every fuzz target for FUZZTIME: a time, or a count of inputs (500x); GUIDED= leaves out what guides inputs by
+#             coverage, for which all packages are compiled anew
 # make cross  build for every platform, keep nothing
 # make man    manual pages in bin/man: man -M bin/man sim-run
 # make weight lines and files of Go that are neither tests nor tools, by room
@@ -25,6 +26,7 @@
 # make flink  a job of sim-beam on a standalone Flink, a worker killed midway (Java, Maven, Python)
 
 FUZZTIME ?= 10s
+GUIDED ?= -fuzz=. -tags nosqlite
 TORTURE ?= 400
 BENCHTIME ?= 1s
 PKG ?= ./sim/promptcache
@@ -33,7 +35,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 # Packages whose tests are about files, locks and signals: they are built for each platform, too.
 SYSTEM = ./internal/kit/files ./traces ./traces/store ./traces/recorder ./cmd/sim
 
-.PHONY: all build run test quick house race torture golden experiment validation clients libraries bench bench-compare lint fuzz cross dist weight mutants gremlins flink browser picture man
+.PHONY: all build run test tests quick house race torture golden experiment validation clients libraries bench bench-compare lint fuzz cross dist weight mutants gremlins flink browser picture man
 
 all: build test lint
 
@@ -45,6 +47,9 @@ run:
 
 test:
 	go vet ./...
+	$(MAKE) tests
+
+tests:
 	go test -vet=off -timeout 15m ./...
 
 quick:
@@ -77,7 +82,7 @@ flink:
 	.ci/flink/run
 
 browser:
-	go build -trimpath -buildvcs=false -o bin/sim ./cmd/sim
+	go build $(BUILDFLAGS) -buildvcs=false -o bin/sim ./cmd/sim
 	cd tools/browser && SIM=$(CURDIR)/bin/sim go test -vet=off -count=1 .
 
 mutants:
@@ -115,10 +120,14 @@ lint:
 	cd cmd/sim-beam && go tool -modfile=../../tools/lint/go.mod golangci-lint run ./...
 
 fuzz:
-	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | while IFS=: read -r file _ target; do \
-	  pkg=$${file%/*} target=$${target#func }; \
-	  echo "$$pkg $$target"; \
-	  go test -vet=off -tags nosqlite -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg || exit 1; \
+	@mkdir -p bin; cache=$$(go env GOCACHE)/fuzz; \
+	grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r dir; do \
+	  go test -c -vet=off $(GUIDED) -o bin/fuzz.test $$dir || exit 1; \
+	  for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go | cut -d ' ' -f 2); do \
+	    echo "$$dir $$target"; \
+	    (cd $$dir && $(CURDIR)/bin/fuzz.test -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZTIME) \
+	      -test.fuzzminimizetime 10x -test.fuzzcachedir $$cache/$$dir) || exit 1; \
+	  done || exit 1; \
 	done
 
 cross:
