@@ -58,9 +58,11 @@ quick:
 house:
 	HOUSE=1 go test -vet=off -count=1 -run 'WorkedExamples|WayOfARun' .
 
-# What is long (testing.Short) takes ways through the code that shorter tests take too.
+# What is long (testing.Short) takes ways through the code that shorter tests take too. The detector has nothing to see in the dearest
+# tests that work on one core alone.
+ALONE = ^Test(RecordedBreakpoints|RecordedCostsWhatLibrariesWereBilled)$$
 race:
-	go test -vet=off -tags nosqlite -race -short $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v -E '/tools/|/(cmd/sim|costmodel|strategies|charts|jsonscan|profile|servers|synthetic)$$')
+	go test -vet=off -tags nosqlite -race -short -skip '$(ALONE)' $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v -E '/tools/|/(cmd/sim|costmodel|strategies|charts|jsonscan|profile|servers|synthetic)$$')
 	go test -vet=off -tags nosqlite -race -run 'Progress|Interrupt|Goes' ./cmd/sim
 
 # The tests that have a long form run one after the other; TORTURE_SEED repeats one.
