@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -42,7 +43,8 @@ func (in Input) Path() string {
 	return in.path
 }
 
-// Stamp identifies the content of a file without reading the whole file: by its path, size, time of change, and both ends.
+// Stamp identifies the content of a file without reading the whole file: by its path, size, times of change, and both ends. Where the system knows
+// no time but that of the content, an edit between the ends that keeps size and time is not seen.
 type Stamp struct {
 	Path       string // absolute; "" when it is no file of the host or cannot be read
 	Size       int64
@@ -77,11 +79,26 @@ func (in Input) Stamp() Stamp {
 		}
 		ends[i] = prompt.DigestBytes(buf)
 	}
-	s.Head, s.Tail = ends[0], ends[1]
+	s.Head, s.Tail = ends[0], ends[1].ExtendInt(changed(info))
 	if log, err := os.Stat(in.path + "-wal"); err == nil { // of a database: what was written last is there
 		s.Tail = s.Tail.ExtendInt(uint64(log.Size())).ExtendInt(uint64(log.ModTime().UnixNano()))
 	}
 	return s
+}
+
+// changed returns when a system last changed a file or what it knows of it, in ns since the epoch: an edit that puts the time of the content back
+// changes it. 0 where the system tells none, as on Windows.
+func changed(info fs.FileInfo) uint64 {
+	known := reflect.Indirect(reflect.ValueOf(info.Sys()))
+	for _, name := range []string{"Ctim", "Ctimespec"} { // of Linux and the BSDs, of macOS and FreeBSD
+		if known.Kind() != reflect.Struct {
+			break
+		}
+		if at := known.FieldByName(name); at.Kind() == reflect.Struct && at.NumField() > 1 {
+			return uint64(at.Field(0).Int()*1e9 + at.Field(1).Int())
+		}
+	}
+	return 0
 }
 
 // Inputs are the recordings found under some paths, ordered by name.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -351,4 +352,35 @@ func TestGuardAsksOnceForTheSize(t *testing.T) {
 	if n, err := io.Copy(io.Discard, r); err != nil || n != 96<<20 || asked > 1 {
 		t.Errorf("%d bytes, the size asked for %d times: %v; want 1", n, asked, err)
 	}
+}
+
+// An edit in the middle that keeps size and time of a file changes its stamp, where the system tells when it changed a file.
+func TestStampTellsAnEditThatKeepsSizeAndTime(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the system knows no other time")
+	}
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	text := bytes.Repeat([]byte("x"), 4*stamped)
+	write(t, path, text)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := Input{path: path}.Stamp()
+	text[2*stamped] = 'y'
+	for range 100 { // the clock of a file system ticks every few milliseconds
+		write(t, path, text)
+		if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		now := Input{path: path}.Stamp()
+		if now.Time != was.Time || now.Size != was.Size || now.Head != was.Head {
+			t.Fatalf("%+v, was %+v", now, was)
+		}
+		if now != was {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Error("the stamp is as it was")
 }

@@ -197,7 +197,11 @@ func flagError(cmd *cobra.Command, err error) error {
 		var number *strconv.NumError
 		if errors.As(reason, &number) {
 			wants := map[string]string{"ParseFloat": "a number", "ParseBool": "true or false", "ParseUint": "a whole number from 0"}
-			reason = errors.New("want " + cmp.Or(wants[number.Func], "a whole number"))
+			want := cmp.Or(wants[number.Func], "a whole number")
+			if unit, usage := pflag.UnquoteUsage(invalid.GetFlag()); len(unit) > 1 && usage != invalid.GetFlag().Usage { // named between backquotes
+				want += " of " + unit
+			}
+			reason = errors.New("want " + want)
 		}
 		if value := strconv.Quote(invalid.GetValue()); strings.Contains(reason.Error(), value) {
 			err = fmt.Errorf("--%s: %w", invalid.GetFlag().Name, reason)

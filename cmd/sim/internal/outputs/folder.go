@@ -43,13 +43,14 @@ var besideSummary = []string{RowsFile, ScenarioFile, ProfileFile, ReportFile, Ch
 type Folder struct {
 	Dir     string
 	ours    bool // it holds an earlier run, whose files are removed
+	force   bool // what is there may be replaced
 	files   []files.Member
 	summary files.Member // run.json, which lists all other files
 }
 
 // OpenFolder returns a folder for the files of a run. It refuses a folder with files unless force is set.
 func OpenFolder(dir string, force bool) (*Folder, error) {
-	o := &Folder{Dir: filepath.Clean(dir)}
+	o := &Folder{Dir: filepath.Clean(dir), force: force}
 	entries, err := os.ReadDir(o.Dir)
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return files.Ours(e.Name()) })
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -126,6 +127,9 @@ func (o *Folder) AddCharts(drawings []charts.Drawing, form charts.Form, format s
 // Save writes the files, all or none, and removes the files of an earlier run. The
 // summary lists them and is replaced last.
 func (o *Folder) Save(ctx context.Context) error {
+	if !o.force && HoldsRun(o.Dir) { // there was none when this run began
+		return fmt.Errorf("--out %s: another run has been written there meanwhile and stays; --force would have replaced it", o.Dir)
+	}
 	var names []string
 	for _, m := range o.files {
 		names = append(names, filepath.ToSlash(m.Name))

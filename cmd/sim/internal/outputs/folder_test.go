@@ -1,0 +1,43 @@
+package outputs
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// words are a report that says the same in all formats.
+type words string
+
+func (t words) Write(w io.Writer, _ string) error { _, err := io.WriteString(w, string(t)); return err }
+
+// Of two runs that begin with one empty folder the first to end stays, and the other one says so.
+func TestTwoRunsIntoOneFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	begin := func(force bool, text string) *Folder {
+		o, err := OpenFolder(dir, force)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.AddReport(ReportFile, words(text), "table")
+		o.SetSummary(words(`{"schema":2,"provenance":{},"cells":[]}`))
+		return o
+	}
+	first, second, third := begin(false, "first"), begin(false, "second"), begin(true, "third")
+	if err := first.Save(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Save(context.Background()); err == nil || !strings.Contains(err.Error(), "another run has been written there meanwhile and stays") {
+		t.Errorf("%v, want that another run was written", err)
+	}
+	said := func() string { text, _ := os.ReadFile(filepath.Join(dir, ReportFile)); return string(text) }
+	if said() != "first" {
+		t.Errorf("%q, want the first run's", said())
+	}
+	if err := third.Save(context.Background()); err != nil || said() != "third" {
+		t.Errorf("%v %q, want the run that replaces", err, said())
+	}
+}
