@@ -44,7 +44,7 @@ func (in Input) Path() string {
 }
 
 // Stamp identifies the content of a file without reading the whole file: by its path, size, times of change, and both ends. Where the system knows
-// no time but that of the content, an edit between the ends that keeps size and time is not seen.
+// only the time of the content, an edit between the ends that keeps size and time is not seen.
 type Stamp struct {
 	Path       string // absolute; "" when it is no file of the host or cannot be read
 	Size       int64
@@ -86,7 +86,7 @@ func (in Input) Stamp() Stamp {
 	return s
 }
 
-// changed returns when a system last changed a file or what it knows of it, in ns since the epoch: an edit that puts the time of the content back
+// changed returns when a system last changed a file or its entry, in ns since the epoch: an edit that puts the time of the content back
 // changes it. 0 where the system tells none, as on Windows.
 func changed(info fs.FileInfo) uint64 {
 	known := reflect.Indirect(reflect.ValueOf(info.Sys()))
