@@ -90,19 +90,19 @@ func TestSystemPromptGrows(t *testing.T) {
 
 // A system prompt of 12,000 bytes of which all but the closing quote and brackets is as it was has grown within its block. The provider
 // of a request with a breakpoint behind it reads whole blocks, so nothing; an automatic cache reads the 12,000 tokens of tools and the
-// 4,000 of the prompt.
+// 4,000 of the prompt, unless its bill says that it read the tools alone: it then has breakpoints that the log lacks, and reads nothing.
 func TestSystemBlockGrows(t *testing.T) {
 	for _, tc := range []struct {
-		marked bool
-		want   int64
-	}{{true, 0}, {false, 16_000}} {
+		marked     bool
+		read, want int64
+	}{{true, 0, 0}, {false, 16_000, 16_000}, {false, 12_000, 0}} {
 		b := newSession("grows")
 		b.round(traces.TriggerPrompt, second, 300)
 		b.round(traces.TriggerPrompt, minute, 300)
 		s := b.session()
 		rounds := s.Threads[0].Rounds
 		s.Blocks[rounds[1].Input.To-1].Kind = prompt.KindSystem
-		rounds[1].Verdict, rounds[1].Parted = signs.VerdictSystem, 11_998
+		rounds[1].Verdict, rounds[1].Parted, rounds[1].Usage = signs.VerdictSystem, 11_998, prompt.Usage{Read: tc.read, Uncached: 18_000 - tc.read}
 		if tc.marked {
 			s.Placements = []traces.Breakpoints{{}}
 			s.Placements[0].Add(traces.Breakpoint{Level: prompt.LevelSystem, Share: 1})
@@ -110,7 +110,7 @@ func TestSystemBlockGrows(t *testing.T) {
 		}
 		_, calls := run(t, testConfig(t, "recorded"), s)
 		if got := calls[1].Usage.Read; got != tc.want {
-			t.Errorf("breakpoints %v: the second call reads %d tokens, want %d", tc.marked, got, tc.want)
+			t.Errorf("breakpoints %v, billed %d: the second call reads %d tokens, want %d", tc.marked, tc.read, got, tc.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package head
 
 import (
+	"math"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -66,11 +67,21 @@ func parting(c *prompt.Context, r *traces.Round, end int) int {
 		return end
 	}
 	at, _ := Stretch(c, prompt.LevelSystem)
-	slack := int32(ends)
+	slack, unread := int32(ends), -r.Usage.Read
+	if r.Placement > 0 || !r.Counted() {
+		unread = math.MinInt64
+	}
 	if r.Placement > 0 { // a cache with breakpoints reads whole blocks, and one whose text goes on is another block
 		slack = 0
 	}
+	for i := range at {
+		unread += int64(c.At(i).Tokens)
+	}
 	for same := r.Parted - 1; same > 0 && at < end && c.BlockAt(at).Bytes <= same+slack; at++ {
+		size := int64(c.At(at).Tokens)
+		if unread += size; unread > size/2 { // where a gateway sets the breakpoints, the bill says up to where the server found the prompt
+			break
+		}
 		same -= c.BlockAt(at).Bytes
 	}
 	return at
