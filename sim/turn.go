@@ -37,7 +37,7 @@ func (d *desk) refresh(t *thread) {
 		if kin := u.Kin; kin != nil && kin.Within != nil {
 			u.Reading.Window = min(m.Window, kin.Within[kin.Runs])
 		}
-		u.Reading.MaxInput, u.Reading.MaxOutput = m.MaxInput, m.MaxOutput
+		u.Reading.MaxInput, u.Reading.MaxOutput, u.Reading.NamedOutput = m.MaxInput, m.MaxOutput, m.NamedOutput
 		if l.config.Window > 0 {
 			u.Reading.MaxInput = 0 // the limit is of the model's own window
 		}

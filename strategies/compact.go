@@ -136,6 +136,18 @@ func (r *reads) prompt(c *prompt.Context, from, to int) int {
 	return at
 }
 
+// shows returns the tokens that a call reads of the entries [from, to).
+func (r *reads) shows(c *prompt.Context, from, to int) (n int32) {
+	for i := from; i < to; i++ {
+		size, has := int64(c.At(i).Tokens), c.BlockAt(i).Bytes
+		if r.ResultBytes > 0 && c.At(i).Kind == prompt.KindToolResult && has > r.ResultBytes {
+			size = size * int64(r.ResultBytes) / int64(has)
+		}
+		n += int32(size)
+	}
+	return n
+}
+
 // limit sets what a call reads.
 func (r *reads) limit(in *prompt.Intent) {
 	in.Clip, in.Newest = r.ResultBytes, r.Newest
@@ -316,6 +328,9 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 		b.Threshold, _ = l.params.Trigger.Value(&t.Reading)
 	}
 	b.PreservedFrom, b.PreservedTo = s.preserved(c)
+	if n := l.params.Keep.Again; n > 0 {
+		l.again = l.params.Streaming.Reads.shows(c, newestFrom(c, s.low, s.high, n, 0, false, notPrompt), s.high)
+	}
 	b.Restored, b.Remainder = l.replace(t, &r.Answer)
 	b.After = int64(c.Tokens())
 	if l.vain = b.After >= b.Before; !l.vain && t.fits(b.After) {

@@ -53,7 +53,7 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		Way:         way.String(),
 		From:        int32(s.from),
 		To:          int32(s.to),
-		Lead:        l.lead(t),
+		Lead:        l.lead(t) + l.again,
 		Instruction: l.params.Instruction + l.params.Hooks.PreCompact,
 		Summarised:  int32(tokensBetween(t.Context, max(s.from, s.low), s.high)),
 		Part:        l.params.Partial.Direction.part(),

@@ -19,9 +19,10 @@ type KeepSet struct {
 	PerToken  float64   `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
 	AtLeast   bool      `yaml:"at_least" doc:"so many tokens stay or more: the message stays, too, with which the newest messages reach them, unless that is a result; and the newest round, if its results reach them alone" needs:"tokens"`
 	Share     float64   `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
-	Count     counting  `yaml:"count" doc:"what is one message where a response has several calls: as logged; a response and each of its results (results); each call, the first with what the response says, and each result (parts); or two for each round: a response, and all its results together (rounds)" off:"logged" needs:"first|messages|by_count|reach"`
+	Count     counting  `yaml:"count" doc:"what is one message where a response has several calls: as logged; a response and each of its results (results); each call, the first with what the response says, and each result (parts); or two for each round: a response, and all its results together (rounds)" off:"logged" needs:"first|messages|by_count|reach|least"`
 	PerPrompt int       `yaml:"per_prompt" doc:"messages that each prompt counts for beside its own" needs:"messages" unit:"messages" min:"0" off:"0"`
 	ByCount   bool      `yaml:"by_count" doc:"the share is of the messages, and not of their tokens" needs:"share"`
+	Least     int       `yaml:"least" doc:"newest messages that stay whatever the other limits say" unit:"messages" min:"0" off:"0" needs:"rounds|messages|prompts|tokens|share|window"`
 	Window    float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
 	WithHead  bool      `yaml:"with_head" doc:"these tokens, and this share of the window, are for all that stays: the head and the first messages count too" needs:"tokens|window"`
 	PairsGo   bool      `yaml:"pairs_go" doc:"a call goes with its result where a limit would part them, and does not stay with it" needs:"rounds|messages|prompts|tokens|share|window"`
@@ -95,7 +96,11 @@ func (k *KeepSet) cut(c *prompt.Context, body, to int, window int64) int {
 	if !k.newest() {
 		return to
 	}
-	return k.reach(c, body, k.AtPrompt.of(c, body, k.limit(c, body, to, window), to), to)
+	at := k.limit(c, body, to, window)
+	if k.Least > 0 {
+		at = min(at, newestFrom(c, body, to, k.Least, 0, k.PairsGo, k.Count.continues))
+	}
+	return k.reach(c, body, k.AtPrompt.of(c, body, at, to), to)
 }
 
 // limit returns where the limits of the newest messages put the cut among the entries [body, to), wherever prompts are.
@@ -111,7 +116,7 @@ func (k *KeepSet) limit(c *prompt.Context, body, to int, window int64) int {
 		at = max(at, newestFrom(c, body, to, k.Messages, k.PerPrompt, k.PairsGo, k.Count.continues))
 	}
 	if k.Prompts > 0 {
-		at = max(at, newestFrom(c, body, to, k.Prompts, 0, false, func(c *prompt.Context, i int) bool { return c.At(i).Kind != prompt.KindPrompt }))
+		at = max(at, newestFrom(c, body, to, k.Prompts, 0, false, notPrompt))
 	}
 	if k.Tokens > 0 && k.Step == 0 {
 		budget, size := k.Tokens-head, k.size
@@ -135,6 +140,9 @@ func (k *KeepSet) limit(c *prompt.Context, body, to int, window int64) int {
 	}
 	return at
 }
+
+// notPrompt reports whether an entry goes on with what a prompt began.
+func notPrompt(c *prompt.Context, i int) bool { return c.At(i).Kind != prompt.KindPrompt }
 
 // without returns where the newest messages begin without this share of their number, which is rounded where it goes up in steps, as Letta does.
 func (k *KeepSet) without(c *prompt.Context, body, to int, gone float64) int {
@@ -263,6 +271,7 @@ type keepParams struct {
 	BySize  KeepSet     `yaml:"by_size" doc:"the newest messages that stay where another condition than the trigger started it, or a refusal; none for what the other limits say"`
 	Persist persistence `yaml:"persist" doc:"always: the summary stays; never: it stands in one request alone, and the next begins with the messages that it stood for" off:"always"`
 	Earlier bool        `yaml:"summaries" doc:"earlier summaries stay as well, and the call does not read them"`
+	Again   int         `yaml:"again" doc:"prompts, the newest that an earlier summary stands for, that the call reads once more with what followed them" needs:"summaries" unit:"prompts" min:"0" off:"0"`
 	Piles   bool        `yaml:"piles" doc:"within a loop the summaries of earlier requests stay, the newest first, ahead of the loop's messages; messages of earlier turns come back with the next prompt" needs:"persist=never"`
 	Sent    bool        `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|messages|prompts|tokens|share|window"`
 	Behind  int64       `yaml:"sent_behind_prompt" doc:"the summary call is sent the newest messages where a prompt is right before them and they have at most so many tokens" unit:"tokens" min:"0" off:"0" needs:"rounds|messages|prompts|tokens|share|window"`

@@ -28,6 +28,8 @@ func TestKeptMessages(t *testing.T) {
 		"keep: {tokens: 3000}":                          {3, 18}, // pi: keepRecentTokens
 		"keep: {tokens: 2999}":                          {2, 20},
 		"keep: {tokens: 899}":                           {0, 24},
+		"keep: {tokens: 899, least: 1}":                 {1, 22}, // deepagents: the newest message and its pair, whatever its size
+		"keep: {share: 0.1, by_count: true, least: 10}": {5, 14}, // Strands: preserve_recent_messages
 		"keep: {share: 0.3}":                            {3, 18}, // of 10,500; Gemini CLI
 		"keep: {share: 0.2, sent: true}":                {2, 24},
 		"call: [streaming], keep: {tokens: 8000}":       {8, 8}, // OpenCode

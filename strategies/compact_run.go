@@ -28,6 +28,7 @@ type compact struct {
 	beside   besideCalls
 	undo     undo                           // of a summary that stands in one request alone
 	late     undo                           // of what the next request has again
+	again    int32                          // tokens of what the last summary stands for and the next call reads once more
 	looked   int32                          // 1 + the round at whose end conditions were looked at
 	due      func(thread, round int32) bool // a schedule that replaces all other starts of compactions; nil for none
 }
@@ -51,13 +52,13 @@ func (l *compact) Clone() Layer {
 	c.carried = l.carried.clone()
 	c.beside = besideCalls{}        // belong to the thread that made them
 	c.undo, c.late = undo{}, undo{} // as do the ids in them
-	c.looked = 0                    // a branch counts rounds of its own
+	c.looked, c.again = 0, 0        // a branch counts rounds of its own
 	return &c
 }
 
 func (l *compact) Copy() Layer {
 	c := l.Clone().(*compact)
-	c.beside, c.looked, c.undo, c.late = l.beside, l.looked, l.undo.clone(), l.late.clone()
+	c.beside, c.looked, c.again, c.undo, c.late = l.beside, l.looked, l.again, l.undo.clone(), l.late.clone()
 	c.beside.ready = slices.Clone(l.beside.ready)
 	return c
 }

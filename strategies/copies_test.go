@@ -132,16 +132,17 @@ func TestSummariesPileUp(t *testing.T) {
 	}
 }
 
-// A prompt of 500 and three rounds of 1,000 become a summary of 77; the next call reads the next three rounds and not that summary, which stays.
+// A prompt of 500 and three rounds of 1,000 become a summary of 77; the next call reads the next three rounds and not that summary, which stays. With an
+// overlap of one prompt, as ADK has it, that call is also given the 3,500 tokens again.
 func TestEarlierSummariesStay(t *testing.T) {
-	l, k := layer(t, "full-compact: {trigger: {measure: messages, fixed: 5}, call: [streaming], instruction: 0, keep: {summaries: true}, "+
+	l, k := layer(t, "full-compact: {trigger: {measure: messages, fixed: 5}, call: [streaming], instruction: 0, keep: {summaries: true, again: 1}, "+
 		"summary: {header: 0, pointer: 0, continuation: 0}, attachments: {files: {count: 0}, plan: false, plan_mode: 0, agent_status: 0}}"), rounds(2, 900)
 	for i, want := range []int32{3500, 3000} {
 		for range 1 + 2*i {
 			k.round("Read", "", 900)
 		}
-		if in := begin(t, l, k); in.Summarised != want || int(in.From) != 3+i {
-			t.Errorf("call %d reads from %d and stands for %d tokens, want from %d and %d", i, in.From, in.Summarised, 3+i, want)
+		if in := begin(t, l, k); in.Summarised != want || int(in.From) != 3+i || int(in.Lead) != 3500*i {
+			t.Errorf("call %d reads from %d behind %d tokens and stands for %d, want from %d behind %d and %d", i, in.From, in.Lead, in.Summarised, 3+i, 3500*i, want)
 		}
 		l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Summary: 77, Output: 77}})
 		k.Boundary()

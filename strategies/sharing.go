@@ -33,7 +33,7 @@ type polled struct {
 	layer     string
 	params    []any
 	known     bool     // what follows is
-	limits    [4]int64 // of the reading: window, input, output and the client's own threshold
+	limits    [5]int64 // of the reading: window, input, output and the client's own threshold
 	levels    []int64
 	low, high int64 // levels of the strategies that act alike
 }
@@ -301,7 +301,9 @@ func (t *Turn) fits(tokens int64) bool {
 }
 
 // limitsOf returns what of a reading decides levels.
-func limitsOf(r *Reading) [4]int64 { return [4]int64{r.Window, r.MaxInput, r.MaxOutput, r.Limit} }
+func limitsOf(r *Reading) [5]int64 {
+	return [5]int64{r.Window, r.MaxInput, r.MaxOutput, r.NamedOutput, r.Limit}
+}
 
 // findLevels finds the levels of a layer under the limits.
 func (a *polled) findLevels(k *Kin, r *Reading) {

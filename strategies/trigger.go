@@ -54,6 +54,8 @@ type Reading struct {
 	Window    int64 // context window, tokens
 	MaxInput  int64 // input limit of the model below the window, tokens; 0 for none
 	MaxOutput int64 // output limit of the model, tokens
+	// NamedOutput is the output that a client names that has no limit of its own and whose model's maker asks for one, tokens; 0 elsewhere.
+	NamedOutput int64
 	// Limit is the size at which the recording's client compacts by a setting of its own, tokens; 0 for its default.
 	Limit int64
 
@@ -84,7 +86,9 @@ type Trigger struct {
 	Fixed         int64   `yaml:"fixed,omitempty" doc:"a value in the measure's own unit; 0 for none" min:"0"`
 	Fraction      float64 `yaml:"fraction,omitempty" doc:"share of the window, 0…1; 0 for none" unit:"share" min:"0" max:"1"`
 	Reserve       *int64  `yaml:"reserve,omitempty" doc:"tokens kept free below the window; null for none" unit:"tokens" min:"0"`
+	ReserveShare  float64 `yaml:"reserve_share,omitempty" doc:"share of the window that is kept free below it beside reserve, 0…1; 0 for none" unit:"share" min:"0" below:"1"`
 	ReserveOutput bool    `yaml:"reserve_output,omitempty" doc:"also keep the model's output limit free"`
+	NamedOutput   bool    `yaml:"named_output,omitempty" doc:"also keep the output free that requests name where the maker asks for a limit: all that a model of Anthropic can give, of another maker none"`
 	InputReserve  *int64  `yaml:"input_reserve,omitempty" doc:"tokens kept free below the input limit of models that have one below their window, at most the model's output limit, in place of what fraction, reserve and reserve_output give; null for none" unit:"tokens" min:"0"`
 	AtLeast       float64 `yaml:"at_least,omitempty" doc:"share of the window below which the value does not fall; 0 for none" unit:"share" min:"0" below:"1"`
 	OutputCap     int64   `yaml:"output_cap,omitempty" doc:"most tokens kept free for output; 0 for no cap" unit:"tokens" min:"0"`
@@ -117,7 +121,7 @@ func (tr *Trigger) Value(r *Reading) (int64, bool) {
 			v, ok = x, true
 		}
 	}
-	available := r.Window - tr.outputKept(r)
+	available := r.Window - tr.outputKept(r) - int64(tr.ReserveShare*float64(r.Window))
 	if tr.Fixed > 0 {
 		least(tr.Fixed)
 	}
@@ -129,7 +133,7 @@ func (tr *Trigger) Value(r *Reading) (int64, bool) {
 		}
 		if tr.Reserve != nil {
 			least(available - *tr.Reserve)
-		} else if tr.ReserveOutput {
+		} else if tr.ReserveOutput || tr.NamedOutput || tr.ReserveShare > 0 {
 			least(available)
 		}
 	}
@@ -171,6 +175,8 @@ func (tr *Trigger) Label(key string) (name, unit string) {
 // outputKept returns the tokens kept free for the model's output.
 func (tr *Trigger) outputKept(r *Reading) int64 {
 	switch {
+	case tr.NamedOutput:
+		return r.NamedOutput
 	case !tr.ReserveOutput:
 		return 0
 	case tr.OutputCap > 0:

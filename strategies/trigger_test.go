@@ -12,7 +12,7 @@ func reserve(n int64) *int64 { return &n }
 // Effective thresholds at a window of 200,000 and an output limit of 32,000
 // (recordings; table of other agents' triggers).
 func TestTriggerValues(t *testing.T) {
-	r := &Reading{Window: 200_000, MaxOutput: 32_000}
+	r := &Reading{Window: 200_000, MaxOutput: 32_000, NamedOutput: 64_000}
 	for _, tc := range []struct {
 		name    string
 		trigger Trigger
@@ -26,6 +26,8 @@ func TestTriggerValues(t *testing.T) {
 		{"pi", Trigger{Reserve: reserve(16_384)}, 183_616},
 		{"OpenCode", Trigger{ReserveOutput: true}, 168_000},
 		{"fixed", Trigger{Fixed: 100_000}, 100_000},
+		// deepagents 0.7.32, _input_budget: 0.95 of the profile's 200,000 less the 64,000 that langchain-anthropic asks for.
+		{"deepagents", Trigger{ReserveShare: 0.05, NamedOutput: true}, 126_000},
 		// 001:303: "Override 80% = 160k": of the raw window.
 		{"Claude Code 1, override 80", Trigger{Reserve: reserve(13_000), PctOverride: 80}, 160_000},
 		{"Claude Code 1, override 100: min with the default", Trigger{Reserve: reserve(13_000), PctOverride: 100}, 187_000},

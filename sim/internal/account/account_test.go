@@ -36,6 +36,21 @@ func TestLeastPrefix(t *testing.T) {
 	}
 }
 
+// A client without a limit of its own names all the output of a model of Anthropic, 64,000 for Claude Sonnet 4.5, and none for OpenAI's.
+func TestNamedOutput(t *testing.T) {
+	table, err := costmodel.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Models{Numbers: Numbers{}, Prices: table}
+	for i, want := range []int64{64_000, 0} {
+		m.add([]string{"claude-sonnet-4-5", "gpt-5.4"}[i], time.Time{})
+		if got := m.Of(int32(i)).NamedOutput; got != want {
+			t.Errorf("%s: %d, want %d", m.List[i].Name, got, want)
+		}
+	}
+}
+
 // A call is priced at its own date: Opus ends at noon, and what holds then are the prices of
 // Sonnet. Where the table has none for the later date the old ones stay.
 func TestPricesOfEachDate(t *testing.T) {

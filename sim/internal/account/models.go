@@ -51,13 +51,16 @@ type Model struct {
 	Answered  int64  // largest request that the recording's server answered beyond the window, tokens; 0 for none
 	MaxInput  int64  // limit of the input alone, tokens; 0 for none
 	MaxOutput int64  // tokens
-	Waits     bool   // the session's client compacts its conversations only where the server refuses a request
-	rate      costmodel.Rate
-	storage   float64 // price of keeping a cache, USD per million tokens and hour
-	search    float64 // price of a search of the web by the server, USD
-	from      int64   // of the period that the rate holds for, unix ns
-	until     int64   // its end
-	known     bool
+	// NamedOutput is the output that a client names that has no limit of its own, tokens: all of a model of Anthropic, whose interface
+	// refuses requests without max_tokens; 0 for models of other makers.
+	NamedOutput int64
+	Waits       bool // the session's client compacts its conversations only where the server refuses a request
+	rate        costmodel.Rate
+	storage     float64 // price of keeping a cache, USD per million tokens and hour
+	search      float64 // price of a search of the web by the server, USD
+	from        int64   // of the period that the rate holds for, unix ns
+	until       int64   // its end
+	known       bool
 }
 
 // Reset resolves the models of a session. Calls of a model without a price are
@@ -103,6 +106,9 @@ func (m *Models) add(name string, at time.Time) {
 		o.MaxInput = int64(p.Model.MaxInput)
 		if p.Model.MaxOutput > 0 {
 			o.MaxOutput = min(o.MaxOutput, int64(p.Model.MaxOutput))
+		}
+		if p.Model.Provider == "anthropic" {
+			o.NamedOutput = int64(p.Model.MaxOutput)
 		}
 	}
 	if m.Minimum > 0 {

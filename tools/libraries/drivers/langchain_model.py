@@ -22,6 +22,8 @@ def plain(m):
 
 
 class Model(BaseChatModel):
+    max_tokens: int = 64_000  # as langchain-anthropic gives the model that the bench simulates
+
     @property
     def _llm_type(self):
         return "scripted"
