@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/cmd/sim/internal/recordings"
@@ -17,48 +18,68 @@ import (
 	"github.com/compactsim/compactsim/traces/facts"
 )
 
-// begin runs sim without a verb: what the person's own sessions cost, what cost most and what to set. Without
+// begin runs sim without a verb: what sessions cost, what cost most and what to set; the person's own where no path is given. Without
 // sessions it says where it looked. This week ends now.
-func begin(cmd *cobra.Command, now time.Time) error {
-	found, home, err := recordings.Survey(cmd.Context())
-	if err != nil {
-		return err
+func (f *traceFlags) begin(cmd *cobra.Command, paths []string, now time.Time) error {
+	if len(paths) == 0 {
+		found, home, err := recordings.Survey(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(found, func(s facts.Stock) bool { return agents.Readable(s.Place) }) {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "No sessions were found. sim looked in %s.\n"+
+				"For sessions elsewhere: sim PATH. For the samples that come with sim: sim run. All commands: sim help.\n", recordings.LookedIn(home))
+			return err
+		}
+		f.read.Discovery.Asked = true
 	}
-	if !slices.ContainsFunc(found, func(s facts.Stock) bool { return agents.Readable(s.Place) }) {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "No sessions were found. sim looked in %s.\n"+
-			"For sessions elsewhere: sim run PATH. For the samples that come with sim: sim run. All commands: sim help.\n", recordings.LookedIn(home))
-		return err
-	}
-	var f traceFlags
-	verb := &cobra.Command{Use: "sim"}
-	f.bind(verb)
-	verb.SetContext(cmd.Context())
-	verb.SetIn(cmd.InOrStdin())
-	verb.SetOut(cmd.OutOrStdout())
-	verb.SetErr(cmd.ErrOrStderr())
 	prices, err := f.prices.table()
 	if err != nil {
 		return console.Misuse(err)
 	}
-	f.read.Discovery.Asked, f.read.Lazy, f.read.Listener = true, true, needs.NewListener()
-	f.read.List = "sim audit --discover -v"
-	corpus, err := f.read.open(verb, nil)
+	again := sameSessions(cmd, paths)
+	f.read.Lazy, f.read.Listener, f.read.List = true, needs.NewListener(), "sim audit"+again+" -v"
+	corpus, err := f.read.open(cmd, paths)
 	if err != nil {
 		return err
 	}
 	defer corpus.Close()
-	d, err := f.overview(verb, corpus, prices, now)
+	d, err := f.overview(cmd, corpus, prices, again, now)
 	if err != nil {
 		return err
 	}
-	return d.Write(verb.OutOrStdout(), f.format)
+	return d.Write(cmd.OutOrStdout(), "table")
+}
+
+// sameSessions returns the arguments with which another verb reads the same sessions at the same prices.
+func sameSessions(cmd *cobra.Command, paths []string) (text string) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			switch {
+			case slices.Contains([]string{"quiet", "verbose", "yes", "discover"}, f.Name):
+			case f.Value.Type() == "bool":
+				text += " --" + f.Name
+			default:
+				text += " --" + f.Name + " " + document.Argument(value)
+			}
+		}
+	})
+	if len(paths) == 0 {
+		return text + " --discover"
+	}
+	return text + placeOf(paths)
 }
 
 // recent is the number of days that the overview holds against as many before them.
 const recent = 7
 
 // overview is the bill by agent, this week against the last, the dearest finding and the best setting.
-func (f *traceFlags) overview(cmd *cobra.Command, corpus *recordings.Opened, prices *costmodel.Table, now time.Time) (*document.Document, error) {
+// Other verbs read the same sessions with the arguments in again.
+func (f *traceFlags) overview(cmd *cobra.Command, corpus *recordings.Opened, prices *costmodel.Table, again string, now time.Time) (*document.Document, error) {
 	o := audit.Options{Prices: prices, Zone: f.read.choice.zone, Top: 1}
 	bill := func(in func(at int64) bool) (*audit.Breakdown, error) {
 		o := o
@@ -95,13 +116,13 @@ func (f *traceFlags) overview(cmd *cobra.Command, corpus *recordings.Opened, pri
 		text := fmt.Sprintf("%s: %s (%s)", one.Title, document.USD(one.USD, 2), document.Share(one.USD, all.Total.USD))
 		if len(one.Places) > 0 {
 			p := &one.Places[0]
-			text += fmt.Sprintf(", the most at one place (%s): sim explain --discover %s", document.USD(p.USD, 2), p.Call)
+			text += fmt.Sprintf(", the most at one place (%s): sim explain %s%s", document.USD(p.USD, 2), p.Call, again)
 		}
 		said = append(said, document.Item{Label: "dearest", Text: text})
 	}
 	said = append(said, document.Item{Label: "to set", Text: advice.Line()},
-		document.Item{Label: "the whole bill", Text: "sim audit --discover"}, document.Item{Label: "by day", Text: "sim audit --discover --by day"},
-		document.Item{Label: "all settings", Text: "sim advise"})
+		document.Item{Label: "the whole bill", Text: "sim audit" + again}, document.Item{Label: "by day", Text: "sim audit --by day" + again},
+		document.Item{Label: "all settings", Text: "sim advise" + again})
 	d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{said}})
 	return d, nil
 }

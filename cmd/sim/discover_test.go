@@ -66,11 +66,12 @@ func TestReadmeShowsTheBill(t *testing.T) {
 		t.Fatal(errs)
 	}
 	var out bytes.Buffer
-	cmd := &cobra.Command{Use: "sim"}
+	cmd, f := &cobra.Command{Use: "sim"}, new(traceFlags)
+	f.bind(cmd)
 	cmd.SetContext(t.Context())
 	cmd.SetOut(&out)
 	cmd.SetErr(&bytes.Buffer{})
-	if err := begin(cmd, time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)); err != nil {
+	if err := f.begin(cmd, nil, time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(readme), "```\n"+out.String()+"```\n") {

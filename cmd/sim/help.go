@@ -149,7 +149,7 @@ func usage(cmd *cobra.Command) error {
 func usageText(cmd *cobra.Command, width int) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
-	if cmd.Runnable() && !cmd.HasAvailableSubCommands() {
+	if cmd.Runnable() && (!cmd.HasAvailableSubCommands() || !cmd.HasParent()) {
 		b.WriteString("  " + cmd.UseLine() + "\n")
 	}
 	if cmd.HasAvailableSubCommands() {

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/reports/check"
@@ -100,25 +101,30 @@ func inLine(text string, args []string) string {
 var escaped = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 func newRoot() *cobra.Command {
+	var f traceFlags
 	root := &cobra.Command{
-		Use:   "sim",
+		Use:   "sim [PATH…]",
 		Short: "What agent sessions cost under different ways of managing their context",
 		Long: `sim replays recorded coding-agent sessions through context-compaction strategies
 against a model of the provider's prompt cache, and reports cost, cache hits and
-compactions. Without a command it says what the sessions that it finds in the usual places
-of coding agents cost, and what to set.`,
+compactions. Without a command it says what the sessions at PATH, or those that it finds in
+the usual places of coding agents, cost, and what to set.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
+			for _, arg := range args {
+				if !outputs.IsThere(arg) {
+					return unknownCommand(cmd, arg)
+				}
 			}
-			return begin(cmd, time.Now())
+			return f.begin(cmd, args, time.Now())
 		},
 		Args:              cobra.ArbitraryArgs,
 		PersistentPreRunE: givenValues,
 	}
+	f.read.bind(root)
+	f.prices.bind(root)
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
 	root.SetHelpFunc(help)
