@@ -32,9 +32,14 @@ func annotate(run *results.Run, d *Design, real bool) {
 			}
 		}
 	}
+	environment := d.environment()
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if set := append(d.givenTo(c.Strategy), d.variables(c)...); len(set) > 0 {
+		set := d.givenTo(c.Strategy)
+		if d.heeds(c) {
+			set = append(set, environment...)
+		}
+		if len(set) > 0 {
 			note(c.Cell, "", measures.ChangedTo+"%s", strings.Join(set, ", "))
 		}
 		for _, why := range notRun(c) {
@@ -230,13 +235,15 @@ func (d *Design) givenTo(strategy string) []string {
 	return set
 }
 
-// variables returns the variables of the client's environment that a cell is simulated with and no axis names. A strategy without the
+// heeds reports whether a cell is simulated with the variables of the client's environment. A strategy without the
 // layers that variables change is as it was, and so is what a recording did.
-func (d *Design) variables(of *results.Cell) (set []string) {
+func (d *Design) heeds(of *results.Cell) bool {
 	at := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Name == of.Cell })
-	if at < 0 || of.Strategy == measures.StrategyRecorded || !d.Cells[at].adjusted && len(settings(&d.Cells[at].Scenario.Client.Assembly)) > 0 {
-		return nil
-	}
+	return at >= 0 && of.Strategy != measures.StrategyRecorded && (d.Cells[at].adjusted || len(settings(&d.Cells[at].Scenario.Client.Assembly)) == 0)
+}
+
+// environment returns the variables of the client's environment that are set and that no axis names.
+func (d *Design) environment() (set []string) {
 	for _, c := range d.changed() {
 		if strings.HasPrefix(c.Path, "client.env.") && !c.swept {
 			set = append(set, c.Path+"="+c.text)
