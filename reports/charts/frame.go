@@ -284,7 +284,7 @@ func unshown(c *traces.Corpus) string {
 	if parts == nil {
 		return ""
 	}
-	return "the bill has " + strings.Join(parts, ", and ") + " that no line shows: the clients' own sums (cost-state) have their tokens"
+	return "the bill has " + strings.Join(parts, ", and ") + " that no line shows: the clients' own sums have their tokens"
 }
 
 // bareCompactions returns the compactions that no call of the recording shows.

@@ -34,7 +34,7 @@ func TestUnshownCallsByModel(t *testing.T) {
 	two := &traces.Session{Quality: traces.Quality{Unshown: []traces.Unshown{{Model: "a", Summaries: 1}}}}
 	got := unshown(&traces.Corpus{Sessions: []*traces.Session{one, two, {}}})
 	const want = "the bill has 2 summary calls and 1 cut stream of a, and 1 other call of b that no line shows: " +
-		"the clients' own sums (cost-state) have their tokens"
+		"the clients' own sums have their tokens"
 	if got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/compactsim/compactsim/traces/internal/claudecode"
 	"github.com/compactsim/compactsim/traces/internal/cline"
 	"github.com/compactsim/compactsim/traces/internal/codex"
+	"github.com/compactsim/compactsim/traces/internal/continuedev"
 	"github.com/compactsim/compactsim/traces/internal/copilot"
 	"github.com/compactsim/compactsim/traces/internal/dsh"
 	"github.com/compactsim/compactsim/traces/internal/gemini"
@@ -39,7 +40,7 @@ import (
 // says what is wrong with a file that no agent claims.
 var list = [...]*facts.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
-	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(), kimi.Describe(), qwen.Describe(),
+	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(), kimi.Describe(), qwen.Describe(), continuedev.Describe(),
 	otel.Describe(), reqlog.Describe(), atif.Describe(),
 }
 

@@ -75,6 +75,8 @@ func TestFormatOf(t *testing.T) {
 		{"LangSmith", `{"id":"r","name":"ChatOpenAI","start_time":"2026-01-01T00:00:00","run_type":"llm","extra":{}}`, "langsmith"},
 		{"LiteLLM", `{"id":"1","call_type":"acompletion","startTime":1.5,"prompt_tokens":7}`, "litellm"},
 		{"mini-swe-agent", "{\n  \"info\": {\n    \"model_stats\": {\n      \"instance_cost\": 0.02616075,\n      \"api_calls\": 6\n    },\n", "mini-swe-agent"},
+		{"Continue", "{\n  \"sessionId\": \"s\",\n  \"title\": \"t\",\n  \"workspaceDirectory\": \"/p\",\n  \"history\": [\n", facts.Continue},
+		{"Continue's index", "[\n  {\n    \"sessionId\": \"s\",\n    \"title\": \"t\",\n    \"dateCreated\": \"1795993452355\",\n", facts.Continue},
 		{"Roo", `[{"ts":1765000000000,"type":"say","say":"text","text":"hi"}]`, "cline-extension"},
 		{"a list of something else", `[{"ts":1765000000000,"level":"info"}]`, ""},
 		{"empty", "", ""},

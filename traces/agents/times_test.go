@@ -19,6 +19,9 @@ import (
 func TestTimesThatCannotBe(t *testing.T) {
 	stamp := regexp.MustCompile(`("timestamp":|"time":|"ts":|"created":|"completed":|"start":|"end":|"startTimeUnixNano":|"endTimeUnixNano":)("[^"]*"|\d+)`)
 	for _, agent := range agenttest.Agents() {
+		if agent == facts.Continue { // its messages have no times
+			continue
+		}
 		for name, bad := range map[string][2]string{
 			"yesterday": {`"yesterday"`, "-1"},
 			"1970":      {`"1970-01-01T00:00:00.000Z"`, "86400000"},

@@ -29,6 +29,7 @@ const (
 	Cline      = "cline"
 	Kimi       = "kimi-code"
 	Qwen       = "qwen-code"
+	Continue   = "continue"
 	OTel       = "otel"        // any program, by its OpenTelemetry spans
 	ATIF       = "atif"        // any agent, by a trajectory made of its log
 	Requests   = "request-log" // any program, by the requests it sent
