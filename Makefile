@@ -124,7 +124,7 @@ lint:
 fuzz:
 	@mkdir -p bin; cache=$$(go env GOCACHE)/fuzz; \
 	grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r dir; do \
-	  go test -c -vet=off $(GUIDED) -o bin/fuzz.test $$dir || exit 1; \
+	  go test -c -vet=off -ldflags='-s -w' $(GUIDED) -o bin/fuzz.test $$dir || exit 1; \
 	  for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go | cut -d ' ' -f 2); do \
 	    echo "$$dir $$target"; \
 	    (cd $$dir && $(CURDIR)/bin/fuzz.test -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZTIME) \
