@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
+	"github.com/compactsim/compactsim/cmd/sim/internal/recordings"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/audit"
@@ -143,6 +144,9 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		o.Head = append(o.Head, found...)
+	}
+	if text := recordings.Ahead([]*traces.Session{s}, time.Now()); text != "" {
+		o.Head = append(o.Head, text)
 	}
 	if o.Call > 0 && s.Agent == facts.Requests {
 		c := &e.Calls[o.Call-1]

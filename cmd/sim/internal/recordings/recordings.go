@@ -279,7 +279,7 @@ func (s *Opened) Source() (list []string) {
 	if s.origin != "" {
 		list = append(list, s.origin)
 	}
-	if text := ahead(s.Corpus, time.Now()); text != "" && s.Inputs != nil {
+	if text := Ahead(s.Sessions, time.Now()); text != "" && s.Inputs != nil {
 		list = append(list, text)
 	}
 	return list
@@ -288,11 +288,11 @@ func (s *Opened) Source() (list []string) {
 // mostAhead is how far clocks of other machines and zones may be ahead of this one.
 const mostAhead = 24 * time.Hour
 
-// ahead says which recorded sessions end in the future, "" for none: a clock was wrong, here or there, and a pause up to such a call, what
+// Ahead says which recorded sessions end in the future, "" for none: a clock was wrong, here or there, and a pause up to such a call, what
 // expired in it and the prices of its date are not real. Times before 2020 are left out by readers, which tell the lines.
-func ahead(c *traces.Corpus, now time.Time) string {
+func Ahead(sessions []*traces.Session, now time.Time) string {
 	n, last := 0, now
-	for _, session := range c.Sessions {
+	for _, session := range sessions {
 		if end := session.EndTime(); end.After(now.Add(mostAhead)) {
 			n++
 			last = slices.MaxFunc([]time.Time{last, end}, time.Time.Compare)
