@@ -68,7 +68,7 @@ func Run(sessions []*traces.Session, o Options) (*Report, error) {
 	}
 	a := &auditor{
 		options: o, bill: newBill(o.Zone), drift: drift{o.Zone, map[[2]string]*unit{}}, dearest: dearest{zone: o.Zone},
-		misses: misses{byCause: map[calls.Cause]*Miss{}, daily: map[DailyMiss]float64{}}, defects: defects{unpriced: map[string]int{}},
+		misses: misses{byCause: map[calls.Cause]*Miss{}, daily: map[DailyMiss]float64{}}, defects: defects{models: map[string]bool{}},
 		evidence: evidence{causes: map[calls.Cause]*tally{}}, simulated: map[string][]studies.Compaction{},
 	}
 	for _, c := range o.Compactions {
@@ -105,6 +105,7 @@ func (o *Options) walk(sessions []*traces.Session, do func(*traces.Session, *cal
 
 func (a *auditor) session(s *traces.Session, table *calls.Table) {
 	a.defects.session(s, table.Threads)
+	a.defects.apart(table.Apart)
 	a.drift.session(s, table)
 	for i := range table.Apart {
 		if c := &table.Apart[i]; !c.Out {
@@ -227,7 +228,8 @@ const DefectUnpriced = "unpriced"
 type defects struct {
 	single, empty, untimed, back []string // sessions
 	untimedCalls, backCalls      int
-	unpriced                     map[string]int // calls by model
+	unpriced                     calls.Tally
+	models                       map[string]bool // of these
 }
 
 func (d *defects) session(s *traces.Session, threads [][]calls.Call) {
@@ -246,7 +248,8 @@ func (d *defects) session(s *traces.Session, threads [][]calls.Call) {
 				back++
 			}
 			if !c.Model.Known {
-				d.unpriced[c.Model.Name]++
+				d.models[c.Model.Name] = true
+				d.unpriced.Add(c)
 			}
 		}
 	}
@@ -256,6 +259,16 @@ func (d *defects) session(s *traces.Session, threads [][]calls.Call) {
 	note(&d.back, s.ID, back > 0)
 	d.untimedCalls += untimed
 	d.backCalls += back
+}
+
+// apart counts what has no price among calls of no thread.
+func (d *defects) apart(list []calls.Call) {
+	for i := range list {
+		if c := &list[i]; !c.Out && !c.Model.Known {
+			d.models[c.Model.Name] = true
+			d.unpriced.Add(c)
+		}
+	}
 }
 
 func note(list *[]string, name string, is bool) {
@@ -270,12 +283,11 @@ func (d *defects) report(r *Report) {
 			r.Defects = append(r.Defects, Defect{Kind: kind, Text: text, Count: count, Names: names})
 		}
 	}
-	calls := 0
-	for _, n := range d.unpriced {
-		calls += n
-	}
 	add(DefectUnpriced, "calls of models without a price, which count as $0; --price-as bills them as another model",
-		calls, slices.Sorted(maps.Keys(d.unpriced)))
+		d.unpriced.Calls+d.unpriced.Advice+d.unpriced.Summaries, slices.Sorted(maps.Keys(d.models)))
+	if len(r.Defects) > 0 {
+		r.Defects[0].Summaries = d.unpriced.Summaries
+	}
 	add("untimed", "calls without a time, which stand under "+NoDay+" and whose pauses are not known", d.untimedCalls,
 		d.untimed)
 	add("clock_back", "calls older than the response before them, where the clock ran back and no pause is known",

@@ -207,7 +207,9 @@ type Breakdown struct {
 	Remarks     []string
 
 	others     others
-	unpriced   map[string]int // calls of models without a price, by model
+	counted    calls.Tally
+	unpriced   calls.Tally     // of models without a price
+	priceless  map[string]bool // these models
 	dimensions []Dimension
 	short      map[string]string
 }
@@ -274,11 +276,12 @@ func (b *breaker) call(c *calls.Call, w *scales) {
 	}
 	b.add(&b.Total, c)
 	b.others.add(c)
-	if !c.Model.Known {
-		if b.unpriced == nil {
-			b.unpriced = map[string]int{}
+	if b.counted.Add(c); !c.Model.Known {
+		if b.priceless == nil {
+			b.priceless = map[string]bool{}
 		}
-		b.unpriced[c.Model.Name]++
+		b.priceless[c.Model.Name] = true
+		b.unpriced.Add(c)
 	}
 	if d := day(c, b.zone); d != NoDay {
 		if b.From == "" || d < b.From {

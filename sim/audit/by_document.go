@@ -40,20 +40,12 @@ func (b *Breakdown) Document(o DocumentOptions) *document.Document {
 
 func (b *Breakdown) head(o DocumentOptions) []string {
 	line := fmt.Sprintf("%s at %s · %s · %s%s", cents(b.Total.USD), o.prices(), document.Count(b.Sessions, "session"),
-		document.Count(b.Total.Calls, "call"), period(b.From, b.Until))
+		b.counted, period(b.From, b.Until))
 	lines := []string{line}
-	if text := calls.UnpricedCalls(b.countUnpriced()); text != "" {
+	if text := calls.UnpricedCalls(b.unpriced, slices.Sorted(maps.Keys(b.priceless))); text != "" {
 		lines = append(lines, text)
 	}
 	return append(lines, b.Remarks...)
-}
-
-// countUnpriced returns how many calls have a model without a price, and these models in order.
-func (b *Breakdown) countUnpriced() (n int, models []string) {
-	for _, calls := range b.unpriced {
-		n += calls
-	}
-	return n, slices.Sorted(maps.Keys(b.unpriced))
 }
 
 // shown returns the groups that people see: the newest or dearest, and the sum of all others in their place.

@@ -13,14 +13,8 @@ import (
 
 // head says what the bill is and where it went.
 func (p *page) head() []string {
-	summaries, advice := p.calls(measures.SourceCompact), p.calls(measures.SourceAdvisor)
-	counted := document.Count(p.Total.Calls-summaries-advice, "call")
-	if advice > 0 {
-		counted += ", " + document.Count(advice, "advisor call")
-	}
-	if summaries > 0 {
-		counted += " and " + document.Count(summaries, "summary call")
-	}
+	counted := calls.Tally{Summaries: p.calls(measures.SourceCompact), Advice: p.calls(measures.SourceAdvisor)}
+	counted.Calls = p.Total.Calls - counted.Summaries - counted.Advice
 	derived := ""
 	if usd := p.line("class", measures.ClassOutput.String()).USD - p.LoggedOutputUSD; usd >= 0.005 {
 		derived = ", including " + cents(usd) + " " + measures.DerivedText
@@ -34,7 +28,7 @@ func (p *page) head() []string {
 	}
 	for i := range p.Defects {
 		if d := &p.Defects[i]; d.Kind == DefectUnpriced {
-			add(calls.UnpricedCalls(d.Count, d.Names))
+			add(calls.UnpricedCalls(calls.Tally{Calls: d.Count - d.Summaries, Summaries: d.Summaries}, d.Names))
 		}
 	}
 	lines = append(append(lines, p.Remarks...), "")

@@ -190,6 +190,8 @@ type Defect struct {
 	Text  string   `json:"text"`
 	Count int      `json:"count"`
 	Names []string `json:"names"` // sessions, models or projects concerned
+	// Summaries are those of Count that are summary calls.
+	Summaries int `json:"summaries,omitzero"`
 }
 
 // data returns an audit as one list for spreadsheets. Each line names the part

@@ -295,13 +295,39 @@ func (m *Price) perToken(input int64) results.Cost {
 	return *m.Rate.PerToken(input)
 }
 
-// UnpricedCalls says that a bill lacks n calls of models without a price, "" for none.
-func UnpricedCalls(n int, models []string) string {
-	if n == 0 {
+// Tally counts calls by what they are: of conversations, of advisors and summary calls.
+type Tally struct{ Calls, Advice, Summaries int }
+
+// Add counts a call.
+func (t *Tally) Add(c *Call) {
+	switch c.Source {
+	case measures.SourceCompact:
+		t.Summaries++
+	case measures.SourceAdvisor:
+		t.Advice++
+	default:
+		t.Calls++
+	}
+}
+
+// String says how many calls there are of each kind.
+func (t Tally) String() string {
+	text := document.Count(t.Calls, "call")
+	if t.Advice > 0 {
+		text += ", " + document.Count(t.Advice, "advisor call")
+	}
+	if t.Summaries > 0 {
+		text += " and " + document.Count(t.Summaries, "summary call")
+	}
+	return text
+}
+
+// UnpricedCalls says that a bill lacks calls of models without a price, "" for none.
+func UnpricedCalls(t Tally, models []string) string {
+	if t == (Tally{}) {
 		return ""
 	}
-	return fmt.Sprintf("not in the bill: %s of models without a price (%s); --price-as bills them as another model", document.Count(n, "call"),
-		document.Few(models))
+	return fmt.Sprintf("not in the bill: %s of models without a price (%s); --price-as bills them as another model", t, document.Few(models))
 }
 
 // UnpricedSearches says how many searches of the web by servers the prices have no rate for, "" for none: searches in
