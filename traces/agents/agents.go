@@ -29,6 +29,7 @@ import (
 	"github.com/compactsim/compactsim/traces/internal/dsh"
 	"github.com/compactsim/compactsim/traces/internal/gemini"
 	"github.com/compactsim/compactsim/traces/internal/kimi"
+	"github.com/compactsim/compactsim/traces/internal/miniswe"
 	"github.com/compactsim/compactsim/traces/internal/opencode"
 	"github.com/compactsim/compactsim/traces/internal/otel"
 	"github.com/compactsim/compactsim/traces/internal/pi"
@@ -40,7 +41,7 @@ import (
 // says what is wrong with a file that no agent claims.
 var list = [...]*facts.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
-	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(), kimi.Describe(), qwen.Describe(), continuedev.Describe(),
+	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(), kimi.Describe(), qwen.Describe(), continuedev.Describe(), miniswe.Describe(),
 	otel.Describe(), reqlog.Describe(), atif.Describe(),
 }
 

@@ -124,9 +124,6 @@ var unread = [...]*facts.Agent{
 			return l.CallType != nil && (l.StartTime != nil || l.PromptTokens != nil)
 		})(head)
 	}},
-	{Name: "mini-swe-agent", Title: "mini-swe-agent", Document: func(head []byte) bool {
-		return holds(head, `"info"`, `"model_stats"`, `"instance_cost"`)
-	}},
 	{Name: "cline-extension", Title: "the extensions Cline, Roo and Kilo", Document: func(head []byte) bool {
 		return bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("[")) && holds(head, `"ts"`) && (holds(head, `"say"`) || holds(head, `"ask"`))
 	}},

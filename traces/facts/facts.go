@@ -30,6 +30,7 @@ const (
 	Kimi       = "kimi-code"
 	Qwen       = "qwen-code"
 	Continue   = "continue"
+	MiniSWE    = "mini-swe-agent"
 	OTel       = "otel"        // any program, by its OpenTelemetry spans
 	ATIF       = "atif"        // any agent, by a trajectory made of its log
 	Requests   = "request-log" // any program, by the requests it sent

@@ -168,7 +168,8 @@ var samples embed.FS
 func Agents() []string {
 	return []string{
 		facts.ClaudeCode, facts.Codex, facts.OpenCode, facts.Pi, facts.Gemini, facts.Copilot,
-		facts.DSH, facts.Cline, facts.Kimi, facts.Qwen, facts.Continue, facts.OTel, facts.Requests, facts.ATIF,
+		facts.DSH, facts.Cline, facts.Kimi, facts.Qwen, facts.Continue, facts.MiniSWE,
+		facts.OTel, facts.Requests, facts.ATIF,
 	}
 }
 
