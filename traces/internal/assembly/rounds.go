@@ -138,6 +138,9 @@ func (t *Rounds) Sign(s signs.Set) {
 // Answered reports whether the model has written since the last call was counted.
 func (t *Rounds) Answered() bool { return len(t.open.Reply) > 0 }
 
+// Unsay drops the answer under way, which was no part of the conversation.
+func (t *Rounds) Unsay() { t.open.Reply = nil }
+
 // input adds a message or a result to the call under way if the model has not
 // answered yet, else to the next.
 func (t *Rounds) input(s *Step) {

@@ -221,6 +221,13 @@ func TestRecords(t *testing.T) {
 			if s.Threads[0].Rounds[1].Input.Len() == 0 || s.Blocks[s.Threads[0].Rounds[1].Input.From].Kind != prompt.KindToolResult {
 				t.Errorf("%s: the result is not input of the next call", name)
 			}
+			for i := range s.Threads[0].Rounds { // a summary is no input, though its call answered with the text
+				for k := s.Threads[0].Rounds[i].Input.From; k < s.Threads[0].Rounds[i].Input.To; k++ {
+					if s.Blocks[k].Kind == prompt.KindText {
+						t.Errorf("%s: an answer is input of call %d", name, i)
+					}
+				}
+			}
 		}
 	}
 }

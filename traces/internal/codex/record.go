@@ -73,12 +73,14 @@ func (ro *rollout) settle() {
 	ro.keep(re)
 }
 
-// wrote gives a compaction the call whose record was read last, given the id of its response where the log has it.
+// wrote gives a compaction the call whose record was read last, given the id of its response where the log has it. What that call answered is the
+// summary, which the conversation has as such.
 func (ro *rollout) wrote(it *assembly.Step, id string) {
 	if re := ro.held; re != nil && (id == re.id || id == "" && !ro.Answered()) {
 		ro.held, re.call = nil, -1
 		it.Usage, it.Model = re.step.Usage, re.step.Model
 		it.Usage.Bad = !it.Usage.OK
+		ro.Unsay()
 		ro.wrotes = append(ro.wrotes, &assembly.Call{ID: re.id, Usage: re.step.Usage})
 		ro.keep(re)
 	}
