@@ -58,8 +58,8 @@ type sizeCheck struct {
 }
 
 // eachCheck calls f with the checks of conversations with a person, in order of time, until it returns false. The size of one that fired is the
-// logged count, else the last usage: with what followed, for clients that count it, and a tenth more, as not all that follows is in a
-// log (Codex 0.140 to 0.144 without a setting: up to 7 % less than the threshold). The size of one that did not fire is the last request, which is less than
+// logged count, else the last usage: with what followed, for clients that count it, and, unless the log has the calls that write summaries, a tenth more,
+// as not all that follows is in a log (Codex 0.140 to 0.144 without a setting: up to 7 % less than the threshold). The size of one that did not fire is the last request, which is less than
 // the client counted, or the next request where that is smaller. What was left by going back counts too, and a second conversation in one file, which is
 // such a branch from the beginning.
 func eachCheck(s *traces.Session, f func(sizeCheck) bool) {
@@ -102,9 +102,11 @@ func checksOf(s *traces.Session, t *traces.Thread, f func(sizeCheck) bool) bool 
 					}
 					if size == facts.SizeWithNew {
 						for i := rd.Input.From; i < min(rd.Input.From+e.Absorbed, rd.Input.To); i++ {
-							fired += int64(s.Blocks[i].Tokens)
+							fired += int64(max(s.Blocks[i].Tokens, s.Blocks[i].Bytes/4)) // clients estimate four bytes a token
 						}
-						fired += fired / 10
+						if len(s.Summaries) == 0 {
+							fired += fired / 10
+						}
 					}
 				}
 			}
@@ -216,7 +218,7 @@ func SettingsOf(s *traces.Session, tr *strategies.Trigger, r *strategies.Reading
 // setting returns the roundest setting that explains what is known.
 func (x *thresholdBounds) setting(known []facts.Setting, tr *strategies.Trigger, r *strategies.Reading) Setting {
 	found := Setting{Tokens: x.low + (x.high-x.low)/2, Low: x.low, High: x.high, Firings: x.firings}
-	for _, round := range []struct{ percent, tokens int64 }{{10, 50_000}, {5, 10_000}, {1, 1000}} {
+	for _, round := range []struct{ percent, tokens int64 }{{10, 50_000}, {5, 10_000}, {1, 5000}, {1, 1000}} {
 		for i := range known {
 			other, limits := *tr, *r
 			least, step, most := int64(1), round.tokens, r.Window
@@ -245,7 +247,7 @@ func (x *thresholdBounds) setting(known []facts.Setting, tr *strategies.Trigger,
 	if len(known) > 0 {
 		return found
 	}
-	for _, step := range []int64{50_000, 10_000, 1000} { // no setting of the client is known
+	for _, step := range []int64{50_000, 10_000, 5000, 1000} { // no setting of the client is known
 		if tokens := x.high / step * step; tokens > x.low {
 			found.Tokens = tokens
 			break

@@ -81,3 +81,18 @@ func TestSettingOfTwoConversations(t *testing.T) {
 		t.Errorf("%+v, want 90,000 by two compactions, then the default from the time 7 on", got)
 	}
 }
+
+// Codex counts the last usage and what followed at four bytes a token: 124,220 + 400 + 8,800/4 = 126,820, which compacted, so that of the limits
+// above 122,475 the roundest is 125,000. Where the log lacks the calls that write summaries, not all that followed may be there, and 130,000 is rounder.
+func TestSettingOfCodexByItsOwnCount(t *testing.T) {
+	for summaries, want := range map[int]int64{1: 125_000, 0: 130_000} {
+		s := recordedAt(facts.Codex, []int64{122_475, 124_220, 14_000}, map[int]int32{2: 0})
+		s.Summaries = make([]traces.SummaryCall, summaries)
+		s.Blocks = []prompt.Block{{Kind: prompt.KindToolResult, Tokens: 1000, Bytes: 8800}}
+		s.Threads[0].Rounds[2].Input, s.Threads[0].Events[0].Absorbed = traces.Span{To: 1}, 1
+		got := SettingsOf(s, &strategies.Trigger{Fixed: 244_800}, &strategies.Reading{Window: 272_000, MaxOutput: 32_000})
+		if len(got.List) != 1 || got.List[0].Tokens != want {
+			t.Errorf("%d summaries: %+v, want %d", summaries, got, want)
+		}
+	}
+}
