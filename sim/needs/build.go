@@ -54,6 +54,7 @@ func compile(s *traces.Session, heard []any) *Index {
 	b.chance()
 	b.finish()
 	b.x.lookBehind(s)
+	b.x.findUses()
 	return b.x
 }
 

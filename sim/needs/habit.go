@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -14,7 +15,7 @@ import (
 // read again the sooner the later it was shown, and what was removed is older than what stayed. A thing is a file, or what any other call
 // brought, as Repeat has it: agents read files by commands, too.
 type habit [kinds * ages]struct {
-	read, could [2]int // repeats, and rounds of things that could have been repeated: still in the context, and removed from it
+	read, could [2]int // repeats that were used, and rounds of things that could have been repeated: still in the context, and removed from it
 }
 
 // ages is the number of classes of age: the rounds since a thing was shown, each class twice as wide as the one before.
@@ -30,7 +31,7 @@ const (
 )
 
 // Habit calls do for each age at which the session's agent could repeat what its context still had, and what a compaction had removed:
-// with how much of the removed it repeated, how much of all, and the odds that a repeat is of the removed if a loss changes nothing.
+// with how much of the removed it repeated and used, how much of all, and the odds that a repeat is of the removed if a loss changes nothing.
 func (x *Index) Habit(do func(lost, all, odds float64)) {
 	for _, age := range x.habit {
 		if n := age.read[stillHeld] + age.read[removed]; n > 0 && age.could[stillHeld] > 0 && age.could[removed] > 0 {
@@ -93,13 +94,28 @@ func (b *builder) count(block, to int32) bool {
 	return where == stillHeld
 }
 
-func (b *builder) note(p *Repeat) {
-	if b.watched == nil {
-		return
+// soon is how many rounds after a repeat are searched for a use of what it brought. Agents that look at several files first use them after that.
+const soon = 3
+
+// findUses finds which repeats an action uses soon. These alone count for the agent's habit: who looks at a thing again and does not use it, did
+// not lack it.
+func (x *Index) findUses() {
+	for i := range x.threads {
+		list := x.threads[i].repeats
+		for k := range list {
+			p := &list[k]
+			for r := p.Round + 1; r <= p.Round+soon && !p.Used; r++ {
+				p.Used = slices.ContainsFunc(x.Round(int32(i), r), func(n Need) bool {
+					return n.Kind != recall.NeedRead && slices.ContainsFunc(x.Places(&n), func(at Place) bool { return at.Block == p.Result })
+				})
+			}
+			where := stillHeld
+			if p.Lost {
+				where = removed
+			}
+			if p.Used && p.class >= 0 {
+				x.habit[p.class].read[where]++
+			}
+		}
 	}
-	where := stillHeld
-	if p.Lost {
-		where = removed
-	}
-	b.x.habit[b.classOf(p.Source, p.Round-b.roundOf[p.Source])].read[where]++
 }

@@ -16,6 +16,8 @@ type Repeat struct {
 	Result int32 // block
 	Source int32 // the earlier block
 	Lost   bool  // the recorded context no longer had the source
+	Used   bool  // an action uses what it brought soon
+	class  int16 // of the source, in the session's habit; -1 where that is not counted
 }
 
 // covered is the share of the lines of a result that must have been shown before for a repeat. Assumed: a time or a
@@ -50,8 +52,11 @@ func (b *builder) repeats(k int32) {
 	}
 	if source >= 0 && b.covers(source, result) {
 		lost := !b.held[source] && !slices.ContainsFunc(b.brought, func(k int32) bool { return b.held[k] && b.covers(k, result) })
-		b.at.repeats = append(b.at.repeats, Repeat{b.round, bl.Call, result, source, lost})
-		b.note(&b.at.repeats[len(b.at.repeats)-1])
+		p := Repeat{Round: b.round, Call: bl.Call, Result: result, Source: source, Lost: lost, class: -1}
+		if b.watched != nil {
+			p.class = int16(b.classOf(source, b.round-b.roundOf[source]))
+		}
+		b.at.repeats = append(b.at.repeats, p)
 		b.x.sources[result] = source
 	}
 	b.same[h.key] = result + 1

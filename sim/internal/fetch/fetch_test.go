@@ -62,25 +62,28 @@ func TestLean(t *testing.T) {
 	}
 }
 
-// An agent that repeats what it lost no oftener than what it has, given how much there is of either, leaves out less than the profile's
-// share; one that repeats only what it lost leaves out more; and one of whose repeats nothing is known, the share. A share of 1 is a rule.
-func TestLeanOfRepeats(t *testing.T) {
-	const anyway = 0.5 // of a share of 0.5: what was lost is repeated twice as often
-	for _, tc := range []struct {
-		list      []sample
-		low, high float64
-	}{
-		{nil, 0.5, 0.5},
-		{[]sample{{share: 1 / (1 + anyway), did: 10, all: 20}}, 0.1, 0.3}, // odds of 1: 10 of 20 say that a loss changes nothing
-		{[]sample{{share: 1 / (1 + anyway), did: 20, all: 20}}, 0.7, 0.9},
-	} {
-		if got := 1 - anyway*math.Exp(-leanTo(tc.list, habitSpread)); got < tc.low-1e-9 || got > tc.high+1e-9 {
-			t.Errorf("%v: %.3f are due, want %g to %g", tc.list, got, tc.low, tc.high)
+// An agent that repeats what it has as it repeats what it has lost is like others, and leaves out the profile's share; one that repeats only
+// what it lost reads again by rule. Of 20 repeats at even odds, another agent's are of lost things with 2/3 for a share of a half, and a
+// ruled agent's with 20/21: for 20 of 20 the odds are 3/97 · (10/7)^20 = 38.8, for 10 of 20 3/97 · (10/7)^10 · (1/7)^10 = 4e-9. What the
+// agent did not use says nothing. A share of 1 is a rule that a profile was told.
+func TestRuled(t *testing.T) {
+	habit := func(list ...[3]float64) func(func(lost, all, even float64)) {
+		return func(do func(lost, all, even float64)) {
+			for _, l := range list {
+				do(l[0], l[1], l[2])
+			}
 		}
 	}
-	rule := &profile.Profile{Reread: &profile.Estimate{Value: 1, Low: 1, High: 1}}
-	if got := Fitted.rereadShare(rule, &needs.Index{}); got != 1 {
-		t.Errorf("by a rule that is told: %g", got)
+	for _, tc := range []struct{ got, want float64 }{
+		{ruledOf(0.5, habit()), 0.03},
+		{ruledOf(0.5, habit([3]float64{20, 20, 1})), 38.8 / 39.8},
+		{ruledOf(0.5, habit([3]float64{10, 20, 1})), 0},
+		{Fitted.rereadShare(&profile.Profile{Reread: &profile.Estimate{Value: 0.5}}, &needs.Index{}), 1 - 0.97*0.5 - 0.03/20},
+		{Fitted.rereadShare(&profile.Profile{Reread: &profile.Estimate{Value: 1, Low: 1, High: 1}}, &needs.Index{}), 1},
+	} {
+		if math.Abs(tc.got-tc.want) > 2e-4 {
+			t.Errorf("%.4f, want %.4f", tc.got, tc.want)
+		}
 	}
 }
 

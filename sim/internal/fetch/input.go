@@ -66,7 +66,7 @@ func (t *Thread) append(in traces.Span) {
 	t.Context.AppendRange(prompt.Ref(in.From), prompt.Ref(in.To))
 }
 
-// LeaveOut finds the calls of the coming answer that are left out: those that bring what the recorded context had lost,
+// LeaveOut finds the calls of the coming answer that are left out: those that bring for a use what the recorded context had lost,
 // and the context has. That the agent made them for that reason is drawn. It reports whether these are all its calls.
 func (t *Thread) LeaveOut() bool {
 	s := t.of
@@ -74,7 +74,7 @@ func (t *Thread) LeaveOut() bool {
 		return false
 	}
 	for _, p := range s.index.Repeats(t.Index, t.Round) {
-		if p.Lost && t.judge.Holds(p.Source) && t.drawOf(p.Result, "leave out") < s.reread {
+		if p.Lost && p.Used && t.judge.Holds(p.Source) && t.drawOf(p.Result, "leave out") < s.reread {
 			t.left = append(t.left, p.Call)
 		}
 	}

@@ -23,12 +23,15 @@ func (r Refetch) share(p *profile.Profile, kind recall.NeedKind, output bool, le
 	return leanBy(leaveOutKnown([...]float64{Low: e.Low, Fitted: e.Value, High: e.High}[r], kind, learns), lean.all+*lean.of(kind, output))
 }
 
-// habitSpread is the standard deviation over sessions of the logarithm of how much oftener agents repeat what they have lost than what they
-// have. The likelihood of 42 recordings with compactions is greatest for none, and 1.3 below that at 0.8: a value as wide as they allow lets the
-// session's own repeats count most.
-const habitSpread = 0.8
+// An agent either repeats what it has lost hardly oftener than what it has, as all 32 recordings with compactions and repeats that were used do, or
+// it reads again by rule what it lacks and little else. A recording tells which.
+const (
+	byRule  = 0.03 // share of agents that read again by rule, assumed: none of the 32, where one in 34 has even odds
+	hastens = 20   // how much oftener such an agent repeats what it has lost, assumed: one repeat in twenty is another's
+)
 
-// rereadShare returns the probability that the agent of a session which read something again did so because its context had lost it.
+// rereadShare returns the probability that the agent of a session which read something again, and used it, did so because its context had
+// lost it.
 func (r Refetch) rereadShare(p *profile.Profile, x *needs.Index) float64 {
 	if r == Always || p == nil {
 		return 1
@@ -38,16 +41,28 @@ func (r Refetch) rereadShare(p *profile.Profile, x *needs.Index) float64 {
 	if anyway <= 0 {
 		return 1 // a rule that a profile was told
 	}
-	return max(0, 1-anyway*math.Exp(-habitOf(anyway, x)))
+	ruled := ruledOf(anyway, x.Habit)
+	return max(0, 1-(1-ruled)*anyway-ruled/hastens)
+}
+
+// ruledOf returns the probability that the agent of a session reads again by rule, given what it repeated and used of what it had lost and of
+// what it had. anyway is the share of other agents' repeats of lost things that they make in any case.
+func ruledOf(anyway float64, habit func(func(lost, all, even float64))) float64 {
+	odds := byRule / (1 - byRule)
+	habit(func(lost, all, even float64) {
+		ruled, usual := even*hastens, even/anyway
+		odds *= math.Pow(hastens*anyway, lost) * math.Pow((1+usual)/(1+ruled), all)
+	})
+	return 1 - 1/(1+odds)
 }
 
 // habitOf returns how much oftener the agent of a session repeats what it has lost than agents do that repeat lost things anyway, the
 // logarithm of the odds.
 func habitOf(anyway float64, x *needs.Index) float64 {
-	var buffer [24]sample
-	list := buffer[:0]
-	x.Habit(func(lost, all, odds float64) { list = append(list, sample{odds / (odds + anyway), lost, all}) })
-	return leanTo(list, habitSpread)
+	if anyway <= 0 {
+		return 0
+	}
+	return ruledOf(anyway, x.Habit) * math.Log(hastens*anyway)
 }
 
 // How far agents of different sessions lean to reading again: the standard deviation over sessions, in units of log odds, of what holds
@@ -91,8 +106,7 @@ func leaveOutKnown(share float64, kind recall.NeedKind, learns float64) float64 
 }
 
 // leanOf returns how much more than the profile's share the agent of a session reads again what it has lost: the most likely values, given what
-// it did behind the recorded compactions. It begins where the agent's habit is: one that repeats what it has lost no oftener than what it has
-// fetches less, too. (The logarithm of the likelihood of 39 recordings is 1.4 greater for this.)
+// it did behind the recorded compactions. It begins where the agent's habit is: one that reads again by rule fetches more, too.
 func leanOf(p *profile.Profile, did *needs.Fates, learns, habit float64) (l leans) {
 	if p == nil {
 		return l
