@@ -42,7 +42,7 @@ func Example() {
 	difference, _ := run.VsRecorded(none)
 	misses, _ := none.Total.Lookup("misses")
 	fmt.Printf("%s: %+.0f %% in cost, %.0f misses\n", none.Cell, 100*difference.Relative, misses)
-	// Output: none: +55 % in cost, 10 misses
+	// Output: none: +56 % in cost, 10 misses
 }
 
 // Bill the calls of a program that keeps no log, and ask what they would have cost with a cache marker.
@@ -158,8 +158,8 @@ func Example_layer() {
 		fmt.Printf("%s: %.0f times forgotten, %.0f misses, $%.2f\n", name, forgotten, misses, usd)
 	}
 	// Output:
-	// forgetful: 37 times forgotten, 37 misses, $73.96
-	// none: 0 times forgotten, 10 misses, $63.22
+	// forgetful: 37 times forgotten, 37 misses, $74.34
+	// none: 0 times forgotten, 10 misses, $63.49
 }
 
 // The code of docs/library.md is the code of these examples.
