@@ -83,6 +83,7 @@ func inside(ctx context.Context, r *run, clients string) error {
 			sessions = append(sessions, t)
 		}
 	}
+	var pauses []pause
 	for i := range sessions[0].Prompts { // sessions take turns
 		for _, t := range sessions {
 			if i >= len(t.Prompts) {
@@ -90,6 +91,7 @@ func inside(ctx context.Context, r *run, clients string) error {
 			}
 			if d := time.Duration(t.Prompts[i].Pause) * time.Minute; d > 0 {
 				s.pause(d)
+				pauses = append(pauses, pause{time.Now(), d})
 				if err := age(filepath.Join(home, logs[r.Client]), d); err != nil {
 					return err
 				}
@@ -100,7 +102,7 @@ func inside(ctx context.Context, r *run, clients string) error {
 		}
 	}
 	if r.Client == opencode {
-		if err := export(ctx, r); err != nil {
+		if err := export(ctx, r, pauses); err != nil {
 			return err
 		}
 	}
@@ -134,8 +136,9 @@ func say(ctx context.Context, r *run, t *Thread, i int) error {
 	return cmd.Run()
 }
 
-// export writes the newest session of OpenCode, which keeps them in a database, into a file.
-func export(ctx context.Context, r *run) error {
+// export writes the newest session of OpenCode, which keeps them in a database, into a file, where the pauses lie between its turns: times in
+// the database stay as they are, and no rule of the client depends on them.
+func export(ctx context.Context, r *run, pauses []pause) error {
 	bin := filepath.Join("/srv", string(opencode), packs[opencode].binary)
 	ask := func(args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, bin, args...)
@@ -167,12 +170,42 @@ func export(ctx context.Context, r *run) error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("opencode export: %w", err)
 	}
-	return nil
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, apart(text, pauses), 0o644)
+}
+
+// pause is time that passes for the server and in logs, at a time of the run.
+type pause struct {
+	at time.Time
+	by time.Duration
+}
+
+// apart returns a text in which times ahead of pauses are earlier by these.
+func apart(text []byte, pauses []pause) []byte {
+	return exported.ReplaceAllFunc(text, func(m []byte) []byte {
+		p := exported.FindSubmatch(m)
+		at, err := strconv.ParseInt(string(p[2]), 10, 64)
+		if err != nil {
+			return m
+		}
+		was := at
+		for _, x := range pauses {
+			if was < x.at.UnixMilli() {
+				at -= x.by.Milliseconds()
+			}
+		}
+		return append(p[1], strconv.FormatInt(at, 10)...)
+	})
 }
 
 var (
 	stamp  = regexp.MustCompile(`("timestamp":")(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)(")`)
 	millis = regexp.MustCompile(`("(?:timestamp|time)":)(\d{13})\b`)
+	// exported finds times in a session that OpenCode wrote into a file, unix ms
+	exported = regexp.MustCompile(`("(?:created|updated|completed|start|end)": ?)(\d{13})\b`)
 )
 
 // age makes the lines of all logs below a folder older, as if a pause lay between them and what comes next.
