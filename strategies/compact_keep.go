@@ -24,7 +24,7 @@ type KeepSet struct {
 	ByCount   bool      `yaml:"by_count" doc:"the share is of the messages, and not of their tokens" needs:"share"`
 	Least     int       `yaml:"least" doc:"newest messages that stay whatever the other limits say" unit:"messages" min:"0" off:"0" needs:"rounds|messages|prompts|tokens|share|window"`
 	Window    float64   `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
-	WithHead  bool      `yaml:"with_head" doc:"these tokens, and this share of the window, are for all that stays: the head and the first messages count too" needs:"tokens|window"`
+	WithHead  bool      `yaml:"with_head" doc:"these tokens, and this share of the window, are for all that stays: the head and the first messages count too; of a share of the messages the head is one" needs:"tokens|window"`
 	PairsGo   bool      `yaml:"pairs_go" doc:"a call goes with its result where a limit would part them, and does not stay with it" needs:"rounds|messages|prompts|tokens|share|window"`
 	Step      float64   `yaml:"step" doc:"what goes to keep these tokens, or this share of the window, goes in steps of this share of the messages, below 1, or of so many tokens; each ends where at_prompt says" min:"0" off:"0" needs:"tokens|window"`
 	AtPrompt  promptCut `yaml:"at_prompt" doc:"the newest that stay begin with a prompt: the next one, or all stay where none follows; or the next one, or where none follows the next response with calls (prefer); or the one before; behind for any message but one among calls that follow each other: all of these stay; any for any message" needs:"rounds|messages|prompts|tokens|share|window" off:"any"`
@@ -146,11 +146,15 @@ func notPrompt(c *prompt.Context, i int) bool { return c.At(i).Kind != prompt.Ki
 
 // without returns where the newest messages begin without this share of their number, which is rounded where it goes up in steps, as Letta does.
 func (k *KeepSet) without(c *prompt.Context, body, to int, gone float64) int {
-	n := k.Count.count(c, body, to)
-	out := gone * float64(n)
-	if k.Step > 0 {
-		out = min(math.Round(out), float64(n-1))
+	n, head := k.Count.count(c, body, to), 0
+	if k.WithHead {
+		head = 1 // it is a message like others
 	}
+	out := gone * float64(n+head)
+	if k.Step > 0 {
+		out = min(math.RoundToEven(out), float64(n+head-1))
+	}
+	out -= float64(head)
 	return newestFrom(c, body, to, n-int(out), 0, k.PairsGo, k.Count.continues)
 }
 

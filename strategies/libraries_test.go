@@ -119,6 +119,9 @@ func TestCutOfKeepByPairsAndHead(t *testing.T) {
 		"{share: 0.6, by_count: true}":                   6, // 3 of 8 go: the call of the third stays with its result, or goes with it
 		"{share: 0.6, by_count: true, pairs_go: true}":   8,
 		"{messages: 30, tokens: 18500, with_head: true}": end,
+		// Letta 0.16.8: round(0.7 × 8) of 8 messages go, or round(0.7 × 9) of 9 with the system prompt, which stays.
+		"{share: 0.3, by_count: true, step: 0.1, window: 0.5}":                  10,
+		"{share: 0.3, by_count: true, step: 0.1, window: 0.5, with_head: true}": 8,
 	} {
 		l := layer(t, "truncate-oldest: {trigger: {fixed: 1}, keep: "+text+"}").(*truncate)
 		if got := l.params.Keep.cut(k.Context, 4, end, 200_000); got != want {
