@@ -3,6 +3,7 @@ package needs
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/compactsim/compactsim/traces"
@@ -231,13 +232,39 @@ const directiveSalt = 0xc2b2ae3d27d4eb4f
 // Directs reports whether a sentence says what to do or not to do: by a word like must, never or use, in 3 to 60 words.
 func Directs(s string) bool {
 	words, found := 0, false
-	for w := range strings.FieldsSeq(s) {
+	for w, rest := word(s); w != ""; w, rest = word(rest) {
 		if words++; words > maxWords {
 			return false
 		}
 		found = found || begins[w[0]] && len(w) <= longest && directing[strings.ToLower(strings.TrimFunc(w, around))]
 	}
 	return found && words >= minWords
+}
+
+// word returns the first of a text's words, as strings.Fields has them, and what follows; "" for none.
+func word(s string) (w, rest string) {
+	from := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf: // it may be white space, or have some behind it
+			return wideWord(s[from:])
+		case c > ' ' || c != ' ' && (c < '\t' || c > '\r'):
+		case i > from:
+			return s[from:i], s[i+1:]
+		default:
+			from = i + 1
+		}
+	}
+	return s[from:], ""
+}
+
+// wideWord is word for a text that is not of ASCII alone.
+func wideWord(s string) (w, rest string) {
+	s = strings.TrimLeftFunc(s, unicode.IsSpace)
+	if end := strings.IndexFunc(s, unicode.IsSpace); end >= 0 {
+		return s[:end], s[end:]
+	}
+	return s, ""
 }
 
 // begins has the bytes that may begin a directing word, including the characters around it.
