@@ -245,15 +245,23 @@ func (l *clearing) gather(t *Turn) {
 	l.pieces = l.pieces[:0]
 	results, newest := p.KeepResults, int64(0)
 	l.behind = 0
+	kinds := entryKinds(p.What)
 	for i := c.Len() - 1; i >= from; i-- {
-		e, b := c.At(i), c.BlockAt(i)
-		if e.Kind == prompt.KindToolResult && results > 0 && l.tools.has(t, b) {
+		e := c.At(i)
+		result := e.Kind == prompt.KindToolResult
+		switch { // most entries are told by themselves, without a look at their blocks
+		case result && results > 0:
+		case i >= to, e.Form == prompt.FormCleared, e.Form == prompt.FormPointer, !kinds[e.Kind] && (!result || p.KeepTokens == 0):
+			continue
+		}
+		b := c.BlockAt(i)
+		if result && results > 0 && l.tools.has(t, b) {
 			if !p.Rounds || c.At(i-1).Kind != prompt.KindToolResult {
 				results--
 			}
 			continue
 		}
-		if p.KeepTokens > 0 && i < to && e.Kind == prompt.KindToolResult && l.tools.has(t, b) {
+		if p.KeepTokens > 0 && i < to && result && l.tools.has(t, b) {
 			if e.Form != prompt.FormVerbatim {
 				continue
 			}
@@ -276,18 +284,6 @@ func (l *clearing) size(e *prompt.Entry, b *prompt.Block) int64 {
 		return int64(float64(b.Bytes) / l.params.PerToken)
 	}
 	return int64(e.Tokens)
-}
-
-// oldestResults returns the position behind the first n rounds with results among the entries [from, to), to for all.
-func oldestResults(c *prompt.Context, from, to, n int) int {
-	for i := from; i < to && n > 0; i++ {
-		if c.At(i).Kind == prompt.KindToolResult && (i+1 == to || c.At(i+1).Kind != prompt.KindToolResult) {
-			if n--; n == 0 {
-				return i + 1
-			}
-		}
-	}
-	return to
 }
 
 // noteCalls notes the last call for each object.

@@ -312,3 +312,34 @@ func (s *toolset) has(t *Turn, b *prompt.Block) bool {
 	}
 	return (s.mcp || b.Flags&prompt.FlagMCP == 0) && int(b.Tool) < len(s.member) && s.member[b.Tool]>>b.Op&1 != 0
 }
+
+// entryKinds returns the kinds of entries that may be of what is cleared.
+func entryKinds(what []clearKind) (kinds [prompt.NumKinds]bool) {
+	for _, k := range what {
+		switch k {
+		case clearOfResults:
+			kinds[prompt.KindToolResult] = true
+		case clearOfInputs:
+			kinds[prompt.KindToolUse] = true
+		case clearOfThinking:
+			kinds[prompt.KindThinking] = true
+		case clearOfTexts:
+			kinds[prompt.KindText] = true
+		case clearOfMedia: // a result may hold an image
+			kinds[prompt.KindImage], kinds[prompt.KindDocument], kinds[prompt.KindToolResult] = true, true, true
+		}
+	}
+	return kinds
+}
+
+// oldestResults returns the position behind the first n rounds with results among the entries [from, to), to for all.
+func oldestResults(c *prompt.Context, from, to, n int) int {
+	for i := from; i < to && n > 0; i++ {
+		if c.At(i).Kind == prompt.KindToolResult && (i+1 == to || c.At(i+1).Kind != prompt.KindToolResult) {
+			if n--; n == 0 {
+				return i + 1
+			}
+		}
+	}
+	return to
+}
