@@ -242,7 +242,13 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *facts.Agent, sessions 
 	slices.SortStableFunc(one.Changes, func(a, b Change) int { return cmp.Compare(b.Unseen, a.Unseen) })
 	slices.SortStableFunc(one.Open, func(a, b Change) int { return cmp.Compare(b.rank(), a.rank()) })
 	one.Changes = one.Changes[:min(len(one.Changes), maxChanges)]
-	return one, p.together(ctx, sessions, one)
+	err = p.together(ctx, sessions, one)
+	for _, list := range [][]Change{one.Changes, one.Open} {
+		for i := range list {
+			list[i].taken = nil // all calls, which a store would keep
+		}
+	}
+	return one, err
 }
 
 // try adds the best value of a group of settings to the changes of an agent, or to those about which nothing is decided.

@@ -3,6 +3,7 @@ package advise
 import (
 	"context"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/compactsim/compactsim/tools/tests/scenariostest"
@@ -13,7 +14,7 @@ import (
 // same to the last figure. Another seed, other sessions or a corpus in memory ask anew.
 func TestAdviceIsKept(t *testing.T) {
 	t.Parallel()
-	c := scenariostest.Made(t, 3)
+	c := scenariostest.Made(t, 8)
 	ask := func(ctx context.Context, seed uint64, c *traces.Corpus) (*Advice, error) {
 		return Run(ctx, adviserOf(t, seed).Plan, c)
 	}
@@ -35,6 +36,13 @@ func TestAdviceIsKept(t *testing.T) {
 	}
 	if !reflect.DeepEqual(first, again) || !reflect.DeepEqual(memory, first) {
 		t.Error("kept advice is other advice")
+	}
+	for _, one := range again.Agents {
+		for _, change := range slices.Concat(one.Changes, one.Open) {
+			if change.taken != nil {
+				t.Error("all calls under a change are kept with it")
+			}
+		}
 	}
 	if _, err := ask(gone, 2, c); err == nil {
 		t.Error("advice by another seed was taken for it")
