@@ -106,7 +106,7 @@ func TestFamilies(t *testing.T) {
 		list = append(list, info{ID: id, Parent: parent})
 	}
 	var got []string
-	for _, family := range families(list) {
+	for _, family := range stored.Families(list) {
 		var ids []string
 		for _, one := range family {
 			ids = append(ids, one.ID)

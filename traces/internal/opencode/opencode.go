@@ -4,9 +4,8 @@
 // one call. A sub-agent's session is an export of its own; the task that
 // started it names it.
 //
-// Two things are assumed. Tools and system prompt are in no export, so all of
-// the first call that no part shows counts as these. Writes to the cache live
-// for five minutes.
+// Two things are assumed: all of the first call that no part shows counts as tools and system prompt, which are in no
+// export, and writes to the cache live for five minutes.
 package opencode
 
 import (
@@ -38,7 +37,7 @@ const Agent = facts.OpenCode
 // summary under a system prompt of its own, as its source has it.
 func Describe() *facts.Agent {
 	return &facts.Agent{
-		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Texts: texts, Source: source, Markers: 2, Size: facts.SizeUsage,
+		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Texts: texts, Source: stored.Source, Markers: 2, Size: facts.SizeUsage,
 		Cache:         assembly.CacheByModel,
 		CompactsAt:    compactsAt,
 		SummaryShares: func(_, _ string) bool { return false },
@@ -194,11 +193,13 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 	return scanParts(ctx, opts, in, nil)
 }
 
-// scanParts reads one file, and hands over the families of sessions of a store unless hand is nil. What precedes a defect in an export is kept.
+// scanParts reads one file, and hands over the families of sessions of a store unless hand is nil.
 func scanParts(ctx context.Context, opts traces.Options, in traces.Input, hand func([]*export)) (*export, error) {
 	x := newExport(assembly.NewFile(in.Name, opts), &opts)
-	if head, err := in.Head(len(sqlite.Magic)); err == nil && string(head) == sqlite.Magic {
-		return x, x.scanStore(ctx, opts, in, hand)
+	if sqlite.Is(in) {
+		var err error
+		x.within, err = stored.Scan(ctx, x.File, opts, in, hand)
+		return x, err
 	}
 	text, err := x.ReadAll(ctx, opts, in)
 	if err != nil || text == nil {

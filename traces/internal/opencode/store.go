@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
@@ -18,140 +16,18 @@ import (
 	"github.com/compactsim/compactsim/traces/internal/sqlite"
 )
 
-// A store is the database of the client (opencode.db, kilo.db): tables of sessions, of messages and of parts, whose data
-// are the JSON of an export. Its sessions are read as the exports that the client would write from it.
-
-// between ends an export where several follow each other: no JSON holds it as it is (RFC 7464).
-const between = "\x1e"
-
-// scanStore reads the sessions of a store and hands over each with its sub-agents', or keeps all if hand is nil. A store
-// that cannot be read to its end is a problem; what precedes that is kept.
-func (x *export) scanStore(ctx context.Context, opts traces.Options, in traces.Input, hand func([]*export)) error {
-	var family []*export
-	part, last, any := x.File, "", false
-	give := func() {
-		if hand == nil {
-			return
-		}
-		if len(family) > 0 {
-			hand(family)
-		}
-		family, part = nil, x.Part()
-	}
-	err := eachStored(ctx, in, func(first string, text []byte) error {
-		if first != last || !any {
-			give()
-			last, any = first, true
-		}
-		if err := opts.Room(x.Name); err != nil {
-			return err
-		}
-		one := newExport(part, &opts)
-		part.Lines += bytes.Count(text, []byte("\n")) + 1
-		part.Bytes += int64(len(text))
-		family = append(family, one)
-		if opts.Progress != nil {
-			opts.Progress(int64(len(text)), 0)
-		}
-		return one.read(text)
-	})
-	give()
-	x.within = family
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err == nil && !any:
-		return x.Refuse(0, errors.New("the database has no sessions"))
-	case err != nil && !errors.As(err, new(traces.Problem)):
-		return x.Unreadable(err)
-	}
-	return err
-}
-
-// source opens a file as the text that its blocks are read from again: of a store, all its exports.
-func source(ctx context.Context, in traces.Input) (io.ReadCloser, error) {
-	if head, err := in.Head(len(sqlite.Magic)); err != nil || string(head) != sqlite.Magic {
-		return in.Open()
-	}
-	r, w := io.Pipe() // all of a large store would not fit into memory
-	go func() {
-		w.CloseWithError(eachStored(ctx, in, func(_ string, text []byte) error {
-			_, err := w.Write(append(text, between...))
-			return err
-		}))
-	}()
-	return r, nil
-}
-
-// eachStored hands the export of each session of a store that has messages, and the id of the first session of its family,
-// to do, which keeps nothing. Families follow each other.
-func eachStored(ctx context.Context, in traces.Input, do func(family string, text []byte) error) error {
-	path := in.Path()
-	if path == "" {
-		return errors.New("a database is read from a file alone; name its path")
-	}
-	store, err := sqlite.Open(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	list, err := infos(ctx, store)
-	if err != nil {
-		return sqlite.Explain(err)
-	}
-	var text bytes.Buffer
-	for _, family := range families(list) {
-		for _, one := range family {
-			text.Reset()
-			n, err := one.write(ctx, store, &text)
-			if err != nil {
-				return fmt.Errorf("session %s: %w", one.ID, sqlite.Explain(err))
-			}
-			if n == 0 {
-				continue
-			}
-			if err := do(family[0].ID, text.Bytes()); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// families divides sessions into families: a session with its parent, if that is there. All stay in order, families by
-// their first sessions.
-func families(list []info) (all [][]*info) {
-	at := make(map[string]int, len(list))
-	for i := range list {
-		at[list[i].ID] = i
-	}
-	first := make([]int, len(list)) // a session of the same family that comes before, or the session itself
-	find := func(i int) int {
-		for first[i] != i {
-			first[i] = first[first[i]]
-			i = first[i]
-		}
-		return i
-	}
-	for i := range list {
-		first[i] = i
-	}
-	for i := range list {
-		if up, ok := at[list[i].Parent]; ok {
-			x, y := find(i), find(up)
-			first[max(x, y)] = min(x, y)
-		}
-	}
-	place := map[int]int{} // of a family, by its first session
-	for i := range list {
-		root := find(i)
-		if root == i {
-			place[i] = len(all)
-			all = append(all, nil)
-		}
-		all[place[root]] = append(all[place[root]], &list[i])
-	}
-	return all
+// stored is the database of the client (opencode.db, kilo.db): tables of sessions, of messages and of parts, whose data
+// are the JSON of an export.
+var stored = sqlite.Documents[info, *export]{
+	List:  infos,
+	Names: func(s *info) (id, parent string) { return s.ID, s.Parent },
+	Write: func(ctx context.Context, store *sqlite.Store, s *info, w *bytes.Buffer) (int, error) {
+		return s.write(ctx, store, w)
+	},
+	Read: func(part *assembly.File, opts *traces.Options, text []byte) (*export, error) {
+		x := newExport(part, opts)
+		return x, x.read(text)
+	},
 }
 
 // infos returns what describes the sessions of a store.
@@ -365,7 +241,7 @@ func (x *export) join(s *assembly.Session) {
 
 // texts reads the texts of exports again.
 func texts(text []byte) (list []traces.Text) {
-	for doc := range bytes.SplitSeq(text, []byte(between)) {
+	for doc := range bytes.SplitSeq(text, []byte(sqlite.Between)) {
 		list = append(list, textsOf(doc)...)
 	}
 	return list

@@ -207,7 +207,7 @@ func TestTextsOfAStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := source(context.Background(), in.Files[0])
+	r, err := stored.Source(context.Background(), in.Files[0])
 	if err != nil {
 		t.Fatal(err)
 	}
