@@ -112,7 +112,7 @@ func checksOf(s *traces.Session, t *traces.Thread, f func(sizeCheck) bool) bool 
 			}
 		}
 		c := sizeCheck{tokens: fired, fired: true, at: rd.At, model: rd.Model}
-		if fired == 0 && r > 0 {
+		if fired == 0 && r > 0 && (size != facts.SizeAtPrompt || rd.Trigger == traces.TriggerPrompt) {
 			c.tokens, c.fired = min(t.Rounds[r-1].Usage.Input(), rd.Usage.Input()), false
 		}
 		if c.tokens > 0 && !f(c) {

@@ -28,6 +28,7 @@ import (
 	"github.com/compactsim/compactsim/traces/internal/copilot"
 	"github.com/compactsim/compactsim/traces/internal/dsh"
 	"github.com/compactsim/compactsim/traces/internal/gemini"
+	"github.com/compactsim/compactsim/traces/internal/goose"
 	"github.com/compactsim/compactsim/traces/internal/kimi"
 	"github.com/compactsim/compactsim/traces/internal/miniswe"
 	"github.com/compactsim/compactsim/traces/internal/opencode"
@@ -42,7 +43,7 @@ import (
 var list = [...]*facts.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
 	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(), kimi.Describe(), qwen.Describe(), continuedev.Describe(), miniswe.Describe(),
-	otel.Describe(), reqlog.Describe(), atif.Describe(),
+	goose.Describe(), otel.Describe(), reqlog.Describe(), atif.Describe(),
 }
 
 // Of returns the agent with a name, as in Session.Agent. An unknown agent is taken to behave like Claude Code.

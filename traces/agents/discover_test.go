@@ -33,7 +33,7 @@ func TestPlaces(t *testing.T) {
 			"claude-code /home/me/.claude/projects", "claude-code /home/me/.config/claude/projects",
 			"codex /home/me/.codex/sessions",
 			"opencode /home/me/.local/share/opencode/opencode.db", "opencode /home/me/.local/share/kilo/kilo.db", "opencode /home/me/.local/share/opencode/storage/session",
-			"pi /home/me/.pi/agent/sessions", "pi /home/me/.omp/agent/sessions", "gemini-cli /home/me/.gemini/tmp", "copilot-cli /home/me/.copilot/session-state", "deepseek-harness /home/me/.dsh/sessions", "cline /home/me/.cline/data/sessions", "kimi-code /home/me/.kimi-code/sessions", "qwen-code /home/me/.qwen/projects", "continue /home/me/.continue/sessions", "mini-swe-agent /home/me/.config/mini-swe-agent",
+			"pi /home/me/.pi/agent/sessions", "pi /home/me/.omp/agent/sessions", "gemini-cli /home/me/.gemini/tmp", "copilot-cli /home/me/.copilot/session-state", "deepseek-harness /home/me/.dsh/sessions", "cline /home/me/.cline/data/sessions", "kimi-code /home/me/.kimi-code/sessions", "qwen-code /home/me/.qwen/projects", "continue /home/me/.continue/sessions", "mini-swe-agent /home/me/.config/mini-swe-agent", "goose /home/me/.local/share/goose/sessions/sessions.db",
 		}},
 		{"variables", home, map[string]string{
 			"CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "/x", "PI_CODING_AGENT_DIR": "/p", "XDG_DATA_HOME": data, "XDG_CONFIG_HOME": "/unused",
@@ -41,12 +41,12 @@ func TestPlaces(t *testing.T) {
 			"GEMINI_CLI_HOME":                 "/g", "COPILOT_HOME": "/h", "DSH_HOME": "/dsh",
 		}, []string{
 			"claude-code /c/projects", "codex /x/sessions", "opencode " + data + "/opencode/opencode.db", "opencode " + data + "/kilo/kilo.db", "opencode " + data + "/opencode/storage/session", "pi /p/sessions", "pi /home/me/.omp/agent/sessions",
-			"gemini-cli /g/.gemini/tmp", "copilot-cli /h/session-state", "deepseek-harness /dsh/sessions", "cline /home/me/.cline/data/sessions", "kimi-code /home/me/.kimi-code/sessions", "qwen-code /home/me/.qwen/projects", "continue /home/me/.continue/sessions", "mini-swe-agent /home/me/.config/mini-swe-agent", "otel /t/spans.jsonl",
+			"gemini-cli /g/.gemini/tmp", "copilot-cli /h/session-state", "deepseek-harness /dsh/sessions", "cline /home/me/.cline/data/sessions", "kimi-code /home/me/.kimi-code/sessions", "qwen-code /home/me/.qwen/projects", "continue /home/me/.continue/sessions", "mini-swe-agent /home/me/.config/mini-swe-agent", "goose " + data + "/goose/sessions/sessions.db", "otel /t/spans.jsonl",
 		}},
 		{"relative XDG folders are ignored", home, map[string]string{"XDG_CONFIG_HOME": "c", "XDG_DATA_HOME": "d", "CODEX_HOME": "/x", "PI_CODING_AGENT_DIR": "/p"}, []string{
 			"claude-code /home/me/.claude/projects", "claude-code /home/me/.config/claude/projects", "codex /x/sessions",
 			"opencode /home/me/.local/share/opencode/opencode.db", "opencode /home/me/.local/share/kilo/kilo.db", "opencode /home/me/.local/share/opencode/storage/session", "pi /p/sessions", "pi /home/me/.omp/agent/sessions",
-			"gemini-cli /home/me/.gemini/tmp", "copilot-cli /home/me/.copilot/session-state", "deepseek-harness /home/me/.dsh/sessions", "cline /home/me/.cline/data/sessions", "kimi-code /home/me/.kimi-code/sessions", "qwen-code /home/me/.qwen/projects", "continue /home/me/.continue/sessions", "mini-swe-agent /home/me/.config/mini-swe-agent",
+			"gemini-cli /home/me/.gemini/tmp", "copilot-cli /home/me/.copilot/session-state", "deepseek-harness /home/me/.dsh/sessions", "cline /home/me/.cline/data/sessions", "kimi-code /home/me/.kimi-code/sessions", "qwen-code /home/me/.qwen/projects", "continue /home/me/.continue/sessions", "mini-swe-agent /home/me/.config/mini-swe-agent", "goose /home/me/.local/share/goose/sessions/sessions.db",
 		}},
 		{"no home", "", map[string]string{"CODEX_HOME": "/x"}, []string{"codex /x/sessions"}},
 	} {

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/internal/sqlite"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -29,6 +30,9 @@ type claim struct{ agent, rival *facts.Agent }
 func sniff(in traces.Input) claim {
 	for _, n := range []int{sniffed / 16, sniffed} {
 		head, err := in.Head(n)
+		if len(head) == n && n < sniffed && bytes.HasPrefix(head, []byte(sqlite.Magic)) {
+			continue // the names of its tables may stand further back
+		}
 		if c := claimOf(head); c.agent != nil || err != nil || len(head) < n {
 			return c
 		}

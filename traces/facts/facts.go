@@ -31,6 +31,7 @@ const (
 	Qwen       = "qwen-code"
 	Continue   = "continue"
 	MiniSWE    = "mini-swe-agent"
+	Goose      = "goose"
 	OTel       = "otel"        // any program, by its OpenTelemetry spans
 	ATIF       = "atif"        // any agent, by a trajectory made of its log
 	Requests   = "request-log" // any program, by the requests it sent
@@ -128,9 +129,10 @@ type Size uint8
 
 // The sizes.
 const (
-	SizeWithNew Size = iota // input and output, and an estimate of what followed
-	SizeUsage               // input and output
-	SizeInput               // input
+	SizeWithNew  Size = iota // input and output, and an estimate of what followed
+	SizeUsage                // input and output
+	SizeInput                // input
+	SizeAtPrompt             // input and output; looked at when a prompt comes, and never within what a prompt leads to
 )
 
 // Keeps is what stays of the messages, word for word, behind a compaction whose line does not say it.

@@ -168,7 +168,7 @@ var samples embed.FS
 func Agents() []string {
 	return []string{
 		facts.ClaudeCode, facts.Codex, facts.OpenCode, facts.Pi, facts.Gemini, facts.Copilot,
-		facts.DSH, facts.Cline, facts.Kimi, facts.Qwen, facts.Continue, facts.MiniSWE,
+		facts.DSH, facts.Cline, facts.Kimi, facts.Qwen, facts.Continue, facts.MiniSWE, facts.Goose,
 		facts.OTel, facts.Requests, facts.ATIF,
 	}
 }

@@ -63,7 +63,7 @@ func compactsAt(release string, l facts.Limits) int64 {
 // begins with the session's info, whose id has a distinctive prefix.
 func document(head []byte) bool {
 	if bytes.HasPrefix(head, []byte(sqlite.Magic)) {
-		return true // the only agent here that keeps its sessions so
+		return !bytes.Contains(head, []byte("content_json")) // a column of Goose
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(head))
 	for _, want := range []string{"{", "info", "{", "id"} {
@@ -256,8 +256,7 @@ func messageOf(v []byte, f *assembly.File) (*message, error) {
 	return m, f.Once("message", m.Info.ID)
 }
 
-// eachMessage reads the info of an export and calls do with its messages and
-// their lines.
+// eachMessage reads the info of an export and calls do with its messages and their lines.
 func eachMessage(text []byte, session *info, do func(v []byte, line int) error) error {
 	err := assembly.EachOf(text, "messages", func(name string, v []byte) error {
 		if name != "info" {
