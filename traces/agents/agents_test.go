@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
+	"github.com/compactsim/compactsim/traces/internal/sqlite"
 )
 
 const (
@@ -77,6 +78,12 @@ func TestFormatOf(t *testing.T) {
 		{"mini-swe-agent", "{\n  \"info\": {\n    \"model_stats\": {\n      \"instance_cost\": 0.02616075,\n      \"api_calls\": 6\n    },\n", "mini-swe-agent"},
 		{"Continue", "{\n  \"sessionId\": \"s\",\n  \"title\": \"t\",\n  \"workspaceDirectory\": \"/p\",\n  \"history\": [\n", facts.Continue},
 		{"Continue's index", "[\n  {\n    \"sessionId\": \"s\",\n    \"title\": \"t\",\n    \"dateCreated\": \"1795993452355\",\n", facts.Continue},
+		{"OpenHands", `{"id":"665acfb9","agent":{"llm":{"model":"anthropic/claude-sonnet-4-6"`, "openhands"},
+		{"OpenHands of 2025", `[{"id":1,"source":"agent","llm_metrics":{"accumulated_token_usage":{"prompt_tokens":1200}}}]`, "openhands"},
+		{"Crush", sqlite.Magic + "CREATE TABLE sessions (id TEXT, prompt_tokens INTEGER, summary_message_id TEXT)", "crush"},
+		{"Goose", sqlite.Magic + "CREATE TABLE messages (id INTEGER, content_json TEXT)", facts.Goose},
+		{"Goose of 2025", `{"working_dir":"/p","description":"d","total_tokens":1280,"accumulated_total_tokens":1280}`, "goose-lines"},
+		{"aider", `{"event":"message_send","properties":{"main_model":"claude-sonnet-4","prompt_tokens":1200}}`, "aider"},
 		{"Roo", `[{"ts":1765000000000,"type":"say","say":"text","text":"hi"}]`, "cline-extension"},
 		{"a list of something else", `[{"ts":1765000000000,"level":"info"}]`, ""},
 		{"empty", "", ""},

@@ -128,6 +128,18 @@ var unread = [...]*facts.Agent{
 			return l.CallType != nil && (l.StartTime != nil || l.PromptTokens != nil)
 		})(head)
 	}},
+	{Name: "openhands", Title: "OpenHands, whose counts of calls stand in another file than what was said", Document: func(head []byte) bool {
+		return holds(head, `"llm_metrics"`, `"accumulated_token_usage"`) || holds(head, `"persistence_dir"`) || bytes.HasPrefix(head, []byte(`{"id":`)) && holds(head, `"agent":{"llm":`)
+	}},
+	{Name: "crush", Title: "Crush, and of OpenCode before its rewriting, whose database keeps the counts of a session's last call alone", Document: func(head []byte) bool {
+		return holds(head, sqlite.Magic, "summary_message_id")
+	}},
+	{Name: "goose-lines", Title: "Goose before its database, whose lines have the counts of a session alone", Document: looks(func(l *look) bool {
+		return l.Dir != nil && l.Accumulated != nil
+	})},
+	{Name: "aider", Title: "aider, whose analytics have no count of cached tokens", Document: func(head []byte) bool {
+		return holds(head, `"event"`, `"properties"`, `"aider_version"`) || holds(head, `"event"`, `"message_send"`, `"main_model"`)
+	}},
 	{Name: "cline-extension", Title: "the extensions Cline, Roo and Kilo", Document: func(head []byte) bool {
 		return bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("[")) && holds(head, `"ts"`) && (holds(head, `"say"`) || holds(head, `"ask"`))
 	}},
@@ -149,6 +161,8 @@ type look struct {
 	CallType     jsontext.Value `json:"call_type"`
 	StartTime    jsontext.Value `json:"startTime"`
 	PromptTokens jsontext.Value `json:"prompt_tokens"`
+	Dir          jsontext.Value `json:"working_dir"`
+	Accumulated  jsontext.Value `json:"accumulated_total_tokens"`
 }
 
 // looks returns a function that reports whether the first object of a file, alone or in a

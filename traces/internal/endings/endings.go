@@ -12,7 +12,7 @@ var Logs = [...]string{".jsonl", ".jsonl.gz", ".jsonl.zst", ".zst", ".zstd"}
 
 // Documents are further endings that traces.Find takes. Many files that are no
 // recordings have them. The last ones are the databases of agents.
-var Documents = [...]string{".json", ".json.gz", ".json.zst", ".har", "opencode.db", "kilo.db", "sessions.db"}
+var Documents = [...]string{".json", ".json.gz", ".json.zst", ".har", "opencode.db", "kilo.db", "sessions.db", "crush.db"}
 
 // passed are endings of files that may hold recordings in a form that is not read, in small letters.
 var passed = [...]string{".jsonl", ".ndjson", ".jsonl.bak", ".xz", ".bz2", ".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".7z"}

@@ -63,7 +63,7 @@ func compactsAt(release string, l facts.Limits) int64 {
 // begins with the session's info, whose id has a distinctive prefix.
 func document(head []byte) bool {
 	if bytes.HasPrefix(head, []byte(sqlite.Magic)) {
-		return !bytes.Contains(head, []byte("content_json")) // a column of Goose
+		return !bytes.Contains(head, []byte("content_json")) && !bytes.Contains(head, []byte("summary_message_id")) // columns of Goose and Crush
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(head))
 	for _, want := range []string{"{", "info", "{", "id"} {
