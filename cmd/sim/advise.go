@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,6 +106,32 @@ func (f *traceFlags) advice(
 		return fmt.Sprintf("simulating settings: %d of %d choices", finished, total)
 	})()
 	return advise.Run(cmd.Context(), plan, corpus)
+}
+
+// unlogged says what calls read and sent of which the log has the output alone, as a simulation of their sessions has it: the bill
+// lacks it, and row recorded of sim run has it.
+func (f *traceFlags) unlogged(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table) ([]string, error) {
+	some := *corpus
+	some.Sessions = slices.DeleteFunc(slices.Clone(corpus.Sessions), func(s *traces.Session) bool { return s.Quality.Uncounted == 0 })
+	if len(some.Sessions) == 0 {
+		return nil, nil
+	}
+	plan, err := f.plan(prices)
+	if err != nil {
+		return nil, err
+	}
+	run, err := plan.Run(ctx, &some)
+	if errors.Is(err, traces.ErrNoSessions) { // none has a call
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	usd := run.Reference(measures.StrategyRecorded).Total.Figures[measures.UnloggedInputUSD]
+	if usd < 0.005 {
+		return nil, nil
+	}
+	return []string{fmt.Sprintf("the bill lacks the input of calls without counts: %s, as row recorded of sim run has it", document.USD(usd, 2))}, nil
 }
 
 // plan returns a plan that simulates sessions as they were recorded.

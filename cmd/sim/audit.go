@@ -156,7 +156,11 @@ func (f *auditFlags) show(cmd *cobra.Command, corpus *recordings.Opened, prices 
 	if err != nil {
 		return err
 	}
-	report.Remarks = remarkBill(corpus, prices)
+	lacks, err := f.unlogged(cmd.Context(), corpus.Corpus, prices)
+	if err != nil {
+		return err
+	}
+	report.Remarks = append(remarkBill(corpus, prices), lacks...)
 	o := f.document(prices, report.Until)
 	o.Brief = !f.all && f.format == "table"
 	if f.format != "json" && !strings.HasPrefix(f.format, "csv") { // for people

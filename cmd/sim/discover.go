@@ -107,7 +107,11 @@ func (f *traceFlags) overview(cmd *cobra.Command, corpus *recordings.Opened, pri
 	if err != nil {
 		return nil, err
 	}
-	all.Remarks = corpus.Remarks()
+	lacks, err := f.unlogged(cmd.Context(), corpus.Corpus, prices)
+	if err != nil {
+		return nil, err
+	}
+	all.Remarks = append(corpus.Remarks(), lacks...)
 	d := all.Document(audit.DocumentOptions{})
 	d.Sections, d.Data = []document.Section{{Blocks: []document.Block{byAgent(all, this, last)}}}, nil
 	said := document.List{}

@@ -126,16 +126,11 @@ func (f *file) message(raw []byte, line int, m *message) error {
 			time = response.Created
 		}
 	}
-	first := f.Start == 0
-	at := f.At(f.Moment(line, time))
-	for i := range f.Len() { // the messages that open a run have no time: they are sent when the first response comes, as far as is known
-		if steps := f.Steps(i); first && at != 0 {
-			for n := range steps {
-				steps[n].At = at
-			}
-			f.Set(i, steps)
-		}
+	at := f.Moment(line, time)
+	if at != 0 && f.Start == 0 {
+		f.begin(at)
 	}
+	f.At(at)
 	said, err := f.Maker.Message(raw)
 	switch {
 	case err != nil:
@@ -166,6 +161,17 @@ func (f *file) message(raw []byte, line int, m *message) error {
 	}
 	f.Add(f.Len()-1, steps)
 	return nil
+}
+
+// begin gives the messages that open a run, which have no time, the time of the first one that has: they are sent just ahead of it.
+func (f *file) begin(at int64) {
+	for i := range f.Len() {
+		steps := f.Steps(i)
+		for n := range steps {
+			steps[n].At = at
+		}
+		f.Set(i, steps)
+	}
 }
 
 // texts reads the texts of a document again.
