@@ -254,7 +254,7 @@ func (l *Loop) land(i int32) {
 		if !t.held {
 			t.replay.book.Waited(waitOf(t.called), l.clock.now-f.Start)
 		}
-		l.answer(t, int(f.layer), &prompt.Result{Answer: f.answer, Usage: f.Outcome.Usage, Source: t.called, Began: t.replay.now(f.Start)})
+		l.answer(t, int(f.layer), &prompt.Result{Answer: f.answer, Usage: f.Outcome.Usage})
 	default:
 		l.reply(t, &f)
 	}

@@ -26,7 +26,7 @@ func (l *Loop) launch(t *thread, layer int) {
 	case t.hooks.result[layer] == nil:
 		l.breach(t, layer, "asks for a call and has no IntentResult")
 	case in.Compacts: // the conversation goes on, and compacts, after the call
-		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: ask.FailDeadlock}, Source: in.Source})
+		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: ask.FailDeadlock}})
 	default:
 		l.call(t, layer, &in, false)
 	}
@@ -54,7 +54,7 @@ func (l *Loop) call(t *thread, layer int, in *prompt.Intent, beside bool) {
 	c.Begin(&side.Asked{
 		Intent: *in, Beside: beside, Thread: t.id, Layer: int32(layer), Model: t.callModel(in), TTL: t.head.Lifetime(in),
 		Event: t.event(layer, in.Ordinal), Span: t.Context.Seal()[t.Context.Len()-1].Chain,
-	}, &t.Course, &t.head, t.replay.now(l.clock.now))
+	}, &t.Course, &t.head)
 	excess := int64(c.Context.Tokens()) - t.replay.book.Models.Of(c.Model).Room()
 	tooLong := excess > 0 && (beside || in.Known == nil)
 	if in.Known == nil && (beside || !tooLong) {

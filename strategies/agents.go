@@ -23,7 +23,7 @@ const agentsName = "agents"
 var agentsDefinition = Define(agentsName,
 	"starts sub-agents as forks: with their parent's context, whose cached prefix they read, in place of a prefix of their own",
 	agentsParams{Switch: on, Share: 1, Placeholder: 12, Identical: true, Boilerplate: 250},
-	func(p agentsParams) Layer { return &agents{params: p} }).with(Traits{Draws: true, Agents: true})
+	func(p agentsParams) Layer { return &agents{params: p} }).with(Traits{Draws: true})
 
 // agents has no state: a fork shows in its context.
 type agents struct{ params agentsParams }
@@ -114,7 +114,7 @@ const messagesName = "agent-messages"
 var messagesDefinition = Define(messagesName,
 	"sends messages among sub-agents and their parents, which read them in the input of a later round",
 	messagesParams{Switch: on, End: 60, Every: 1, Route: routeQueue},
-	func(p messagesParams) Layer { return &messages{params: p} }).with(Traits{Agents: true})
+	func(p messagesParams) Layer { return &messages{params: p} }).with(Traits{})
 
 // messages is the state of the layer on one thread.
 type messages struct {
@@ -209,7 +209,7 @@ func defaultAgentSummary() agentSummaryParams {
 var agentSummaryDefinition = Define(agentSummaryName,
 	"says at intervals what each sub-agent of a coordinator is doing, by a call beside it",
 	defaultAgentSummary(),
-	func(p agentSummaryParams) Layer { return &agentSummary{params: p} }).with(Traits{Draws: true, Calls: true, Agents: true})
+	func(p agentSummaryParams) Layer { return &agentSummary{params: p} }).with(Traits{Draws: true})
 
 // agentSummary is the state of the layer on one thread.
 type agentSummary struct {

@@ -320,12 +320,7 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 	s.count(t, l.params.Signal)
 	b := Boundary{
 		Manual: s.by == startedByHand, Before: int64(c.Tokens()), Chained: holdsSummary(c, s.low, s.high),
-		Calls: s.made, Retries: s.retries, Fallbacks: s.fallbacks,
-		Summarised: countMessages(c, s.low, s.high), Parent: c.At(c.Len() - 1).ID,
-		Since: t.Reading.Values[MeasureRounds],
-	}
-	if s.by == startedByTrigger {
-		b.Threshold, _ = l.params.Trigger.Value(&t.Reading)
+		Calls: s.made, Summarised: countMessages(c, s.low, s.high),
 	}
 	b.PreservedFrom, b.PreservedTo = s.preserved(c)
 	if n := l.params.Keep.Again; n > 0 {

@@ -78,9 +78,6 @@ func TestPreservedSegment(t *testing.T) {
 		if want[1] > 0 && (k.Context.Index(want[0]) < 0 || k.Context.Index(want[1]) < 0) {
 			t.Errorf("%s: what is preserved is not there", changes)
 		}
-		if b.Parent != 24 || b.Threshold != 0 {
-			t.Errorf("%s: behind entry %d, threshold %d", changes, b.Parent, b.Threshold)
-		}
 	}
 }
 

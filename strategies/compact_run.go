@@ -14,7 +14,7 @@ import (
 var compactDefinition = Define(standard.Compact,
 	"replaces the messages with a summary written by one model call, and restores files and more",
 	defaultCompact(),
-	func(p CompactParams) Layer { return &compact{params: p} }).with(Traits{Draws: true, Calls: true, Compacts: true, Polls: []string{"trigger"}})
+	func(p CompactParams) Layer { return &compact{params: p} }).with(Traits{Draws: true, Compacts: true, Polls: []string{"trigger"}})
 
 // compact is the state of full-compact on one thread.
 type compact struct {

@@ -174,7 +174,6 @@ func order(layers []configured) string {
 // whose tag off names the value that takes it out of action.
 type Mechanism struct {
 	Path string // "full-compact.manual"
-	Doc  string
 	Now  string // its value, as YAML on one line
 	Then string // the value that switches it
 	On   bool   // it is in force: switching takes it away
@@ -204,7 +203,7 @@ func (s *Strategy) Mechanisms() []Mechanism {
 func Switches(params any) []Mechanism {
 	var list []Mechanism
 	spec.Fields(params, func(f *spec.Field) {
-		m := Mechanism{Path: f.Path, Doc: f.Doc, Now: f.Text(), On: true}
+		m := Mechanism{Path: f.Path, Now: f.Text(), On: true}
 		off, given := f.Tag.Lookup("off")
 		switch {
 		case f.Nested():

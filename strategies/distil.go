@@ -42,7 +42,7 @@ var distilDefinition = Define(distilName,
 	},
 	func(p distilParams) Layer {
 		return &distil{params: p, tools: toolset{named: p.Tools, excluded: p.Exclude, mcp: true}}
-	}).with(Traits{Clears: true, Calls: true})
+	}).with(Traits{Clears: true})
 
 // distil is the state of the layer on one thread: the results of the edit under way.
 type distil struct {

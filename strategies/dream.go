@@ -74,7 +74,7 @@ func defaultDream() dreamParams {
 var dreamDefinition = Define(standard.Dream,
 	"consolidates the memory files of a user's sessions now and then, by a call beside the conversation on its own prefix",
 	defaultDream(),
-	func(p dreamParams) Layer { return &dream{params: p} }).with(Traits{Draws: true, Calls: true, Notes: true})
+	func(p dreamParams) Layer { return &dream{params: p} }).with(Traits{Draws: true})
 
 // dream is the state of the layer on one thread; the lock is the user's.
 type dream struct {

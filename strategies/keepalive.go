@@ -27,7 +27,7 @@ const keepaliveName = "keepalive"
 var keepaliveDefinition = Define(keepaliveName,
 	"sends the last request again before its prefix expires in a gap, for a token of output",
 	keepaliveParams{Switch: on, Every5m: 4.5, Every1h: 55, AtMost: 11, Output: 1},
-	func(p keepaliveParams) Layer { return &keepalive{params: p} }).with(Traits{Calls: true})
+	func(p keepaliveParams) Layer { return &keepalive{params: p} }).with(Traits{})
 
 // keepalive is the state of the layer on one thread. Nothing is sent after the last
 // response of a thread: no recording says how long the person stayed.

@@ -108,7 +108,7 @@ func (p *indexParams) show(t *Turn, x *memoryIndex, shown uint32) uint32 {
 var memoryDefinition = Define(standard.MemoryExtraction,
 	"saves what later sessions should know at the end of a loop, by a call beside the conversation on its own prefix",
 	defaultMemory(),
-	func(p memoryParams) Layer { return &memoryExtraction{params: p} }).with(Traits{Draws: true, Calls: true, Notes: true})
+	func(p memoryParams) Layer { return &memoryExtraction{params: p} }).with(Traits{Draws: true})
 
 // defaultMemory has the documents' behaviour (003:2332-2397). Memory files lie
 // in ~/.claude/projects/<path>/memory/.

@@ -25,17 +25,12 @@ func TestNeedsAreParameters(t *testing.T) {
 	}
 }
 
-// Traits agree with the hooks that a layer has.
-func TestTraitsAgreeWithHooks(t *testing.T) {
+// Every layer declares its traits.
+func TestTraitsAreDeclared(t *testing.T) {
 	r := builtin(t)
 	for _, name := range r.Layers() {
-		def := r.layers[name]
-		l := def.Build(def.Params())
-		_, waits := l.(IntentResult)
-		_, beside := l.(BackgroundResult)
-		_, hinted := l.(ServerHint)
-		if !def.Traits.Declared || def.Traits.Calls != (waits || beside) || def.Traits.Hinted != hinted {
-			t.Errorf("%s: %+v, calls %v, hinted %v", name, def.Traits, waits || beside, hinted)
+		if !r.layers[name].Traits.Declared {
+			t.Errorf("%s declares no traits", name)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (p prefixChoice) own(agent, release, variant string) bool {
 var recordedDefinition = Define(standard.Recorded,
 	"repeats what the recording did to its context, where it did it",
 	recordedParams{Switch: on, Prefix: prefixByVersion, Head: 3000, Instruction: 1500, Placeholder: 12},
-	func(p recordedParams) Layer { return &recorded{params: p} }).with(Traits{Replays: true, Compacts: true, Clears: true, Calls: true})
+	func(p recordedParams) Layer { return &recorded{params: p} }).with(Traits{Replays: true, Compacts: true, Clears: true})
 
 // recorded is the state of the layer on one thread: how many of the round's
 // events it has carried out.

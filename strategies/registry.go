@@ -29,12 +29,8 @@ type Traits struct {
 	Declared bool // the fields below are filled in
 	Replays  bool // carries out what the recording did
 	Draws    bool // leaves something to chance, by itself or by what a summariser answers
-	Calls    bool // makes model calls of its own
 	Compacts bool // replaces messages by something smaller
 	Clears   bool // clears tool results or thinking, or puts them to disk
-	Hinted   bool // acts on a hint of the server
-	Notes    bool // changes what a memoised section of the system prompt holds
-	Agents   bool // acts on sub-agents alone
 	// Polls are the parameters that the layer reads through Turn.Check and polls alone: a simulation under one
 	// value stands for other values as long as these answer the same.
 	Polls []string

@@ -35,7 +35,7 @@ var serverHintDefinition = Define(serverHintName,
 	serverHintParams{
 		Switch: on, Subagents: true, Tools: compactable(), KeepRecent: 5, Target: 75000, Floor: 20000, Pointer: 40, Pending: true,
 	},
-	func(p serverHintParams) Layer { return &serverHint{params: p, results: newClearables(p.Tools)} }).with(Traits{Clears: true, Hinted: true})
+	func(p serverHintParams) Layer { return &serverHint{params: p, results: newClearables(p.Tools)} }).with(Traits{Clears: true})
 
 // serverHint is the state of the layer on one thread: only storage, as what was
 // cleared shows in the context.

@@ -12,7 +12,7 @@ import (
 var sessionMemoryDefinition = Define(standard.SessionMemory,
 	"keeps notes of the session by calls beside it, and replaces messages with them without a summary call",
 	defaultSessionMemory(),
-	func(p sessionMemoryParams) Layer { return &sessionMemory{params: p} }).with(Traits{Draws: true, Calls: true, Compacts: true})
+	func(p sessionMemoryParams) Layer { return &sessionMemory{params: p} }).with(Traits{Draws: true, Compacts: true})
 
 // sessionMemory is the state of the layer on one thread.
 type sessionMemory struct {
@@ -316,9 +316,8 @@ func (l *sessionMemory) compact(t *Turn, keep int) Outcome {
 	}
 	b := Boundary{
 		Before: int64(c.Tokens()), Chained: holdsSummary(c, from, keep), Restored: files,
-		Summarised: countMessages(c, from, keep), Parent: c.At(c.Len() - 1).ID, Since: t.Reading.Values[MeasureRounds],
+		Summarised: countMessages(c, from, keep),
 	}
-	b.Threshold, _ = t.value(&l.params.Trigger)
 	if keep < c.Len() {
 		b.PreservedFrom, b.PreservedTo = c.At(keep).ID, c.At(c.Len()-1).ID
 	}

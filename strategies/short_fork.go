@@ -54,14 +54,14 @@ var suggestionDefinition = Define(standard.Suggestion,
 	defaultSuggestion(),
 	func(p shortForkParams) Layer {
 		return &shortFork{params: p, name: standard.Suggestion, source: "prompt_suggestion"}
-	}).with(Traits{Draws: true, Calls: true})
+	}).with(Traits{Draws: true})
 
 var speculationDefinition = Define(speculationName,
 	"begins to answer the suggested prompt before a person sends it, by a call beside the conversation on its own prefix",
 	defaultSpeculation(),
 	func(p shortForkParams) Layer {
 		return &shortFork{params: p, name: speculationName, source: "speculation"}
-	}).with(Traits{Draws: true, Calls: true})
+	}).with(Traits{Draws: true})
 
 // shortFork is the state of prompt-suggestion or speculation on one thread.
 type shortFork struct {

@@ -371,18 +371,10 @@ type Boundary struct {
 	// is known to restore.
 	Remainder int64
 	Calls     int // summary calls made, failed ones included
-	Retries   int // how many of these calls repeat with the oldest rounds dropped
-	Fallbacks int // changes to another way of making the call
 	// Summarised counts the messages that were replaced: responses, prompts and tool
 	// results.
 	Summarised int
 	// PreservedFrom and PreservedTo are the ids of the first and the last message entry
-	// that were kept as they are, both 0 when none was. Parent is the id of the last
-	// entry before the compaction.
+	// that were kept as they are, both 0 when none was.
 	PreservedFrom, PreservedTo int32
-	Parent                     int32
-	// Since are the requests since the compaction before, or since the thread
-	// began; Threshold is the level that started this one, 0 for none.
-	Since     int64
-	Threshold int64
 }

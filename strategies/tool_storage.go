@@ -89,7 +89,7 @@ var toolStorageDefinition = Define(standard.ToolStorage,
 	defaultToolStorage(),
 	func(p toolStorageParams) Layer {
 		return &toolStorage{params: p, never: toolset{named: p.Never, mcp: true}}
-	}).with(Traits{Draws: true, Calls: true, Clears: true})
+	}).with(Traits{Draws: true, Clears: true})
 
 // toolStorage is the state of the layer on one thread. The context, which branches
 // and forks copy, shows what was decided.

@@ -244,10 +244,7 @@ type Event struct {
 	Asked, Told int32
 	Round       int32 // happens before this round's request; len(Rounds) when nothing follows
 	PreTokens   int32 // client's count that was logged, 0 if none
-	// PostTokens, Dropped and Preserved are what newer clients log of a compaction:
-	// their count of the messages after it, the tokens that the session's compactions
-	// have dropped so far, and the messages that stayed as they were. 0 if not logged.
-	PostTokens, Dropped, Preserved int32
+	Preserved   int32 // messages that stayed as they were in a compaction, 0 if not logged
 	// Summary are the blocks of the summary, outside every round.
 	Summary Span
 	// Kept is the total tokens of the messages after the event other than

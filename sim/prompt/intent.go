@@ -109,8 +109,5 @@ func (a *Answer) Refused() bool { return a.Failed == ask.FailTooLong || a.Failed
 // Result is what became of an Intent.
 type Result struct {
 	Answer
-	Source  string // of the intent
-	Ordinal uint8  // of the intent
-	Began   int64  // when the call began, ns on the session's clock
-	Usage   Usage  // of all its turns
+	Usage Usage // of all its turns
 }

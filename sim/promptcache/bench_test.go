@@ -91,7 +91,7 @@ func BenchmarkDeletions(b *testing.B) {
 	var all []exchange.Deletion
 	for i := range s.entries {
 		if s.entries[i].Kind == prompt.KindToolResult {
-			all = append(all, exchange.Deletion{Position: int32(i), Tokens: 290, Ref: s.entries[i].Chain})
+			all = append(all, exchange.Deletion{Position: int32(i), Tokens: 290})
 		}
 	}
 	a := promptcache.New(promptcache.Config{})

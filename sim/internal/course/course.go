@@ -165,7 +165,7 @@ func (d *Deletions) add(c *prompt.Context, i int) {
 	for at > 0 && d.list[at-1].Position > int32(i) {
 		at--
 	}
-	d.list = slices.Insert(d.list, at, exchange.Deletion{Position: int32(i), Tokens: e.Tokens, Ref: c.BlockAt(i).Digest})
+	d.list = slices.Insert(d.list, at, exchange.Deletion{Position: int32(i), Tokens: e.Tokens})
 	d.ids = slices.Insert(d.ids, at, e.ID)
 	d.tokens += int64(e.Tokens)
 }

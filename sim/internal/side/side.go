@@ -197,10 +197,9 @@ type Call struct {
 	running bool
 }
 
-// Begin builds what a call sends that is asked for at a time of the session, ns, beside a conversation with a head.
-func (c *Call) Begin(a *Asked, of *course.Course, h Head, now int64) {
-	c.Asked, c.Answer, c.Turn = *a, prompt.Answer{}, 0
-	c.Result = prompt.Result{Source: a.Source, Ordinal: a.Ordinal, Began: now}
+// Begin builds what a call sends that is asked for beside a conversation with a head.
+func (c *Call) Begin(a *Asked, of *course.Course, h Head) {
+	c.Asked, c.Answer, c.Result, c.Turn = *a, prompt.Answer{}, prompt.Result{}, 0
 	c.deleted.Reset()
 	if !a.Own && a.Intent.Model == "" {
 		c.deleted.Inherit(&of.Deleted) // the deletions in what the call sends as the conversation does

@@ -27,9 +27,8 @@ const MaxMarkers = 4
 // Deletion asks the server to leave out an entry from the effective prompt
 // without changing the prefix it was cached under (cache_edits).
 type Deletion struct {
-	Position int32         // index of the deleted entry
-	Tokens   int32         // tokens that leave the effective prompt
-	Ref      prompt.Digest // identifies the deleted block across requests
+	Position int32 // index of the deleted entry
+	Tokens   int32 // tokens that leave the effective prompt
 }
 
 // Request is one call as the server sees it. Entries and the slices are only

@@ -176,10 +176,6 @@ func (p *parser) metadata(b *boundary) {
 			b.manual = string(p.Str()) == "manual"
 		case "preTokens":
 			b.preTokens = p.tokens()
-		case "postTokens":
-			b.postTokens = p.tokens()
-		case "cumulativeDroppedTokens":
-			b.dropped = p.tokens()
 		case "durationMs":
 			b.took = p.small()
 		case "preservedMessages":

@@ -91,10 +91,9 @@ func (a *answer) lacks() bool { return a.usage == assembly.Usage{} }
 type boundary struct {
 	manual    bool
 	preTokens int32
-	// Claude Code 2.1.204 and later: what is left, what all compactions have
-	// dropped, messages that stayed, and the duration, ms.
-	postTokens, dropped, preserved, took int32
-	cleared                              []prompt.Digest // ids of tool calls whose results were cleared
+	// Claude Code 2.1.204 and later: messages that stayed, and the duration, ms.
+	preserved, took int32
+	cleared         []prompt.Digest // ids of tool calls whose results were cleared
 }
 
 // source is one file, scanned.

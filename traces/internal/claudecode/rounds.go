@@ -233,7 +233,7 @@ func (f *filler) boundary(n *node, later []int32) {
 		ev.Absorbed = int32(len(f.pending))
 	}
 	ev.Manual, ev.PreTokens = bd.manual, bd.preTokens
-	ev.PostTokens, ev.Dropped, ev.Preserved = bd.postTokens, bd.dropped, bd.preserved
+	ev.Preserved = bd.preserved
 	ev.Round = int32(len(f.th.Calls))
 	ev.At, ev.Line = n.at, n.line
 	if ev.Wait = int64(bd.took) * int64(time.Millisecond); ev.Wait == 0 {
