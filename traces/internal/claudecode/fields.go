@@ -17,6 +17,7 @@ type parser struct {
 	src     *source
 	scratch []byte          // unescaped text of one string
 	parts   []byte          // text of a tool result in several parts
+	path    []byte          // of the file whose text was gathered last
 	keep    bool            // texts are kept
 	ear     traces.Listener // hears texts; nil for none
 	texts   []traces.Text   // of the pieces of the source, where they are kept

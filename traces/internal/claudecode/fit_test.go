@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/signs"
 )
@@ -372,6 +373,29 @@ func TestAttachments(t *testing.T) {
 	s.call("m2", 21_000, text("b"))
 	got := sessionOf(t, s)
 	want(t, "input", blocks(got, got.Threads[0].Rounds[1].Input), "attachment:310 attachment:310 prompt:310 unseen:69")
+}
+
+// A file that an attachment holds is the object of reads of it, by the path beside its text; one that it names alone is its object too, and was not read.
+func TestAttachedFiles(t *testing.T) {
+	attach := func(f fields) fields { return fields{"type": "attachment", "attachment": f} }
+	s := newScript("S")
+	s.prompt("go")
+	s.call("m1", 20_000, readFile("t1", "/p/a.go"))
+	s.result("t1", words(10))
+	s.add(attach(fields{"type": "file", "filename": "a.go", "content": fields{"type": "text", "file": fields{"filePath": "/p/a.go", "content": words(10)}}}))
+	s.add(attach(fields{"type": "compact_file_reference", "filename": "/p/a.go", "content": "named"}))
+	s.call("m2", 21_000, text("b"))
+	got := sessionOf(t, s)
+	var held, named *prompt.Block
+	in := got.Threads[0].Rounds[1].Input
+	for i := in.From; i < in.To; i++ {
+		if b := &got.Blocks[i]; b.Kind == prompt.KindAttachment {
+			held, named = named, b
+		}
+	}
+	if held == nil || held.Op != op.Read || got.Objects[held.Object] != "/p/a.go" || named.Op != op.None || named.Object != held.Object {
+		t.Errorf("attachments %+v and %+v; want a read of /p/a.go, and its name", held, named)
+	}
 }
 
 // What a client announces ahead of its first response (tools loaded later, kinds of agents,

@@ -174,7 +174,8 @@ type attachment struct {
 	body     []byte // what the text was made from
 	prompt   []byte // of a queued command
 	hook     []byte // name of the hook it comes from
-	path     []byte // of the file that it holds
+	path     []byte // of the file of memory that it holds
+	file     []byte // path of the file that it holds or names
 	event    []byte // and what it ran at
 	added    []byte // what an announcement adds to earlier ones
 }
@@ -201,7 +202,10 @@ func (p *parser) readAttachment(a *attachment, rendered bool) {
 		case "prompt":
 			p.gather(&a.prompt)
 		case "content", "text":
-			p.gather(&a.body)
+			p.path = nil
+			if p.gather(&a.body); p.path != nil {
+				a.file = p.path
+			}
 		case "addedLines", "addedBlocks":
 			p.lines(&a.added)
 		case "hookName":
@@ -210,6 +214,10 @@ func (p *parser) readAttachment(a *attachment, rendered bool) {
 			a.event = p.Str()
 		case "path":
 			a.path = p.Str()
+		case "filename":
+			if path := p.Str(); a.file == nil {
+				a.file = path
+			}
 		default:
 			p.Skip()
 		}
@@ -217,7 +225,7 @@ func (p *parser) readAttachment(a *attachment, rendered bool) {
 }
 
 // gather appends the texts of a string, a list, or an object's own text:
-// content, text, or the file inside.
+// content, text, or the file inside, whose path it keeps.
 func (p *parser) gather(to *[]byte) {
 	switch p.Peek() {
 	case '"':
@@ -231,6 +239,8 @@ func (p *parser) gather(to *[]byte) {
 			switch string(name) {
 			case "content", "text", "file":
 				p.gather(to)
+			case "filePath":
+				p.path = p.Str()
 			default:
 				p.Skip()
 			}
@@ -301,6 +311,22 @@ func (a *attachment) flags() prompt.Flags {
 	return 0
 }
 
+// op returns what the client did to have the attachment: it reads a file that a prompt names, or that comes back behind a compaction.
+func (a *attachment) op() op.Op {
+	if string(a.typ) == "file" {
+		return op.Read
+	}
+	return op.None
+}
+
+// object returns the path of the file that the attachment has or names, nil for none.
+func (a *attachment) object() []byte {
+	if a.op() == op.Read || string(a.typ) == "compact_file_reference" {
+		return a.file
+	}
+	return nil
+}
+
 // name returns what the attachment is the output or the text of, as traces.Session.Named tells it; nil for nothing with a name.
 func (a *attachment) name() []byte {
 	switch {
@@ -335,8 +361,8 @@ func (p *parser) addAttachment(h *header) {
 		kind = prompt.KindPrompt
 	}
 	r.from = int32(len(p.src.pieces))
-	p.add(piece{tool: p.src.names.add(h.attachment.name()), Block: prompt.Block{
-		Kind: kind, Object: -1, Bytes: int32(len(text)), Digest: prompt.DigestBytes(text), Flags: h.attachment.flags(),
+	p.add(piece{tool: p.src.names.add(h.attachment.name()), object: p.src.names.add(h.attachment.object()), Block: prompt.Block{
+		Kind: kind, Op: h.attachment.op(), Object: -1, Bytes: int32(len(text)), Digest: prompt.DigestBytes(text), Flags: h.attachment.flags(),
 	}, heard: p.hear(kind, text)}, text)
 	r.to = r.from + 1
 	if ok {
