@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results/recall"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -83,7 +84,10 @@ func (b *builder) count(block, to int32) bool {
 	b.watched[block] = to
 	object := b.s.Blocks[block].Object
 	where := removed
-	if b.held[block] || object >= 0 && slices.ContainsFunc(b.brought, func(k int32) bool { return b.s.Blocks[k].Object == object && b.held[k] }) {
+	if b.held[block] || object >= 0 && slices.ContainsFunc(b.brought, func(k int32) bool {
+		bl := &b.s.Blocks[k] // what came back behind a compaction was unknown where the profile's share was fitted
+		return bl.Object == object && bl.Flags&prompt.FlagMeta == 0 && b.held[k]
+	}) {
 		where = stillHeld
 	}
 	for age := from - b.roundOf[block]; from < to; {

@@ -90,7 +90,7 @@ type Thread struct {
 	passed   bool      // the last answer was left out as a whole
 	owed     float64   // rounds that are due as the agent takes longer
 	missing  []missing // what the answer of the round under way needs and the context does not have
-	fetched  []int32   // blocks that the extra round brings again
+	fetched  []again   // what the extra round brings again
 	joined   joined
 	left     []int32 // calls of the answer under way, or of the last one, that are left out
 }
@@ -104,7 +104,7 @@ type missing struct {
 // Begin makes t a conversation of a session at its beginning, with the client's count.
 func (t *Thread) Begin(of *Session, c *course.Course, tally *client.Tally) {
 	*t = Thread{Course: c, of: of, tally: tally, judge: t.judge, missing: t.missing[:0], fetched: t.fetched[:0], left: t.left[:0],
-		joined: joined{blocks: t.joined.blocks[:0]}}
+		joined: joined{things: t.joined.things[:0]}}
 	if of.index != nil {
 		t.judge.Reset(of.index, of.session.Blocks, c.Index, !c.Agent(), &of.keeps, of.Words)
 	}
@@ -121,7 +121,7 @@ func (t *Thread) Inherit(o *Thread) {
 func (t *Thread) CopyFrom(o *Thread, of *Session, c *course.Course, tally *client.Tally) {
 	judge := t.judge
 	missing, fetched, left := append(t.missing[:0], o.missing...), append(t.fetched[:0], o.fetched...), append(t.left[:0], o.left...)
-	with := joined{append(t.joined.blocks[:0], o.joined.blocks...), o.joined.id}
+	with := joined{append(t.joined.things[:0], o.joined.things...), o.joined.id}
 	if of.index != nil {
 		judge.Become(&o.judge)
 	}
@@ -193,9 +193,10 @@ func (t *Thread) Extend() Extra {
 func (t *Thread) fetch() Extra {
 	var x Extra
 	t.fetched = t.choose(t.fetched[:0])
-	for _, block := range t.fetched {
-		x.Result = int32(min(int64(x.Result)+t.of.weight(block), math.MaxInt32/2))
-		x.Output += t.of.callTokens(block)
+	for i := range t.fetched {
+		a := &t.fetched[i]
+		x.Result = int32(min(int64(x.Result)+t.of.weight(a), math.MaxInt32/2))
+		x.Output += t.of.callTokens(a.block)
 	}
 	if x.Output > 0 {
 		t.of.Row.Figures[measures.Needs+measures.ID(recall.Fetches)]++
@@ -203,18 +204,18 @@ func (t *Thread) fetch() Extra {
 	return x
 }
 
-// choose appends the blocks that the agent fetches of what is missing, which is missing no more. Whether the agent fetches
+// choose appends what the agent fetches of what is missing, which is missing no more. Whether the agent fetches
 // a thing is drawn once between two compactions.
-func (t *Thread) choose(list []int32) []int32 {
+func (t *Thread) choose(list []again) []again {
 	how := t.of.Agent.Refetch
 	for i := range t.missing {
 		n := &t.missing[i]
 		block := n.Source()
-		if how == Never || block < 0 || t.judge.Holds(block) || slices.Contains(list, block) {
+		if how == Never || block < 0 || t.judge.Holds(block) || slices.ContainsFunc(list, func(a again) bool { return t.of.brings(&a, block) }) {
 			continue
 		}
 		if t.drawOf(block, "refetch") < (1-n.kept)*how.share(t.of.Profile, n.Kind, t.of.session.Blocks[block].Op == op.Exec, t.of.learns, &t.of.lean) {
-			list = append(list, block)
+			list = append(list, t.now(block))
 		}
 	}
 	t.missing = t.missing[:0]
@@ -231,12 +232,6 @@ func (t *Thread) drawOf(block int32, about string) float64 {
 	return draws.Unit(t.of.Draws.Uint64(draws.Layer, draws.Event(t.Index, thing, client.DrawKey(about), uint8(t.Chain))))
 }
 
-// weight returns the tokens of a result that is fetched again, at its object's tokens a byte where lines show fewer.
-func (s *Session) weight(block int32) int64 {
-	b := &s.session.Blocks[block]
-	return max(int64(b.Tokens), int64(s.Density.Of(b.Object)*float64(b.Bytes)))
-}
-
 // Bring appends to the context the call of a round that no recording has, and what it brought.
 func (t *Thread) Bring(x Extra) {
 	s := t.of
@@ -244,9 +239,10 @@ func (t *Thread) Bring(x Extra) {
 	t.appendCalls(t.fetched, id) // calls come before results
 	from := t.Context.Len()
 	t.appendResults(t.fetched, id)
-	for _, block := range t.fetched {
-		x.Output -= s.callTokens(block)
-		x.Result -= int32(min(s.weight(block), math.MaxInt32/2))
+	for i := range t.fetched {
+		a := &t.fetched[i]
+		x.Output -= s.callTokens(a.block)
+		x.Result -= int32(min(s.weight(a), math.MaxInt32/2))
 	}
 	if x.Output > 0 { // a round of an agent that takes longer
 		t.Context.Add(s.inventBlock(t, prompt.KindToolUse, x.Output, s.extras))
@@ -257,89 +253,6 @@ func (t *Thread) Bring(x Extra) {
 		t.tally.Add(t.Context.BlockAt(i))
 	}
 	t.fetched = t.fetched[:0]
-}
-
-// number returns the id of the first of some calls that no recording has: each has its own.
-func (s *Session) number(calls int) int32 {
-	s.extras += int32(calls)
-	return s.extras - int32(calls) + 1
-}
-
-// appendCalls appends the calls that bring blocks again, the first with an id.
-func (t *Thread) appendCalls(blocks []int32, id int32) {
-	for i, block := range blocks {
-		t.Context.Append(t.of.addCall(t, block, id+int32(i)))
-	}
-}
-
-// appendResults appends what these calls bring, with the tokens of their results that no line shows.
-func (t *Thread) appendResults(blocks []int32, id int32) {
-	unseen := int64(0)
-	for i, block := range blocks {
-		t.Context.Append(t.of.addResult(t, block, id+int32(i)))
-		unseen += t.of.weight(block) - int64(t.of.session.Blocks[block].Tokens)
-	}
-	if unseen > 0 {
-		t.Context.Add(t.of.inventBlock(t, prompt.KindUnseen, int32(min(unseen, math.MaxInt32/2)), id))
-	}
-}
-
-// fetchOutput is the output of a call that reads a file which the agent has only written, tokens: the fixed part of a tool
-// call in the recordings, 54, and a path.
-const fetchOutput = 80
-
-// callOf returns the call of a result, -1 for none: the file that a call wrote has none that read it.
-func (s *Session) callOf(result int32) int32 {
-	b := &s.session.Blocks[result]
-	for k := result - 1; k >= 0 && b.Kind == prompt.KindToolResult; k-- {
-		if c := &s.session.Blocks[k]; c.Kind == prompt.KindToolUse && c.Call == b.Call {
-			return k
-		}
-	}
-	return -1
-}
-
-// callTokens returns the tokens of the call that brings a block again.
-func (s *Session) callTokens(block int32) int32 {
-	if k := s.callOf(block); k >= 0 {
-		return s.session.Blocks[k].Tokens
-	}
-	return fetchOutput
-}
-
-// addCall adds the call that brings a block again: the recorded call, or a read of the file that a call wrote.
-func (s *Session) addCall(t *Thread, block, id int32) prompt.Ref {
-	if k := s.callOf(block); k >= 0 {
-		return prompt.Ref(k)
-	}
-	call := s.inventBlock(t, prompt.KindToolUse, fetchOutput, id)
-	call.Op, call.Object = op.Read, s.session.Blocks[block].Object
-	return s.arena.Add(call)
-}
-
-// addResult adds the result of the call that brings a block again.
-func (s *Session) addResult(t *Thread, block, id int32) prompt.Ref {
-	if s.callOf(block) >= 0 {
-		return prompt.Ref(block)
-	}
-	b := &s.session.Blocks[block]
-	result := s.inventBlock(t, prompt.KindToolResult, b.Tokens, id)
-	result.Op, result.Object, result.Bytes = op.Read, b.Object, b.Bytes
-	return s.arena.Add(result)
-}
-
-// inventBlock returns a block of a round that no recording has, of a call with an id. Recorded ids are positive.
-func (s *Session) inventBlock(t *Thread, k prompt.Kind, tokens, id int32) prompt.Block {
-	b := prompt.Block{
-		Kind: k, Op: op.None, Object: -1, Call: -(1<<24 + id), Tokens: tokens,
-		Digest: prompt.DigestString("extra").ExtendInt(uint64(t.Index)<<32 | uint64(id)).ExtendInt(uint64(k)<<32 | uint64(tokens)),
-	}
-	if k == prompt.KindUnseen {
-		b.Call = 0
-	} else {
-		b.Bytes = int32(min(int64(tokens)*3, math.MaxInt32))
-	}
-	return b
 }
 
 // Refetch says which of the things that are missing an agent fetches.

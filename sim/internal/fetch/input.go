@@ -104,9 +104,9 @@ func (t *Thread) Pass() {
 	t.Round++
 }
 
-// joined are the blocks that calls bring which an answer makes beside its recorded ones, and the id of the first call.
+// joined is what calls bring that an answer makes beside its recorded ones, and the id of the first call.
 type joined struct {
-	blocks []int32
+	things []again
 	id     int32
 }
 
@@ -125,8 +125,8 @@ func (t *Thread) PlanReply() int32 {
 		}
 	}
 	output = max(output, 0)
-	for _, block := range t.joined.blocks {
-		output += t.of.callTokens(block)
+	for i := range t.joined.things {
+		output += t.of.callTokens(t.joined.things[i].block)
 	}
 	return output
 }
@@ -134,7 +134,7 @@ func (t *Thread) PlanReply() int32 {
 // join finds what the next round needs and the context does not have, where the coming answer does nothing but look at files that
 // the next round uses: an agent that looks at what its next step needs asks for all of that at once.
 func (t *Thread) join() {
-	if t.joined.blocks = t.joined.blocks[:0]; t.of.Row.Loop != measures.LoopClosed || len(t.left) > 0 || !t.onlyLooks() {
+	if t.joined.things = t.joined.things[:0]; t.of.Row.Loop != measures.LoopClosed || len(t.left) > 0 || !t.onlyLooks() {
 		return
 	}
 	t.missing = t.missing[:0]
@@ -149,8 +149,8 @@ func (t *Thread) join() {
 	if !used {
 		t.missing = t.missing[:0]
 	}
-	t.joined.blocks = t.choose(t.joined.blocks)
-	t.joined.id = t.of.number(len(t.joined.blocks))
+	t.joined.things = t.choose(t.joined.things)
+	t.joined.id = t.of.number(len(t.joined.things))
 }
 
 // onlyLooks reports whether the recorded answer to the round under way is calls that show files and nothing else, and the
@@ -175,11 +175,11 @@ func (t *Thread) onlyLooks() bool {
 // takeJoined appends what the calls bring that the last answer made beside its recorded ones.
 func (t *Thread) takeJoined() {
 	from := t.Context.Len()
-	t.appendResults(t.joined.blocks, t.joined.id)
+	t.appendResults(t.joined.things, t.joined.id)
 	for i := from; i < t.Context.Len(); i++ {
 		t.tally.Add(t.Context.BlockAt(i))
 	}
-	t.joined.blocks = t.joined.blocks[:0]
+	t.joined.things = t.joined.things[:0]
 }
 
 // TakeReply appends the answer to the round under way to the context.
@@ -194,7 +194,7 @@ func (t *Thread) TakeReply() {
 			t.Context.Append(prompt.Ref(k))
 		}
 	}
-	t.appendCalls(t.joined.blocks, t.joined.id)
+	t.appendCalls(t.joined.things, t.joined.id)
 }
 
 // broughtBack returns the part of the input of the round under way that came behind a recorded compaction, if the
