@@ -17,6 +17,8 @@ type recorded struct {
 	of      recording
 	scores  [][]course.Score // by thread
 	density fetch.Density    // of results
+	behind  float64          // as behindCompactions has it
+	ages    fileAges
 	wrote   ownSummary
 	listing int32 // the listing of all skills when the conversation opens, tokens
 	fires   bool  // it compacts at a threshold
@@ -44,6 +46,9 @@ func (r *recorded) find(of recording, by *client.Counter) {
 	*r = recorded{
 		of: of, scores: scores, density: densityOf(s, r.density), wrote: ownSummaryOf(s), listing: listingOf(s),
 		fires: boundsOf(s).firings > 0, written: agents.Written(s),
+	}
+	if agents.ClaudeCode(s) {
+		r.behind, r.ages = behindCompactions(s, &r.density), fileAgesOf(s)
 	}
 }
 

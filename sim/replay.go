@@ -154,7 +154,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.fetch.Begin(session, index, &s.arena)
 	s.dense = 0
 	if all := s.fetch.Density.Of(-1); s.named && all > 0 && profile.Compare(s.version, hidden.OpensInLines) >= 0 {
-		s.denser(all / resultsPerByte)
+		s.denser(cmp.Or(s.recorded.behind, all/resultsPerByte))
 	}
 	s.book.Record, s.book.Spends = l.config.Record, l.config.Ended != nil
 	s.book.Begin(session, origin, results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.person.Organisation,

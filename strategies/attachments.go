@@ -212,7 +212,7 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32, d *disk) []pro
 		seen = nil
 	}
 	left, n, names := b.Total, 0, b.names(t)
-	for _, file := range b.newest(b.accesses(t, from, to, d), d) {
+	for _, file := range b.newest(t, b.accesses(t, from, to, d), d) {
 		if n == b.Count {
 			break
 		}
@@ -282,15 +282,40 @@ type access struct {
 }
 
 // newest returns accesses in the order in which files come back. Files that the session did not change come back by their time on
-// disk, and where that is one, in the order of the client's list, which each round of results turns over (bundle of 2.1.332). No recording has the
-// times, and without them the last access foretells as many files: 68 of 100 behind 20 compactions of one process each, the list 69; with the
-// times these are 72 and 84.
-func (b *fileBudget) newest(accesses []access, d *disk) []access {
+// disk, which no recording has: it shows that some are newer than others, as they came back behind its own compactions and the others did not. Where
+// it shows nothing the last access decides.
+func (b *fileBudget) newest(t *Turn, accesses []access, d *disk) []access {
 	slices.Reverse(accesses)
-	if b.Changed {
-		slices.SortStableFunc(accesses, func(x, y access) int { return cmp.Compare(d.file(y.object).noted, d.file(x.object).noted) })
+	if !b.Changed {
+		return accesses
 	}
-	return accesses
+	slices.SortStableFunc(accesses, func(x, y access) int { return cmp.Compare(d.file(y.object).noted, d.file(x.object).noted) })
+	at := slices.IndexFunc(accesses, func(a access) bool { return d.file(a.object).noted == 0 })
+	if at < 0 || t.Newer == nil {
+		return accesses
+	}
+	return append(accesses[:at], byAge(accesses[at:], t.Newer)...)
+}
+
+// byAge returns files with none ahead of one that is newer, each once, and otherwise in the order given.
+func byAge(list []access, newer func(x, y int32) bool) []access {
+	n := 0
+	for _, a := range list {
+		if !slices.ContainsFunc(list[:n], func(o access) bool { return o.object == a.object }) {
+			list[n] = a
+			n++
+		}
+	}
+	list = list[:n]
+	for i := range list {
+		at := slices.IndexFunc(list[i:], func(a access) bool {
+			return !slices.ContainsFunc(list[i:], func(o access) bool { return newer(o.object, a.object) })
+		})
+		a := list[i+max(0, at)] // compactions may contradict each other, as files change beside the session
+		copy(list[i+1:], list[i:i+max(0, at)])
+		list[i] = a
+	}
+	return list
 }
 
 // accesses returns the files of the entries [from, to) by the end of an access: a

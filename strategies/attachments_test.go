@@ -422,3 +422,28 @@ func TestRestoredFilesComeBack(t *testing.T) {
 		}
 	}
 }
+
+// Of files in the order of their last access, none stands ahead of one that the recording shows to be newer, each stands once, and
+// compactions that contradict each other leave the order: by hand.
+func TestNewerFilesComeFirst(t *testing.T) {
+	for _, tc := range []struct {
+		newer      [][2]int32
+		list, want []int32
+	}{
+		{nil, []int32{5, 4, 5, 3}, []int32{5, 4, 3}},
+		{[][2]int32{{3, 5}, {2, 4}}, []int32{5, 4, 5, 3, 2}, []int32{3, 5, 2, 4}},
+		{[][2]int32{{3, 4}, {4, 3}}, []int32{4, 3, 5}, []int32{5, 4, 3}},
+	} {
+		var list []access
+		for _, object := range tc.list {
+			list = append(list, access{object: object})
+		}
+		var got []int32
+		for _, a := range byAge(list, func(x, y int32) bool { return slices.Contains(tc.newer, [2]int32{x, y}) }) {
+			got = append(got, a.object)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%v newer: %v become %v, want %v", tc.newer, tc.list, got, tc.want)
+		}
+	}
+}

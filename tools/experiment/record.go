@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +29,8 @@ func record(ctx context.Context, r *run, clients, folder string) error {
 		return err
 	}
 	script := newScript(r.Script)
-	for name, text := range script.Files {
+	for _, name := range slices.Sorted(maps.Keys(script.Files)) { // always in one order: clients look at the times of files
+		text := script.Files[name]
 		if err := put(filepath.Join(folder, "home/project", name), text, 0o755); err != nil {
 			return err
 		}
