@@ -17,6 +17,8 @@ func TestClearRounds(t *testing.T) {
 		"keep: {rounds: 1}":               {500, 30, 100, 405, 30, 100, 100, 300, 405, 30, 100, 2000},
 		"keep: {rounds: 1}, rounds: true": {500, 0, 0, 405, 0, 0, 0, 305, 105, 30, 100, 2000},
 		"keep_results: 2, rounds: true":   {500, 0, 0, 405, 30, 100, 100, 300, 1000, 30, 100, 2000}, // the newest two rounds
+		// OpenHands V0: the newest three events end within the second round, which then goes whole.
+		"keep: {messages: 3, count: parts, pairs_go: true}, rounds: true": {500, 0, 0, 405, 0, 0, 0, 305, 105, 30, 100, 2000},
 	} {
 		l, k := layer(t, "clear: {trigger: {fixed: 1}, leave: {tokens: 5, head: 1600}, "+text+"}"), newTalk()
 		k.add(prompt.KindText, 30)
