@@ -64,7 +64,7 @@ func TestUnmetSettings(t *testing.T) {
 		{"none", "sessions.generate.seed=7", "sessions.generate.profile", "none", "sessions.generate.profile=chat"},
 		{"none", "detector.min_drop=9", "", "none", "seed=1"}, // breaks are watched unless a scenario says otherwise
 		{compact, "full-compact.trigger.count=parts", "full-compact.trigger.measure messages or full-compact.trigger.per_message", compact, "full-compact.trigger.per_message=9"},
-		{compact, "full-compact.keep.count=parts", "full-compact.keep.first or full-compact.keep.messages or full-compact.keep.by_count or full-compact.keep.reach", compact, "full-compact.keep.messages=9"},
+		{compact, "full-compact.keep.count=parts", "full-compact.keep.first or full-compact.keep.messages or full-compact.keep.by_count or full-compact.keep.reach or full-compact.keep.least", compact, "full-compact.keep.messages=9"},
 		{compact, "full-compact.keep.pairs_go=true", "full-compact.keep.rounds or full-compact.keep.messages or full-compact.keep.prompts or full-compact.keep.tokens or full-compact.keep.share or full-compact.keep.window", compact, "full-compact.keep.messages=9"},
 		{compact, "summarizer.share=0.5", "summarizer.sizing fraction", compact, "summarizer.sizing=fraction"},
 		{compact, "summarizer.fail_as=API error", "summarizer.fail_calls", compact, "summarizer.fail_calls=[1]"},
