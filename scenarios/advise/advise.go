@@ -93,7 +93,8 @@ type Change struct {
 	// Agree is the share of draws of such sessions in which it saves, 0…1, as the interval has it.
 	Agree float64 `json:"unseen_agree,omitzero"`
 	// Drawn says what was drawn for the interval: session, block of time, project or person.
-	Drawn   string `json:"drawn_by"`
+	Drawn string `json:"drawn_by"`
+	bar
 	verdict stats.Verdict
 	at      candidate
 	with    *results.Row // of all sessions
@@ -103,6 +104,14 @@ type Change struct {
 	More    int    `json:"more_sessions,omitempty"` // about how many more sessions would decide
 	Effect  Effect `json:"effect"`
 	Tokens  Tokens `json:"tokens"` // what all sessions use with it
+}
+
+// bar is what a saving has to pass.
+type bar struct {
+	// Off is the share by which predictions under another setting were off on average: a saving within it is not advised. Outweighed says
+	// that the client without a change keeps more than lossy more of what the agent uses later and costs no more than that.
+	Off        float64 `json:"prediction_error"`
+	Outweighed bool    `json:"outweighed,omitzero"`
 }
 
 // Together is what several changes save, advised and likely ones, simulated together.
@@ -253,7 +262,7 @@ func (p *adviser) adviseAgent(ctx context.Context, agent *facts.Agent, sessions 
 
 // try adds the best value of a group of settings to the changes of an agent, or to those about which nothing is decided.
 func (p *adviser) try(ctx context.Context, sessions []*traces.Session, one *AgentAdvice, group []candidate) error {
-	found, err := p.search(ctx, sessions, group)
+	found, err := p.search(ctx, sessions, group, offBy(one.Agent))
 	if err != nil || found == nil {
 		return err
 	}
@@ -369,14 +378,15 @@ func (c *Change) some() bool { return c.at.setting != nil && c.at.setting.Entrie
 
 // likely reports whether the change probably saves, although chance may explain it.
 func (c *Change) likely() bool {
-	return !c.wins() && c.SavesUSD >= minAdvised && c.Unseen >= likelyShare && c.Agree >= likelyAgree
+	return !c.wins() && !c.Outweighed && c.SavesUSD >= minAdvised && c.Unseen >= max(likelyShare, c.Off) && c.Agree >= likelyAgree
 }
 
 // wins reports whether the change is advised: chance does not explain what it saves on unseen
-// sessions, and that is at least minAdvised.
-func (c *Change) wins() bool {
-	return c.verdict == stats.Lower && c.SavesUSD >= minAdvised
-}
+// sessions, nor an error of the prediction, no loss outweighs it, and it is at least minAdvised.
+func (c *Change) wins() bool { return c.saves() && c.Unseen > c.Off && !c.Outweighed }
+
+// saves reports whether chance does not explain what the change saves.
+func (c *Change) saves() bool { return c.verdict == stats.Lower && c.SavesUSD >= minAdvised }
 
 // together simulates all changes at once, without changes that other changes make worthless.
 func (p *adviser) together(ctx context.Context, sessions []*traces.Session, one *AgentAdvice) error {

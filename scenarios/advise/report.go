@@ -58,6 +58,9 @@ func (x *AgentAdvice) none() string {
 	if x.Single == x.Sessions {
 		return "each session has one call: a setting that decides what later calls send and read has none to decide on"
 	}
+	if slices.ContainsFunc(x.Open, func(c Change) bool { return c.worthless() != "" }) {
+		return "nothing is worth changing"
+	}
 	return "no setting of this client saves reliably"
 }
 
@@ -329,6 +332,9 @@ func (c *Change) open() string {
 		return text + "a week with it set"
 	}
 	text := fmt.Sprintf("Not advised: %s, %s on unseen sessions", c.Does, share(c))
+	if why := c.worthless(); why != "" {
+		return text + "; " + why
+	}
 	if c.verdict == stats.Chance {
 		chance := "that may be chance"
 		if c.Low > 0 { // the verdict asks for more than an interval without 0
@@ -340,6 +346,20 @@ func (c *Change) open() string {
 		text += fmt.Sprintf("; about %s would decide it", document.Count(c.More, "more session"))
 	}
 	return text
+}
+
+// worthless says why a saving that chance does not explain is not worth a change, "" for another change.
+func (c *Change) worthless() string {
+	off := "the " + document.Percent(c.Off) + " that predictions under another setting were off on average"
+	switch {
+	case !c.saves():
+	case c.Outweighed && c.Effect.Recall != nil:
+		return fmt.Sprintf("it saves no more than %s, and of what the agent uses later %.0f %% is lost, instead of %.0f %%", off,
+			100*(1-c.Effect.Recall[1]), 100*(1-c.Effect.Recall[0]))
+	case c.Unseen <= c.Off:
+		return "that is within " + off
+	}
+	return ""
 }
 
 // maxMore is the largest number of further sessions worth naming: beyond it the

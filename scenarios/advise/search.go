@@ -9,11 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/scenarios/choose"
+	"github.com/compactsim/compactsim/scenarios/tried"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/traces"
@@ -29,9 +31,10 @@ const (
 )
 
 // search returns the best value of a group of settings and what it saves on sessions
-// not used to choose it; nil when no value makes the sessions cheaper.
-func (p *adviser) search(ctx context.Context, sessions []*traces.Session, group []candidate) (*Change, error) {
-	tried := group
+// not used to choose it; nil when no value makes the sessions cheaper. A value that loses much more of what the agent uses later than another
+// one, or than the client without a change, is passed over where it saves no more beyond that than off, the share by which predictions are off.
+func (p *adviser) search(ctx context.Context, sessions []*traces.Session, group []candidate, off float64) (*Change, error) {
+	list := group
 	if prunes(sessions, group) {
 		var pruned, rest []*traces.Session
 		for i, s := range sessions {
@@ -45,9 +48,9 @@ func (p *adviser) search(ctx context.Context, sessions []*traces.Session, group 
 		if err != nil {
 			return nil, err
 		}
-		tried, sessions = bestOf(group, costs), rest
+		list, sessions = bestOf(group, costs), rest
 	}
-	costs, err := p.costs(ctx, sessions, tried)
+	costs, recall, err := p.outcomes(ctx, sessions, func(s *traces.Session) []string { return assignedBy(list, s) })
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +58,18 @@ func (p *adviser) search(ctx context.Context, sessions []*traces.Session, group 
 	if best == 0 {
 		return nil, nil
 	}
-	at := tried[best-1]
-	c := &Change{
+	some, fair := [][]float64{}, []candidate(nil)
+	for _, i := range worth(costs, recall, off) {
+		if some = append(some, costs[i]); i > 0 {
+			fair = append(fair, list[i-1])
+		}
+	}
+	loses := true
+	if least := cheapest(some, choose.Everywhere); least > 0 {
+		best, costs, list, loses = least, some, fair, false
+	}
+	at := list[best-1]
+	c := &Change{bar: bar{off, loses},
 		Setting: at.setting.Name, Value: at.value, Where: at.setting.Where, From: at.setting.From, Caveat: at.setting.Caveat,
 		Does: at.setting.With(at.setting.Does, at.value), Snippet: at.setting.With(at.setting.Snippet, at.value),
 		Assign: strings.Join(at.assigns(), " "), at: at,
@@ -90,25 +103,72 @@ func (p *adviser) costs(ctx context.Context, sessions []*traces.Session, list []
 
 // costsWith returns the same with each of some assignments.
 func (p *adviser) costsWith(ctx context.Context, sessions []*traces.Session, with func(*traces.Session) []string) ([][]float64, error) {
-	var costs [][]float64
+	costs, _, err := p.outcomes(ctx, sessions, with)
+	return costs, err
+}
+
+// outcomes returns besides what each keeps of what the agent uses later, over all sessions: both sums of the ratio.
+func (p *adviser) outcomes(ctx context.Context, sessions []*traces.Session, with func(*traces.Session) []string) (costs [][]float64, kept [][2]float64, err error) {
+	recall, _ := results.LookupMetric(measures.NameRecall)
 	for part := range slices.Chunk(sessions, endsAtOnce) {
 		if err := p.simulate(ctx, part, with); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, s := range part {
 			was := p.end(unchanged, s)
 			for i, text := range append([]string{unchanged}, with(s)...) {
 				if i == len(costs) {
-					costs = append(costs, nil)
+					costs, kept = append(costs, nil), append(kept, [2]float64{})
 				}
-				costs[i] = append(costs[i], costOf(p.end(text, s), was))
+				is := p.end(text, s)
+				costs[i] = append(costs[i], costOf(is, was))
+				row := &was.row
+				if is != nil {
+					row = &is.row
+				}
+				part, base := recall.Parts(row)
+				kept[i][0], kept[i][1] = kept[i][0]+part, kept[i][1]+base
 			}
 		}
 		if len(sessions) > endsKept {
 			p.forget()
 		}
 	}
-	return costs, nil
+	return costs, kept, nil
+}
+
+// worth returns the client without a change, 0, and those values, in order, that lose little more of what the agent uses later than any other of
+// these, or save more beyond it than predictions are off by.
+func worth(costs [][]float64, kept [][2]float64, off float64) []int {
+	keeps := func(i int) float64 { return kept[i][0] / kept[i][1] }
+	order := make([]int, len(costs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order[1:], func(a, b int) int { return cmp.Compare(keeps(b), keeps(a)) })
+	list := order[:0:0]
+	for _, i := range order {
+		outweighed := func(k int) bool {
+			return keeps(k)-keeps(i) > lossy && floats.Sum(costs[k])-floats.Sum(costs[i]) <= off*floats.Sum(costs[0])
+		}
+		if !slices.ContainsFunc(list, outweighed) {
+			list = append(list, i)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// offBy is the share by which predictions of the cost under another setting were off on average, for an agent: of agents that nobody tried the
+// largest of any agent.
+func offBy(agent string) (off float64) {
+	for _, t := range tried.List() {
+		if t.Agent == agent {
+			return t.Closed[0]
+		}
+		off = max(off, t.Closed[0])
+	}
+	return off
 }
 
 // endsAtOnce is how many sessions are simulated together with each candidate: an ending takes some kB. endsKept is of how many sessions
