@@ -11,7 +11,7 @@ import (
 )
 
 // Run simulates a session by itself and returns its row. The error wraps
-// ErrInvariant when Verify found a violation. Between runs of a loop a session must not change.
+// ErrInvariant when Verify found a violation. Its caller may change a session between runs.
 func (l *Loop) Run(s *traces.Session) (results.Row, error) {
 	l.alone[0] = s
 	rows, err := l.RunCohort(l.alone[:])

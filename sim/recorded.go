@@ -68,9 +68,7 @@ type known struct {
 func (s *replay) learn(all *recordings, late bool) {
 	of := recording{s.session, s.counter.Counting, s.counter.Tools != nil}
 	if all == nil || late {
-		if s.said.of != of {
-			s.said.find(of, &s.counter)
-		}
+		s.said.find(of, &s.counter) // again for a session that this loop has run: its caller may have changed it
 		s.recorded = &s.said
 		return
 	}

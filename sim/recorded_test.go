@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // Three calls whose results have 4,000 tokens each, of the session above: what they say is found once for all loops of a batch, where
@@ -37,5 +38,25 @@ func TestRecordedIsFoundOnce(t *testing.T) {
 	}
 	if alone := said(nil, 4); alone == first || alone.scores[0][2] != first.scores[0][2] {
 		t.Errorf("a loop by itself has %+v for the last call, the batch %+v", alone.scores[0][2], first.scores[0][2])
+	}
+}
+
+// A loop by itself that runs a session again after its caller changed it finds what is there now: the first block is a listing of skills.
+func TestRecordedOfAChangedSession(t *testing.T) {
+	s := newSession("s").turns(3, 0, 4000).session()
+	l := NewLoop(testConfig(t, "none"))
+	run := func() float64 {
+		if _, err := l.Run(s); err != nil {
+			t.Fatal(err)
+		}
+		return float64(l.replays[0].recorded.listing)
+	}
+	if n := run(); n != 0 {
+		t.Fatalf("a listing of %g tokens before there is one", n)
+	}
+	first := &s.Blocks[s.Threads[0].Rounds[0].Input.From]
+	first.Flags |= prompt.FlagListing
+	if n := run(); n != float64(first.Tokens) {
+		t.Errorf("a listing of %g tokens, want %d", n, first.Tokens)
 	}
 }
