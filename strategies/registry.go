@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
@@ -179,5 +181,16 @@ func (r *Registry) Strategy(name string) (*Strategy, error) {
 	if hint == "" {
 		hint = ": sim strategies ls lists them"
 	}
+	if family, size, sized := strings.Cut(name, "/"); sized && thousands.MatchString(size) {
+		for _, near := range names {
+			if of, own, _ := strings.Cut(near, "/"); of == family && thousands.MatchString(own) {
+				hint += "; for a threshold of your own: --strategy " + near + " --set full-compact.trigger.fixed=" + strings.TrimSuffix(size, "k") + "000"
+				break
+			}
+		}
+	}
 	return nil, fmt.Errorf("unknown strategy %q%s", name, hint)
 }
+
+// thousands are the names of presets by their threshold, thousands of tokens.
+var thousands = regexp.MustCompile(`^[0-9]+k$`)

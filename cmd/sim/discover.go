@@ -142,7 +142,7 @@ func byAgent(all, this, last *audit.Breakdown) *document.Table {
 		return &audit.Group{}
 	}
 	priced := func(g *audit.Group, usd float64) any { // a dash where no call has a price, as the lines above say
-		if g.Calls > 0 && g.Unpriced == g.Calls {
+		if g.Priceless() {
 			return document.Dash
 		}
 		return usd

@@ -193,6 +193,9 @@ type Group struct {
 	Tokens int64
 }
 
+// Priceless reports whether no call has a price.
+func (g *Group) Priceless() bool { return g.Calls > 0 && g.Unpriced == g.Calls }
+
 // Breakdown is a bill by one or several dimensions. Groups that divide calls add up to Total; things
 // that weigh do so with a remainder, which is named Rest.
 type Breakdown struct {

@@ -125,9 +125,17 @@ func (b *Breakdown) columns(people bool) []groupColumn {
 	add := func(name, title, unit string, spare int, of func(Group) any) {
 		list = append(list, groupColumn{Column: document.Column{Name: name, Title: title, Unit: unit, Right: true, Spare: spare}, Of: of})
 	}
-	add("cost_usd", "COST", document.UnitUSD, 0, func(g Group) any { return g.USD })
+	priced := func(of func(Group) any) func(Group) any {
+		return func(g Group) any {
+			if people && g.Priceless() {
+				return document.Dash
+			}
+			return of(g)
+		}
+	}
+	add("cost_usd", "COST", document.UnitUSD, 0, priced(func(g Group) any { return g.USD }))
 	if people {
-		add("", "SHARE", "", 2, func(g Group) any { return document.Share(g.USD, b.Total.USD) })
+		add("", "SHARE", "", 2, priced(func(g Group) any { return document.Share(g.USD, b.Total.USD) }))
 	}
 	add("calls", "CALLS", "", 0, func(g Group) any {
 		if g.Calls == 0 {
@@ -154,7 +162,7 @@ func (b *Breakdown) columns(people bool) []groupColumn {
 		return document.Share(float64(g.Read), float64(g.Input()))
 	})
 	add("misses", "MISSES", "", 1, func(g Group) any { return g.Misses })
-	add("miss_usd", "THEY COST", document.UnitUSD, 1, func(g Group) any { return g.MissUSD })
+	add("miss_usd", "THEY COST", document.UnitUSD, 1, priced(func(g Group) any { return g.MissUSD }))
 	add("cache_read_tokens", "READ", document.UnitTokens, 0, func(g Group) any { return g.Read })
 	if people {
 		add("", "WRITTEN", document.UnitTokens, 0, func(g Group) any { return g.Write5m + g.Write1h + g.WriteOther })

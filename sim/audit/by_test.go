@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
@@ -229,5 +230,29 @@ func TestMetrics(t *testing.T) {
 	}
 	if !strings.HasSuffix(out.String(), "\n# EOF\n") {
 		t.Error("the text has no end")
+	}
+}
+
+// A group whose calls all lack a price has a dash for people and 0 for machines; one that has some, or counts no calls, has its dollars.
+func TestPricelessGroups(t *testing.T) {
+	for _, c := range []struct {
+		group Group
+		want  bool
+	}{
+		{Group{Sum: Sum{Calls: 2}, Unpriced: 2}, true},
+		{Group{Sum: Sum{Calls: 2}, Unpriced: 1}, false},
+		{Group{}, false},
+	} {
+		if got := c.group.Priceless(); got != c.want {
+			t.Errorf("%+v: %t, want %t", c.group, got, c.want)
+		}
+		for people, of := range map[bool]any{true: document.Dash, false: 0.0} {
+			b := &Breakdown{By: []string{"agent"}}
+			b.Groups = []Group{c.group}
+			c.group.Names = []string{"pi"}
+			if got := b.columns(people)[1].Of(c.group); c.want && got != of || !c.want && got != 0.0 {
+				t.Errorf("%+v, for people %t: %v", c.group, people, got)
+			}
+		}
 	}
 }
