@@ -128,14 +128,11 @@ func (in *Inputs) Close() error {
 
 // Find lists the recordings under paths: files as they are named, folders
 // recursively by suffix, "-" as standard input. Symbolic links are followed,
-// each file and folder is visited once. It is an error when a path is empty, does not
+// each file and folder is visited once. It is an error when a path does not
 // exist or is no regular file, or when a folder holds nothing that looks like a recording.
 func Find(ctx context.Context, opts Options, paths ...string) (*Inputs, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no path given")
-	}
-	if slices.Contains(paths, "") { // of a variable that is not set: the folder of the process is another thing
-		return nil, errors.New("a path is empty; . is the folder that this runs in")
 	}
 	f := finder{ctx: ctx, in: &Inputs{}, dirs: map[string]bool{}, files: map[string]int{}}
 	sorted := slices.Sorted(slices.Values(paths))

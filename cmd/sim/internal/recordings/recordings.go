@@ -68,6 +68,9 @@ type Opened struct {
 // the usual places if the options ask for that, else the embedded samples. The caller closes them.
 func Open(ctx context.Context, paths []string, o Options) (_ *Opened, err error) {
 	s := &Opened{options: &o}
+	if slices.Contains(paths, "") { // of a variable that is not set: the folder of the process is another thing
+		return nil, console.Misuse(errors.New("a path is empty; . is the folder that this runs in"))
+	}
 	if o.Discovery.Wanted() {
 		if len(paths) > 0 {
 			return nil, console.Misuse(errors.New("--discover and --yes are for runs without a path"))
