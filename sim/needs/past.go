@@ -1,6 +1,7 @@
 package needs
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -118,6 +119,7 @@ type using struct {
 	thread int32
 	list   []uint64 // block << 32 | place of the need in the thread, sorted
 	found  []int32
+	marks  []uint64 // of the needs that are found, a bit each
 	spare  []uint64
 }
 
@@ -145,13 +147,13 @@ func (u *using) sort() {
 		slices.Sort(u.list)
 		return
 	}
-	const bits, low = 11, 1<<11 - 1
+	const digit, low = 11, 1<<11 - 1
 	all := uint64(0)
 	for _, v := range u.list {
 		all |= v
 	}
 	u.spare = slices.Grow(u.spare[:0], len(u.list))[:len(u.list)]
-	for shift := 32; all>>shift > 0; shift += bits {
+	for shift := 32; all>>shift > 0; shift += digit {
 		var ends [low + 2]int32
 		for _, v := range u.list {
 			ends[v>>shift&low+1]++
@@ -172,22 +174,28 @@ func (u *using) sort() {
 // compaction, and those among had.
 func (u *using) of(j *Judge, had []int32, from int32) []int32 {
 	u.bind(j)
-	u.found = u.found[:0]
+	n := len(j.x.threads[j.thread].list)/64 + 1
+	u.marks = slices.Grow(u.marks[:0], n)[:n]
+	clear(u.marks)
 	for _, i := range had {
 		if i >= from {
-			u.found = append(u.found, i)
+			u.marks[i/64] |= 1 << (i % 64)
 		}
 	}
-	for b := range j.before.blocks {
-		if j.shown.of(b).left() != j.depth {
-			continue // it stayed
-		}
-		at, _ := slices.BinarySearch(u.list, uint64(b)<<32|uint64(from))
-		for ; at < len(u.list) && u.list[at]>>32 == uint64(b); at++ {
-			u.found = append(u.found, int32(u.list[at]))
+	for _, span := range j.before {
+		at, _ := slices.BinarySearch(u.list, uint64(span.From)<<32)
+		for ; at < len(u.list) && int32(u.list[at]>>32) < span.To; at++ {
+			i := int32(u.list[at])
+			if i >= from && j.shown.of(int32(u.list[at]>>32)).left() == j.depth { // else it stayed
+				u.marks[i/64] |= 1 << (i % 64)
+			}
 		}
 	}
-	slices.Sort(u.found)
-	u.found = slices.Compact(u.found)
+	u.found = u.found[:0]
+	for at, marks := range u.marks {
+		for ; marks != 0; marks &= marks - 1 {
+			u.found = append(u.found, int32(64*at+bits.TrailingZeros64(marks)))
+		}
+	}
 	return u.found
 }
