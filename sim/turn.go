@@ -64,9 +64,9 @@ func (d *desk) present(t *thread) {
 	}
 	u.Client = strategies.Client{Agent: s.session.Agent, Version: s.version, Variant: s.session.Variant, Entry: s.session.Entry}
 	u.User = &s.user.User
-	u.Announced, u.Listing, u.PerByte = s.told, s.listing, s.fetch.Density.Of
-	if u.Newer = nil; len(s.recorded.ages) > 0 {
-		u.Newer = s.recorded.ages.newer
+	u.Announced, u.Listing, u.Files.PerByte = s.told, s.listing, s.fetch.Density.Of
+	if u.Files.Newer = nil; len(s.recorded.ages) > 0 {
+		u.Files.Newer = s.recorded.ages.newer
 	}
 	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.Trace.Kind, t.Index, s.seat, s.session.Start, t.Trace.Parent
 }

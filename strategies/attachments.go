@@ -224,8 +224,8 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32, d *disk) []pro
 		size := now.size
 		bytes, counted := size.bytes, size.tokens
 		perByte := 0.0
-		if (b.Bytes || b.Calls) && t.PerByte != nil {
-			perByte = t.PerByte(file.object)
+		if (b.Bytes || b.Calls) && t.Files.PerByte != nil {
+			perByte = t.Files.PerByte(file.object)
 		}
 		switch {
 		case perByte == 0:
@@ -282,8 +282,8 @@ type access struct {
 }
 
 // newest returns accesses in the order in which files come back. Files that the session did not change come back by their time on
-// disk, which no recording has: it shows that some are newer than others, as they came back behind its own compactions and the others did not. Where
-// it shows nothing the last access decides.
+// disk, which no recording has: it shows that some are newer than others, as they came back behind its own compactions while older files did
+// not. Where it shows nothing the last access decides.
 func (b *fileBudget) newest(t *Turn, accesses []access, d *disk) []access {
 	slices.Reverse(accesses)
 	if !b.Changed {
@@ -291,10 +291,10 @@ func (b *fileBudget) newest(t *Turn, accesses []access, d *disk) []access {
 	}
 	slices.SortStableFunc(accesses, func(x, y access) int { return cmp.Compare(d.file(y.object).noted, d.file(x.object).noted) })
 	at := slices.IndexFunc(accesses, func(a access) bool { return d.file(a.object).noted == 0 })
-	if at < 0 || t.Newer == nil {
+	if at < 0 || t.Files.Newer == nil {
 		return accesses
 	}
-	return append(accesses[:at], byAge(accesses[at:], t.Newer)...)
+	return append(accesses[:at], byAge(accesses[at:], t.Files.Newer)...)
 }
 
 // byAge returns files with none ahead of one that is newer, each once, and otherwise in the order given.

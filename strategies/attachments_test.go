@@ -101,7 +101,7 @@ func TestFilesByCalls(t *testing.T) {
 	if got, want := restored(k, budget, k.path("/kept")), []file{{"/kept", 800}, {"/fits", 5000}, {"/larger", 60}}; !slices.Equal(got, want) {
 		t.Errorf("by calls: %v, want %v", got, want)
 	}
-	k.PerByte = half // 3,200 and 20,000 bytes
+	k.Files.PerByte = half // 3,200 and 20,000 bytes
 	if got, want := restored(k, budget, k.path("/kept")), []file{{"/kept", 1600}, {"/fits", 10_000}, {"/larger", 60}}; !slices.Equal(got, want) {
 		t.Errorf("by calls, at half a token a byte: %v, want %v", got, want)
 	}
@@ -295,7 +295,7 @@ func TestStubLeavesTheSize(t *testing.T) {
 // out line numbers, 9 % of its bytes; above 5,000 it is named, and counts.
 func TestRestoredFilesByChange(t *testing.T) {
 	k := newTalk()
-	k.PerByte = half
+	k.Files.PerByte = half
 	k.round("Edit", "/changed", 10)
 	k.round("Read", "/changed", 400)
 	k.round("Write", "/large", 10).RangeLen = 20_000
@@ -325,7 +325,7 @@ func (k *talk) restoredBefore(path string, tokens int32) {
 // edit, and 60 by one behind a compaction that did not restore it. Lines that nobody counted have numbers of 9 % of their text.
 func TestFilesOutliveTheirMessages(t *testing.T) {
 	k := newTalk()
-	k.PerByte = half
+	k.Files.PerByte = half
 	k.restoredBefore("/edited", 400)
 	k.round("Edit", "/edited", 10).RangeLen = 40
 	want := func(bytes, tokens int32) {
@@ -351,7 +351,7 @@ func TestLinesAreNoText(t *testing.T) {
 		edited     bool
 	}{{9990, 5106, false}, {10_010, 60, false}, {9000, 4630, true}} {
 		k := newTalk()
-		k.PerByte = half
+		k.Files.PerByte = half
 		b := k.round("Read", "/a", 300)
 		b.Bytes, b.RangeLen = tc.text+21, 10
 		if tc.edited {
@@ -376,7 +376,7 @@ func TestAnotherProcessKnowsMessages(t *testing.T) {
 		{"cli", "", []string{"/edited", "/shown", "/read"}},
 	} {
 		k := newTalk()
-		k.PerByte, k.Entry = half, tc.entry
+		k.Files.PerByte, k.Entry = half, tc.entry
 		k.round("Edit", "/edited", 10).RangeLen = 400
 		k.round("Read", "/read", 300)
 		shown := k.round("Bash", "/shown", 250)
@@ -409,7 +409,7 @@ func TestRestoredFilesComeBack(t *testing.T) {
 		{"cli", true, []file{{"/read", 700}, {"/back", 1100}}},
 	} {
 		k := newTalk()
-		k.PerByte, k.Entry = half, tc.entry
+		k.Files.PerByte, k.Entry = half, tc.entry
 		k.round("Read", "/back", 500)
 		restored(k, byChange)
 		k.Context.Replace(Body(k.Context), k.Context.Len(), nil, prompt.CauseCompaction)

@@ -31,11 +31,14 @@ type Turn struct {
 	Waits bool
 	// Announced is what the client tells the model of its own accord behind a compaction.
 	Announced signs.Announced
-	// PerByte returns the tokens of a byte of an object's contents, 0 for unknown; nil where no recording shows any.
-	PerByte func(object int32) float64
-	// Newer reports whether the recording shows that one file, by its object, is newer on disk than another, which the session
-	// has not changed either; nil where it shows none.
-	Newer   func(x, y int32) bool
+	// Files says what the recording shows of files.
+	Files struct {
+		// PerByte returns the tokens of a byte of an object's contents, 0 for unknown; nil where no recording shows any.
+		PerByte func(object int32) float64
+		// Newer reports whether one file, by its object, is newer on disk than another, which the session has not changed
+		// either; nil where the recording shows none.
+		Newer func(x, y int32) bool
+	}
 	Listing int32    // of all skills when the conversation opens, tokens; 0 if the recording shows none
 	User    *User    // what sessions of one user share; nil where there is none
 	Carried *Carried // what the thread's client keeps beside the messages; nil where each layer keeps its own

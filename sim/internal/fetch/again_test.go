@@ -10,7 +10,7 @@ import (
 )
 
 // A file of 1,000 bytes and 250 tokens that an edit made 200 bytes longer has 1,200 bytes and 300 tokens when it is read again; at half a
-// token a byte it has 600, of which lines show 300. A part of it, and a file of which another was edited, have what they had.
+// token a byte it has 600, of which lines show 300. A part of that file, and a file whose neighbour was edited, have what they had.
 func TestFilesAreReadAgainAsTheyAre(t *testing.T) {
 	read := prompt.Block{Kind: prompt.KindToolResult, Op: op.Read, Bytes: 1000, Tokens: 250}
 	part, other := read, read
