@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -264,18 +265,28 @@ func (f *file) settle() error {
 		if _, known := f.index.Get(m.ID); known {
 			continue
 		}
-		if m.Type != "gemini" || m.Tokens != nil {
+		if (m.Type != "gemini" || m.Tokens != nil) && !strings.HasSuffix(m.ID, secondResult) {
 			if err := f.message(line, m); err != nil {
 				return err
 			}
 			continue
 		}
-		// What the model said without counts is a copy, and no call.
-		f.at = f.Add(f.at, []assembly.Step{{Kind: assembly.StepInput, Line: int32(line), Blocks: m.copies(f.Maker, prompt.KindText)}})
+		// What the model said without counts is a copy, and no call; so is a result that is sent twice.
+		blocks := m.copies(f.Maker, prompt.KindText)
+		for b := range blocks {
+			if blocks[b].Kind == prompt.KindToolResult {
+				blocks[b].ID = prompt.Digest{} // its call has a result
+			}
+		}
+		f.at = f.Add(f.at, []assembly.Step{{Kind: assembly.StepInput, Line: int32(line), Blocks: blocks}})
 		f.index.Set(m.ID, f.at)
 	}
 	return nil
 }
+
+// secondResult ends the id of a message with results that a resumed process sends a second time (0.45 to 0.61.0); the rest is the
+// id of the message of the model that called for them.
+const secondResult = "_response"
 
 // compact replaces the history by messages, which lack some of it. Those that it had stay as they are, since a call was answered
 // by what they were. Of the new ones the first of the user, with the answer that confirms it, is the summary; the rest are copies

@@ -159,8 +159,12 @@ func TestResume(t *testing.T) {
 		`{"id":"m1_response","timestamp":"$AT","type":"user","content":` + response + `},{"id":"r1","timestamp":"$AT","type":"user","content":` + response + `},` +
 		`{"id":"m2","timestamp":"$AT","type":"gemini","content":[{"text":"b"}]}]}}`)
 	s.user("u2", "two").answer("m3", "c", 600_000, 8100, 10, "")
-	if got := read(t, s.text()); len(got.Threads) != 1 || got.NumCalls() != 3 || len(got.Threads[0].Events) != 0 || len(got.Problems) != 0 {
-		t.Fatalf("resumed: %d threads, %d calls, events %+v, problems %v", len(got.Threads), got.NumCalls(), got.Threads[0].Events, got.Problems)
+	resumed := read(t, s.text())
+	if len(resumed.Threads) != 1 || resumed.NumCalls() != 3 || len(resumed.Threads[0].Events) != 0 || len(resumed.Problems) != 0 {
+		t.Fatalf("resumed: %d threads, %d calls, events %+v, problems %v", len(resumed.Threads), resumed.NumCalls(), resumed.Threads[0].Events, resumed.Problems)
+	}
+	if kinds := agenttest.Kinds(resumed, resumed.Threads[0].Rounds[2].Input); !slices.Contains(kinds, "tool_result") {
+		t.Errorf("the result that is sent twice is not in the next request: %v", kinds)
 	}
 	s.add(`{"$set":{"messages":[` + env + `,{"id":"n1","timestamp":"$AT","type":"user","content":[{"text":"what was done"}]},` +
 		`{"id":"n2","timestamp":"$AT","type":"gemini","content":[{"text":"Got it."}]},{"id":"n3","timestamp":"$AT","type":"user","content":[{"text":"two"}]},` +
