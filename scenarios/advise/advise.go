@@ -108,10 +108,17 @@ type Change struct {
 
 // bar is what a saving has to pass.
 type bar struct {
-	// Off is the share by which predictions under another setting were off on average: a saving within it is not advised. Outweighed says
-	// that the client without a change keeps more than lossy more of what the agent uses later and costs no more than that.
-	Off        float64 `json:"prediction_error"`
-	Outweighed bool    `json:"outweighed,omitzero"`
+	// Off is the share by which predictions under another setting were off on average: a saving within it is not advised. Outweighed is
+	// nil unless the client without a change keeps more than lossy more of what the agent uses later and costs no more than Off more.
+	Off        float64     `json:"prediction_error"`
+	Outweighed *outweighed `json:"outweighed,omitempty"`
+}
+
+// outweighed is what a value saves, as a share of the cost without a change, and what is kept before it and with it of what the agent uses
+// later, 0…1: both on all sessions that values are compared on.
+type outweighed struct {
+	Saves  float64    `json:"saves_share"`
+	Recall [2]float64 `json:"needed_recall"`
 }
 
 // Together is what several changes save, advised and likely ones, simulated together.
@@ -378,12 +385,12 @@ func (c *Change) some() bool { return c.at.setting != nil && c.at.setting.Entrie
 
 // likely reports whether the change probably saves, although chance may explain it.
 func (c *Change) likely() bool {
-	return !c.wins() && !c.Outweighed && c.SavesUSD >= minAdvised && c.Unseen >= max(likelyShare, c.Off) && c.Agree >= likelyAgree
+	return !c.wins() && c.Outweighed == nil && c.SavesUSD >= minAdvised && c.Unseen >= max(likelyShare, c.Off) && c.Agree >= likelyAgree
 }
 
 // wins reports whether the change is advised: chance does not explain what it saves on unseen
 // sessions, nor an error of the prediction, no loss outweighs it, and it is at least minAdvised.
-func (c *Change) wins() bool { return c.saves() && c.Unseen > c.Off && !c.Outweighed }
+func (c *Change) wins() bool { return c.saves() && c.Unseen > c.Off && c.Outweighed == nil }
 
 // saves reports whether chance does not explain what the change saves.
 func (c *Change) saves() bool { return c.verdict == stats.Lower && c.SavesUSD >= minAdvised }

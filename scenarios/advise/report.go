@@ -353,9 +353,9 @@ func (c *Change) worthless() string {
 	off := "the " + document.Percent(c.Off) + " that predictions under another setting were off on average"
 	switch {
 	case !c.saves():
-	case c.Outweighed && c.Effect.Recall != nil:
-		return fmt.Sprintf("it saves no more than %s, and of what the agent uses later %.0f %% is lost, instead of %.0f %%", off,
-			100*(1-c.Effect.Recall[1]), 100*(1-c.Effect.Recall[0]))
+	case c.Outweighed != nil:
+		return fmt.Sprintf("on all sessions compared it saves %s, no more than %s, and of what the agent uses later %.0f %% is lost, instead of %.0f %%",
+			document.Percent(c.Outweighed.Saves), off, 100*(1-c.Outweighed.Recall[1]), 100*(1-c.Outweighed.Recall[0]))
 	case c.Unseen <= c.Off:
 		return "that is within " + off
 	}

@@ -54,27 +54,17 @@ func (p *adviser) search(ctx context.Context, sessions []*traces.Session, group 
 	if err != nil {
 		return nil, err
 	}
-	best := cheapest(costs, choose.Everywhere)
+	best, fair, why := pick(costs, recall, off)
 	if best == 0 {
 		return nil, nil
 	}
-	some, fair := [][]float64{}, []candidate(nil)
-	for _, i := range worth(costs, recall, off) {
-		if some = append(some, costs[i]); i > 0 {
-			fair = append(fair, list[i-1])
-		}
-	}
-	loses := true
-	if least := cheapest(some, choose.Everywhere); least > 0 {
-		best, costs, list, loses = least, some, fair, false
-	}
 	at := list[best-1]
-	c := &Change{bar: bar{off, loses},
+	c := &Change{bar: bar{off, why},
 		Setting: at.setting.Name, Value: at.value, Where: at.setting.Where, From: at.setting.From, Caveat: at.setting.Caveat,
 		Does: at.setting.With(at.setting.Does, at.value), Snippet: at.setting.With(at.setting.Snippet, at.value),
 		Assign: strings.Join(at.assigns(), " "), at: at,
 	}
-	c.judge(costs, choose.UnitsOf(sessions))
+	c.judge(fair, choose.UnitsOf(sessions))
 	if n := len(at.setting.Values); n > 2 {
 		switch slices.Index(at.setting.Values, at.value) {
 		case 0:
@@ -140,23 +130,43 @@ func (p *adviser) outcomes(ctx context.Context, sessions []*traces.Session, with
 // worth returns the client without a change, 0, and those values, in order, that lose little more of what the agent uses later than any other of
 // these, or save more beyond it than predictions are off by.
 func worth(costs [][]float64, kept [][2]float64, off float64) []int {
-	keeps := func(i int) float64 { return kept[i][0] / kept[i][1] }
 	order := make([]int, len(costs))
 	for i := range order {
 		order[i] = i
 	}
+	keeps := func(i int) float64 { return kept[i][0] / kept[i][1] }
 	slices.SortStableFunc(order[1:], func(a, b int) int { return cmp.Compare(keeps(b), keeps(a)) })
 	list := order[:0:0]
 	for _, i := range order {
-		outweighed := func(k int) bool {
-			return keeps(k)-keeps(i) > lossy && floats.Sum(costs[k])-floats.Sum(costs[i]) <= off*floats.Sum(costs[0])
-		}
-		if !slices.ContainsFunc(list, outweighed) {
+		if !slices.ContainsFunc(list, func(k int) bool { return outweigh(costs, kept, i, k, off) != nil }) {
 			list = append(list, i)
 		}
 	}
 	slices.Sort(list)
 	return list
+}
+
+// pick returns the cheapest value that is worth it, 0 where no value makes the sessions cheaper, with the costs that it is judged among. Where
+// none that is worth it is cheaper than the client without a change, it is the cheapest of all, and why says what outweighs it if the client does.
+func pick(costs [][]float64, kept [][2]float64, off float64) (best int, among [][]float64, why *outweighed) {
+	list := worth(costs, kept, off)
+	for _, i := range list {
+		among = append(among, costs[i])
+	}
+	if best = list[cheapest(among, choose.Everywhere)]; best > 0 {
+		return best, among, nil
+	}
+	best = cheapest(costs, choose.Everywhere)
+	return best, costs, outweigh(costs, kept, best, 0, off)
+}
+
+// outweigh returns what value i saves and keeps beside value k, where k keeps more than lossy more and costs little more, by off; else nil.
+func outweigh(costs [][]float64, kept [][2]float64, i, k int, off float64) *outweighed {
+	o := &outweighed{(floats.Sum(costs[k]) - floats.Sum(costs[i])) / floats.Sum(costs[0]), [2]float64{kept[k][0] / kept[k][1], kept[i][0] / kept[i][1]}}
+	if o.Recall[0]-o.Recall[1] > lossy && o.Saves <= off {
+		return o
+	}
+	return nil
 }
 
 // offBy is the share by which predictions of the cost under another setting were off on average, for an agent: of agents that nobody tried the

@@ -1,11 +1,17 @@
 package advise
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/sim/results/recall"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/facts"
 )
 
 // Of $100 as they are, values that save $20, $20.22 and $30 keep 99, 92 and 80 % of what the agent uses later. With predictions that are 2.7 %
@@ -21,15 +27,56 @@ func TestWorth(t *testing.T) {
 	}
 }
 
+// Of $100 as they are, of which 53 % of what is used later is kept, one value costs $101 and keeps 60 %, and one costs $96 and keeps 50 %. The
+// dearer one outweighs the cheaper one, and saves nothing itself; against the client without a change 3 points are no loss to speak of, and $4
+// are within the 6.1 % that predictions are off. Where the client keeps 56 %, it outweighs the value by 6 points: all three figures are of the
+// twenty sessions that are compared. Of two values that are cheaper, the one that the other outweighs is passed over.
+func TestSearchTellsWhatOutweighs(t *testing.T) {
+	const n = 20
+	list := offered(agents.Of(facts.ClaudeCode).Settings, "", nil)[0][:2]
+	for _, c := range []struct {
+		usd, keeps [3]float64 // without a change and with either value
+		value      int
+		want       *outweighed
+	}{
+		{[3]float64{100, 101, 96}, [3]float64{0.53, 0.60, 0.50}, 1, nil},
+		{[3]float64{100, 101, 96}, [3]float64{0.56, 0.60, 0.50}, 1, &outweighed{0.04, [2]float64{0.56, 0.50}}},
+		{[3]float64{100, 97, 96}, [3]float64{0.53, 0.60, 0.50}, 0, nil},
+	} {
+		p, sessions := adviserOf(t, 1), make([]*traces.Session, n)
+		for i := range sessions {
+			sessions[i] = &traces.Session{Start: int64(i)}
+			for k, text := range append([]string{unchanged}, assignedBy(list, sessions[i])...) {
+				e := &ending{}
+				e.row.Figures[measures.StorageUSD] = c.usd[k] / n
+				needs := (*recall.Needs)(e.row.Figures[measures.Needs:]).Kind(0)
+				needs[recall.Weight], needs[recall.Verbatim] = 1, c.keeps[k]
+				p.learn(text, sessions[i], e)
+			}
+		}
+		found, err := p.search(t.Context(), sessions, list, 0.061)
+		if err != nil || found == nil || found.Value != list[c.value].value {
+			t.Fatalf("%+v: %v, %+v", c, err, found)
+		}
+		if got := found.Outweighed; (got == nil) != (c.want == nil) || got != nil &&
+			(math.Abs(got.Saves-c.want.Saves) > 1e-9 || math.Abs(got.Recall[0]-c.want.Recall[0]) > 1e-9 || math.Abs(got.Recall[1]-c.want.Recall[1]) > 1e-9) {
+			t.Errorf("%v, %v: outweighed by %+v, want %+v", c.usd, c.keeps, got, c.want)
+		}
+		found.SavesUSD = 4
+		if why := found.worthless(); strings.Contains(why, "that is within the 6.1 %") != (c.want == nil) {
+			t.Errorf("%v, %v: %q", c.usd, c.keeps, why)
+		}
+	}
+}
+
 // A saving that chance does not explain is not advised within the error of predictions, and the client is told that nothing is worth changing.
 func TestNothingIsWorthChanging(t *testing.T) {
-	recall := &[2]float64{0.99, 0.92}
 	for _, c := range []struct {
 		change Change
 		want   string
 	}{
 		{Change{Unseen: 0.016, bar: bar{Off: 0.017}}, "Not advised: , −1.6 % (95 %: +0.0 % … +0.0 %) on unseen sessions; that is within the 1.7 % that predictions under another setting were off on average"},
-		{Change{Unseen: 0.02, bar: bar{0.027, true}, Effect: Effect{Recall: recall}}, "; it saves no more than the 2.7 % that predictions under another setting were off on average, and of what the agent uses later 8 % is lost, instead of 1 %"},
+		{Change{Unseen: 0.08, bar: bar{0.027, &outweighed{0.021, [2]float64{0.99, 0.92}}}}, ", −8.0 % (95 %: +0.0 % … +0.0 %) on unseen sessions; on all sessions compared it saves 2.1 %, no more than the 2.7 % that predictions under another setting were off on average, and of what the agent uses later 8 % is lost, instead of 1 %"},
 		{Change{Unseen: 0.05, bar: bar{Off: 0.027}}, ""},
 	} {
 		c.change.verdict, c.change.SavesUSD = stats.Lower, 1
