@@ -190,7 +190,7 @@ type Defect struct {
 	Text  string   `json:"text"`
 	Count int      `json:"count"`
 	Names []string `json:"names"` // sessions, models or projects concerned
-	// Summaries are those of Count that are summary calls.
+	// Summaries is how many of Count are summary calls.
 	Summaries int `json:"summaries,omitzero"`
 }
 

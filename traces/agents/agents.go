@@ -182,7 +182,7 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 	found := make([]claim, len(inputs.Files))
 	parallel.Each(opts.Workers, len(found), func(i int) {
 		if ctx.Err() == nil {
-			found[i] = sniff(inputs.Files[i])
+			found[i] = sniff(ctx, inputs.Files[i])
 		}
 	})
 	for i, in := range inputs.Files {
@@ -261,6 +261,12 @@ func (m *merger) superseded(files []traces.Input, of map[string]*facts.Agent) []
 // that may be a recording by its name and is none. all are the files that were found.
 func (m *merger) divide(in traces.Input, a *facts.Agent, all []traces.Input) bool {
 	switch {
+	case m.unclaimed.companion(in):
+		return true
+	case a != nil && a.Read == nil:
+		m.corpus.Unsupported[a.Title]++
+		m.keep([]traces.Problem{{File: in.Name, Text: fmt.Sprintf("recordings of %s are not supported", a.Title)}})
+		return false
 	case in.Maybe && (a == nil || a.Document == nil):
 		read := a != nil && linesIn(in)
 		if read {
@@ -269,15 +275,9 @@ func (m *merger) divide(in traces.Input, a *facts.Agent, all []traces.Input) boo
 			_ = m.countStrange(in.Name) // strict reading ends with it before it begins
 		}
 		return !read
-	case m.unclaimed.companion(in):
-		return true
 	case a == nil:
 		a = list[0]
 		m.unclaimed.await(in)
-	case a.Read == nil:
-		m.corpus.Unsupported[a.Title]++
-		m.keep([]traces.Problem{{File: in.Name, Text: fmt.Sprintf("recordings of %s are not supported", a.Title)}})
-		return false
 	}
 	m.files[a] = append(m.files[a], in)
 	return false

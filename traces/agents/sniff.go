@@ -2,6 +2,8 @@ package agents
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"path"
 	"regexp"
 	"slices"
@@ -26,12 +28,12 @@ const (
 // claim is whose a file is: nil when nobody claims it, or it cannot be read. rival is another one who claims it.
 type claim struct{ agent, rival *facts.Agent }
 
-// sniff returns the agent that wrote a file, by its first lines.
-func sniff(in traces.Input) claim {
+// sniff returns the agent that wrote a file, by its first lines or, of a database, by its tables.
+func sniff(ctx context.Context, in traces.Input) claim {
 	for _, n := range []int{sniffed / 16, sniffed} {
 		head, err := in.Head(n)
-		if len(head) == n && n < sniffed && bytes.HasPrefix(head, []byte(sqlite.Magic)) {
-			continue // the names of its tables may stand further back
+		if sqlite.Has(head) {
+			return sniffDatabase(ctx, in)
 		}
 		if c := claimOf(head); c.agent != nil || err != nil || len(head) < n {
 			return c
@@ -39,6 +41,22 @@ func sniff(in traces.Input) claim {
 	}
 	return claim{}
 }
+
+// sniffDatabase returns the agent that keeps a database. One that cannot be opened goes to a reader that says why.
+func sniffDatabase(ctx context.Context, in traces.Input) claim {
+	schema, ok := sqlite.Schema(ctx, in)
+	head, nobody := []byte(sqlite.Magic+schema), strange
+	if !ok {
+		head, _ = in.Head(sniffed) // the reader says what is wrong with it
+		nobody = Of(facts.OpenCode)
+	}
+	c := claimOf(head)
+	c.agent = cmp.Or(c.agent, nobody)
+	return c
+}
+
+// strange is whoever keeps a database that no client keeps.
+var strange = &facts.Agent{Name: "database", Title: "a program whose database has no client's tables"}
 
 // claimOf returns the agent that wrote a file that begins with head.
 func claimOf(head []byte) claim {
@@ -132,7 +150,7 @@ var unread = [...]*facts.Agent{
 		return holds(head, `"llm_metrics"`, `"accumulated_token_usage"`) || holds(head, `"persistence_dir"`) || bytes.HasPrefix(head, []byte(`{"id":`)) && holds(head, `"agent":{"llm":`)
 	}},
 	{Name: "crush", Title: "Crush, and of OpenCode before its rewriting, whose database keeps the counts of a session's last call alone", Document: func(head []byte) bool {
-		return holds(head, sqlite.Magic, "summary_message_id")
+		return sqlite.Has(head, "summary_message_id")
 	}},
 	{Name: "goose-lines", Title: "Goose before its database, whose lines have the counts of a session alone", Document: looks(func(l *look) bool {
 		return l.Dir != nil && l.Accumulated != nil

@@ -1,6 +1,6 @@
 // Package goose reads the sessions of Goose: the database in which they are, and exports (goose session export), one JSON
 // document per session. Each call has its counts with the first message of its answer, and a ledger, which no export has,
-// has those of all calls but the ones that name sessions.
+// has the counts of all calls but the calls that name sessions.
 //
 // Two things are assumed: all of the first call that no message shows counts as tools and system prompt, and writes to the cache live
 // for five minutes.
@@ -46,8 +46,8 @@ const column = "content_json"
 
 // document reports whether a file is Goose's database, or an export.
 func document(head []byte) bool {
-	if bytes.HasPrefix(head, []byte(sqlite.Magic)) {
-		return bytes.Contains(head, []byte(column))
+	if sqlite.Has(head, column) {
+		return true
 	}
 	names := assembly.Names(head, 1)
 	return names["working_dir"] && names["extension_data"]

@@ -62,8 +62,8 @@ func compactsAt(release string, l facts.Limits) int64 {
 // document reports whether a file is a store, or an export: one JSON object that
 // begins with the session's info, whose id has a distinctive prefix.
 func document(head []byte) bool {
-	if bytes.HasPrefix(head, []byte(sqlite.Magic)) {
-		return !bytes.Contains(head, []byte("content_json")) && !bytes.Contains(head, []byte("summary_message_id")) // columns of Goose and Crush
+	if sqlite.Has(head, "parent_id", "time_created", "message_id") {
+		return true
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(head))
 	for _, want := range []string{"{", "info", "{", "id"} {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
@@ -189,6 +190,27 @@ type Documents[S, X any] struct {
 
 // Between ends a document where several follow each other: no JSON holds it as it is (RFC 7464).
 const Between = "\x1e"
+
+// Schema returns the statements that made the tables of a database, wherever they stand: behind the first page, or in the write-ahead
+// log. It returns false where no database can be opened, and in a build without SQLite.
+func Schema(ctx context.Context, in traces.Input) (text string, ok bool) {
+	path := in.Path()
+	if path == "" {
+		return "", false
+	}
+	store, err := Open(ctx, path)
+	if err != nil {
+		return "", false
+	}
+	defer store.Close()
+	err = store.QueryRowContext(ctx, "select coalesce(group_concat(sql, ';'), '') from sqlite_master where type = 'table'").Scan(&text)
+	return text, err == nil
+}
+
+// Has reports whether the head of a file is a database's, or Magic and a schema, and has the names of some columns.
+func Has(head []byte, columns ...string) bool {
+	return bytes.HasPrefix(head, []byte(Magic)) && !slices.ContainsFunc(columns, func(name string) bool { return !bytes.Contains(head, []byte(name)) })
+}
 
 // Is reports whether an input is a database.
 func Is(in traces.Input) bool {
