@@ -60,7 +60,7 @@ type Session struct {
 }
 
 // MayHide reports whether the session may have calls on its conversation's cache, as some clients
-// make at the ends of turns, that no line shows: not where the client's own sum has no room for one.
+// make at the ends of turns, that no line shows: not where the client's own sum has no room for one behind the first call.
 func (s *Session) MayHide() bool {
 	if !s.Summed {
 		return true
@@ -68,17 +68,17 @@ func (s *Session) MayHide() bool {
 	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {
 		return false
 	}
-	var read int64
+	first, read := &s.Threads[0].Rounds[0], int64(0)
 	for i := range s.Unshown {
-		if c := &s.Unshown[i]; !c.Summary() && !c.Cut {
+		if c := &s.Unshown[i]; !c.Summary() && !c.Cut && c.At > first.At {
 			read += c.Usage.Read
 		}
 	}
-	return read >= s.Threads[0].Rounds[0].Usage.Input()
+	return read >= first.Usage.Input()
 }
 
-// Given reports whether a call that no line shows comes about whatever a strategy does: titles, streams that were cut. Summaries,
-// and calls on the conversation's cache where there may be some, are simulated.
+// Given reports whether a call that no line shows comes about whatever a strategy does: titles, streams that were cut, calls ahead of
+// the first one that a line shows. Summaries, and calls on the conversation's cache where there may be some, are simulated.
 func (s *Session) Given(c *UnshownCall) bool {
 	return !c.Summary() && (c.Cut || c.Usage.Read == 0 || !s.MayHide())
 }

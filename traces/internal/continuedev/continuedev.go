@@ -300,16 +300,28 @@ func (f *file) blocks(v jsontext.Value, k prompt.Kind) (list []assembly.Block) {
 }
 
 // unshown returns what the sum of all calls has beyond the messages, in as few calls as a client that compacts can have made: a price
-// may depend on the size of a call.
-func (f *file) unshown() (list []assembly.Unshown) {
+// may depend on the size of a call. It returns false where the sum says nothing: there is none, or it is of other calls.
+func (f *file) unshown() (list []assembly.Unshown, ok bool) {
 	less := func(a, b assembly.Count) assembly.Count { return assembly.Count{N: a.N - b.N, Logged: true} }
 	all, sum := f.all, &f.sum
+	switch {
+	case all == nil:
+		return nil, false
+	case f.model == "":
+		if all.Output.N > 0 || all.USD > 0 {
+			f.Problems.Add(f.Name, 0, "the sum of all calls ($%.2f, %d tokens of output) is in no bill: no message has counts, which would name the model", all.USD, all.Output.N)
+		}
+		return nil, false
+	}
+	if f.USD = f.Cost(1, all.USD); !all.Input.Logged { // older ones have the cost alone
+		return nil, false
+	}
 	rest := usage{Input: less(all.Input, sum.Input), Output: less(all.Output, sum.Output)}
 	rest.Details.Read, rest.Details.Write = less(all.Details.Read, sum.Details.Read), less(all.Details.Write, sum.Details.Write)
 	n := (rest.Input.N+rest.Details.Read.N+rest.Details.Write.N)/compactsAt(window) + 1
 	if min(rest.Input.N, rest.Output.N, rest.Details.Read.N, rest.Details.Write.N) < 0 || n > maxCalls {
 		f.Problems.Add(f.Name, 0, "the sum of all calls does not cover the counts of the messages, as in a fork; the messages are the bill")
-		return nil
+		return nil, false
 	}
 	for i := range n {
 		one := rest
@@ -320,7 +332,7 @@ func (f *file) unshown() (list []assembly.Unshown) {
 			list = append(list, assembly.Unshown{Place: assembly.Place{Source: f.File, Line: 1}, At: f.Start, Model: f.model, Usage: u.Usage})
 		}
 	}
-	return list
+	return list, true
 }
 
 // maxCalls is how many calls a sum is believed to have beyond the messages.
@@ -350,16 +362,13 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 		if at := f.At(began[f.Part.ID]); at != 0 {
 			f.begin(at)
 		}
-		if f.all != nil && f.model != "" {
-			f.USD = f.Cost(1, f.all.USD)
-			if f.all.Input.Logged { // older ones have the cost alone
-				unshown[f.File] = f.unshown()
-			}
+		if rest, ok := f.unshown(); ok {
+			unshown[f.File] = rest
 		}
 	}
 	made := assembly.Families(Agent, opts, list)
 	for _, s := range made {
-		s.Unshown = unshown[s.Files[0]]
+		s.Unshown, s.Summed = unshown[s.Files[0]]
 	}
 	return made
 }

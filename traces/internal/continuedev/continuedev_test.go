@@ -1,9 +1,12 @@
 package continuedev
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/tools/tests/agenttest"
@@ -44,10 +47,26 @@ func TestSum(t *testing.T) {
 	if want := (prompt.Usage{Uncached: 11_997, Read: 13_200, Write5m: 2200, Output: 277}); s.Unshown[0].Usage != want {
 		t.Errorf("unshown %+v, want %+v", s.Unshown[0].Usage, want)
 	}
+	if !s.Summed || !s.Given(&s.Unshown[0]) {
+		t.Error("calls that a compaction took out of the recording come about whatever a strategy does")
+	}
 	for i, want := range []string{"prompt attachment", "tool_result unseen"} {
 		if got := strings.Join(agenttest.Kinds(s, rounds[i].Input), " "); got != want {
 			t.Errorf("input of call %d: %s, want %s", i+1, got, want)
 		}
+	}
+}
+
+// A sum whose model no message names is billed to no model, and told: the session has cost 6 cents and has 360 tokens of output.
+func TestSumWithoutModel(t *testing.T) {
+	text := regexp.MustCompile(`,"usage":\{"completion_tokens.*?"cost_cents":\d\}`).ReplaceAllString(session, "")
+	inputs, err := traces.FindFS(fstest.MapFS{"s1.json": {Data: []byte(text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Describe().Read(t.Context(), traces.Options{}, inputs, "s1.json")
+	if !errors.Is(err, traces.ErrNoSessions) || !strings.Contains(fmt.Sprint(c.Problems), "the sum of all calls ($0.06, 360 tokens of output) is in no bill") {
+		t.Errorf("%v, problems %v", err, c.Problems)
 	}
 }
 
