@@ -84,6 +84,27 @@ func TestCohortLoadsSessionsWhenTheyBegin(t *testing.T) {
 	}
 }
 
+// What the calls of a session cost is told of sessions whose bodies are not in memory, too, and of the one that was over long before
+// the other began: three rounds and two.
+func TestCohortTellsWhatCallsOfLoadedSessionsCost(t *testing.T) {
+	a, b := newSession("a").turns(3, 0, 4000).session(), newSession("b").turns(2, 0, 3000).session()
+	b.Start += 48 * 60 * minute
+	var heads []*traces.Session
+	for _, s := range []*traces.Session{a, b} {
+		h := s.Head()
+		heads = append(heads, h.Without(func() (*traces.Session, error) { return s, nil }))
+	}
+	told := map[string]int{}
+	c := testConfig(t, "none")
+	c.Ended = func(row *results.Row, calls []Spent) { told[row.Session] = len(calls) }
+	if _, err := (Runner{Cohorts: [][]int{{0, 1}}}).Run(t.Context(), heads, []Config{c}); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]int{"a": 3, "b": 2}; !reflect.DeepEqual(told, want) {
+		t.Errorf("calls %v, want %v", told, want)
+	}
+}
+
 // While a session is simulated the next one is loaded: the server of the first call, which comes a minute before the second
 // session begins, is made when the second session is loaded.
 func TestCohortLoadsTheNextSession(t *testing.T) {

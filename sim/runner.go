@@ -79,8 +79,12 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 		return nil, err
 	}
 	b := batch{Runner: r, all: sessions, cells: cells, groups: r.kindred(cells, sessions), sessions: make([]*traces.Session, len(sessions))}
-	// What reads the replays at the end (groups: keepKin, copies at forks) needs all sessions in their seats.
-	b.late = r.Observe == nil && !slices.ContainsFunc(b.groups, func(g group) bool { return len(g.cells) > 1 || cells[g.cells[0]].Observer != nil })
+	// What reads the replays at the end needs all sessions in their seats: keepKin of a group, copies at forks, observers, and what
+	// keep tells Config.Ended. A session that is loaded late leaves its seat when it is over.
+	b.late = r.Observe == nil && !slices.ContainsFunc(b.groups, func(g group) bool {
+		first := &cells[g.cells[0]]
+		return len(g.cells) > 1 || first.Observer != nil || first.Ended != nil
+	})
 	for range cells {
 		b.broken = append(b.broken, map[int]error{})
 		b.rows = append(b.rows, nil)
@@ -235,18 +239,40 @@ func (b *batch) runAlone(ctx context.Context, l *Loop, cell int, cohort []int) e
 		}
 		l.config.Observer = b.Observe(cell, l.group)
 	}
-	breaks, err := b.runOf(l, cohort, func(cohort []int, rows []results.Row) error {
-		b.keep(l, cell, cohort, rows)
-		return nil
-	})
+	broken, err := b.runSound(l, cell, cohort)
 	if err != nil {
 		return err
 	}
 	b.noting.Lock()
-	maps.Copy(b.broken[cell], breaks)
+	maps.Copy(b.broken[cell], broken)
 	b.noting.Unlock()
 	b.finish(len(cohort))
 	return nil
+}
+
+// runSound simulates a cohort under one cell and hands out its rows. Sessions that break an invariant are left out, the cohort
+// simulated again without them, and returned by index.
+func (b *batch) runSound(l *Loop, cell int, cohort []int) (map[int]error, error) {
+	broken := map[int]error{}
+	for {
+		l.group = l.group[:0]
+		for _, i := range cohort {
+			l.group = append(l.group, b.sessions[i])
+		}
+		rows, err := l.RunCohort(l.group)
+		if err == nil {
+			b.keep(l, cell, cohort, rows)
+			return broken, nil
+		}
+		at := slices.IndexFunc(l.replays, func(s *replay) bool { return s != nil && s.session == l.failing })
+		if !errors.Is(err, ErrInvariant) || at < 0 {
+			return broken, err
+		}
+		broken[cohort[at]] = err
+		if cohort = slices.Delete(slices.Clone(cohort), at, at+1); len(cohort) == 0 {
+			return broken, nil
+		}
+	}
 }
 
 // keep hands out the rows of a cohort that a loop has simulated under a cell.
@@ -255,7 +281,7 @@ func (b *batch) keep(l *Loop, cell int, cohort []int, rows []results.Row) {
 		if b.Skip != nil && b.Skip(cell, session) {
 			continue
 		}
-		if ended := b.cells[cell].Ended; ended != nil {
+		if ended := b.cells[cell].Ended; ended != nil { // then no session was loaded late: each has its seat still (Run)
 			ended(&rows[i], l.replays[i].book.Spent)
 		}
 		if b.Keep == nil {
@@ -307,30 +333,6 @@ func (r Runner) cohorts(sessions []*traces.Session) ([][]int, error) {
 		return nil, fmt.Errorf("cohorts: %d of %d sessions stand in none", len(sessions)-n, len(sessions))
 	}
 	return list, nil
-}
-
-// runOf simulates a cohort and hands out its rows by index. Sessions
-// that break an invariant are left out and returned by index.
-func (b *batch) runOf(l *Loop, cohort []int, keep func(cohort []int, rows []results.Row) error) (map[int]error, error) {
-	broken := map[int]error{}
-	for {
-		l.group = l.group[:0]
-		for _, i := range cohort {
-			l.group = append(l.group, b.sessions[i])
-		}
-		done, err := l.RunCohort(l.group)
-		if err == nil {
-			return broken, keep(cohort, done)
-		}
-		at := slices.IndexFunc(l.replays, func(s *replay) bool { return s != nil && s.session == l.failing })
-		if !errors.Is(err, ErrInvariant) || at < 0 {
-			return broken, err
-		}
-		broken[cohort[at]] = err
-		if cohort = slices.Delete(slices.Clone(cohort), at, at+1); len(cohort) == 0 {
-			return broken, nil
-		}
-	}
 }
 
 // Point names where on a thread something happens.
