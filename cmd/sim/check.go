@@ -49,6 +49,9 @@ It exits with 3 when a rule is broken or cannot be judged: no sessions, recordin
 cannot be read, a metric without a sample, a baseline made from other sessions, prices or
 another scenario, or a rule that nothing could break.
 
+With a window --update adds no run with a figure beyond its bar, be it by chance; --accept
+names what is meant.
+
 PATH replaces the sessions of the scenario. FILE ends in .yaml or .yml, or --file names
 it. docs/ci.md describes every key of the file and has a workflow for GitHub.
 
@@ -147,8 +150,8 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 			what = file.Baseline + " is not written"
 		}
 		remarks = append(remarks, fmt.Sprintf("--update: %s, for not all sessions were read whole and counted; unread: and uncounted: in %s say how much may be lost", what, name))
-	case file.Window > 0 && !report.Joins():
-		remarks = append(remarks, "--update: this run is not added to those that later ones are held against")
+	case report.Withheld(file) != "":
+		remarks = append(remarks, "--update: "+report.Withheld(file))
 	default:
 		renewed, err := f.renew(cmd, file, in, was.Baseline)
 		if err != nil {

@@ -51,11 +51,11 @@ func TestFacts(t *testing.T) {
 		{"{max: 6%, lifetime: keep}", []float64{0, 0, 0}, Breach, "100.0 % → 0.0 %"},
 		{"{max: 6%, lifetime: keep}", []float64{0}, Suspect, "100.0 % → 0.0 %"},
 	} {
-		f := levels(t, "baseline: base.json\nfacts: "+c.facts+"\nrules:\n"+factRules)
+		f := levels(t, "baseline: base.json\nwindow: 2\nfacts: "+c.facts+"\nrules:\n"+factRules)
 		r := against(t, f, clients(1, 1, 1), clients(c.now...))
 		res := r.Results[len(r.Results)-1]
-		if r.Joins() != (res.Status == OK) {
-			t.Errorf("%s, %v: joins %t", c.facts, c.now, r.Joins())
+		if why := r.Withheld(f); (why == "") != (res.Status == OK) {
+			t.Errorf("%s, %v: %s, withheld %q", c.facts, c.now, res.Status, why)
 		}
 		if told := strings.Join(r.Changed, "\n"); res.Metric != "facts" || res.Status != c.status || !strings.Contains(told, c.told) ||
 			c.told == "" && told != "" {

@@ -273,7 +273,7 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 	switch share := float64(in.LostLines) / float64(max(in.Lines, 1)); {
 	case in.NumLost-few > allowed:
 	case few > 0 && share > noteLost && in.NumLost > allowed:
-		r.Results = append(r.Results, Result{Metric: "unread", Unit: measures.UnitRatio, Rule: "max " + Amount{noteLost, true}.String(), Status: Suspect,
+		r.Results = append(r.Results, Result{Metric: unreadMetric, Unit: measures.UnitRatio, Rule: "max " + Amount{noteLost, true}.String(), Status: Suspect,
 			Observed: new(share), Bar: new(noteLost), Margin: new(noteLost - share), Message: text + ": " + figure(measures.UnitRatio, share) +
 				" of all lines, which the figures are without", Look: in.Lost[0]})
 		return
@@ -296,6 +296,9 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 		r.fail(0, "%s, %d are allowed by unread or the baseline", text, allowed)
 	}
 }
+
+// unreadMetric is the name under which a check says what share of the lines was lost.
+const unreadMetric = "unread"
 
 // maxLost is how many of the lost lines, files and sessions are named.
 const maxLost = 10

@@ -204,6 +204,7 @@ func (r *Report) judgeLimits(cases []*verdict, share float64) {
 			c.judge(share)
 		}
 		if c.result.Status == Breach || c.result.Status == Suspect {
+			c.result.limit = true
 			c.result.Message += ", whatever the baseline; a rule {metric: billed_to_predicted, strategy: billed, max: N} sets another limit"
 			r.Results = append(r.Results, c.result)
 		}

@@ -54,6 +54,7 @@ type Result struct {
 	Look    string  `json:"look,omitzero"`
 	usd     float64 // what it costs, to order what is broken; 0 if unknown
 	told    bool    // a problem of the whole run explains why it is not judged
+	limit   bool    // it is held against a limit that no rule asks for, whatever the baseline
 }
 
 // Problem is something other than a rule that fails a check.
@@ -99,12 +100,6 @@ func (r *Report) Err() error {
 
 // Broken reports whether a rule is broken.
 func (r *Report) Broken() bool { return r.count(Breach) > 0 }
-
-// Joins reports whether later runs may be held against this one too: no rule is broken, no agent is new, and no setting of a
-// client is suspect, which would then be as it was.
-func (r *Report) Joins() bool {
-	return !r.Broken() && !r.strangers && !slices.ContainsFunc(r.Results, func(s Result) bool { return s.Metric == factsMetric && s.Status == Suspect })
-}
 
 // Compared reports whether some rule had a baseline.
 func (r *Report) Compared() bool {

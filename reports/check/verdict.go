@@ -50,7 +50,8 @@ type verdict struct {
 	held          []float64 // the figure of the same sessions in the baseline under each seed, of which it has others too
 	apart         bool      // the baseline is of other sessions
 	before, after stats.Figure
-	why           string // what to look at, where the verdict knows
+	why           string  // what to look at, where the verdict knows
+	dearest       float64 // the largest ratio of a session of the baseline of leastWhole calls
 }
 
 // newVerdict returns the verdict of a rule over a slice, to be prepared.
@@ -175,6 +176,7 @@ func (v *verdict) lacks(b *Baseline, what string) {
 func (v *verdict) comparedApart(b *Baseline) {
 	m, file := &v.rule.Metric, v.shared.file.Baseline
 	parts := b.parts(v.result.Cell, m, v.rule.Group, v.result.Group)
+	v.dearest = b.dearest(v.result.Cell, m.Name)
 	v.before, v.after = ratioOf(parts), ratioOf(v.slice.parts(m))
 	switch was := v.before.Value(); {
 	case len(parts) == 0 && v.result.Group != "" && b.without(v.rule.Group, v.result.Group):
@@ -228,7 +230,11 @@ func (v *verdict) judge(share float64) {
 		v.result.Noticed = new(math.Abs(v.bar-*v.result.Baseline) + detectable)
 	}
 	low, beyond := e.Interval.Low > tolerance(v.bar), e.Difference > tolerance(v.bar)
+	broken := v.broken()
 	switch {
+	case beyond && broken != "":
+		v.result.Status, v.result.Message, v.result.Look = Breach, v.words(v.bar)+broken, v.cause()
+		v.result.usd = v.usd(e.Difference)
 	case !ok:
 		v.leaveOpen("%s cannot tell%s", v.sessions(), v.enough(share, most, 0))
 	case low && e.Difference > v.effect:
