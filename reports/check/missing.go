@@ -22,20 +22,20 @@ type missed struct {
 
 // weight measures how much a session is.
 type weight struct {
-	noun string
+	noun string // and verb
 	of   func(*Past) float64
 }
 
 // weightOf returns what all sessions of a list have: a bill, else tokens, else that they are there. Sessions of models without a price would
-// weigh nothing beside a bill.
+// weigh nothing beside a bill. A session with neither weighs nothing beside either, and decides nothing.
 func weightOf(list []*Past) weight {
-	each := weight{"sessions", func(*Past) float64 { return 1 }}
-	for _, w := range []weight{{"bill", func(p *Past) float64 { return p.USD }}, {"tokens", func(p *Past) float64 { return float64(p.Tokens) }}} {
-		if !slices.ContainsFunc(list, func(p *Past) bool { return w.of(p) <= 0 }) {
+	list = slices.DeleteFunc(slices.Clone(list), func(p *Past) bool { return p.USD <= 0 && p.Tokens == 0 })
+	for _, w := range []weight{{"bill is", func(p *Past) float64 { return p.USD }}, {"tokens are", func(p *Past) float64 { return float64(p.Tokens) }}} {
+		if len(list) > 0 && !slices.ContainsFunc(list, func(p *Past) bool { return w.of(p) <= 0 }) {
 			return w
 		}
 	}
-	return each
+	return weight{"sessions are", func(*Past) float64 { return 1 }}
 }
 
 // empty reports whether nothing of a session was counted.
@@ -60,7 +60,7 @@ func tellMissing(r *Report, b *Baseline, now []Past, key, version string) {
 	var last []*Past
 	for i := range b.Past {
 		was := &b.Past[i]
-		if then[was.ID] = true; was.Run == 0 && was.Task == "" {
+		if then[was.ID] = true; was.Run == 0 && was.Task == "" && !was.empty() {
 			last = append(last, was)
 		}
 	}
@@ -70,7 +70,7 @@ func tellMissing(r *Report, b *Baseline, now []Past, key, version string) {
 	for _, was := range last {
 		all += w.of(was)
 		switch own := here[was.ID]; {
-		case own == nil || own.empty() && !was.empty():
+		case own == nil || own.empty():
 			gone = append(gone, missed{was, 0, w.of(was)})
 			gap += w.of(was)
 		case own.Calls < was.Calls && own.Tokens < was.Tokens:
@@ -101,7 +101,9 @@ func tellMissing(r *Report, b *Baseline, now []Past, key, version string) {
 func (w weight) missing(r *Report, list []missed, all float64, status Status, one, more, how string) {
 	lost, usd := 0.0, 0.0
 	for _, m := range list {
-		lost, usd = lost+m.lost, usd+m.was.USD*m.lost/w.of(m.was)
+		if m.lost > 0 {
+			lost, usd = lost+m.lost, usd+m.was.USD*m.lost/w.of(m.was)
+		}
 	}
 	if len(list) == 0 || lost/all <= noteLost {
 		return
@@ -118,7 +120,7 @@ func (w weight) missing(r *Report, list []missed, all float64, status Status, on
 	r.Results = append(r.Results, Result{
 		Metric: missingMetric, Unit: measures.UnitRatio, Rule: "max " + Amount{noteLost, true}.String(), Status: status, Before: len(list),
 		Observed: &share, Bar: new(noteLost), Margin: new(noteLost - share), usd: usd,
-		Message: fmt.Sprintf("%s%s: %s; %s of the baseline's %s is missing", counted(len(list), "session "+one, "sessions "+more), how,
+		Message: fmt.Sprintf("%s%s: %s; %s of the baseline's %s missing", counted(len(list), "session "+one, "sessions "+more), how,
 			strings.Join(names, ", "), figure(measures.UnitRatio, share), w.noun),
 		Look: "sim traces ls -v on the same paths, and what was removed, renamed or cut there; --accept " + missingMetric + " takes it as meant",
 	})

@@ -40,7 +40,7 @@ func TestMissingSessions(t *testing.T) {
 		{map[string]int{"a": 10, "b": 10, "new": 10}, map[string]float64{"a": 10, "b": 30, "new": 9}, Suspect, "1 session of the baseline is not here, and 1 new session is far less: c (0 of 10 calls); 60.0 %"},
 		{map[string]int{"new": 1}, map[string]float64{"new": 1}, "", ""},
 		{map[string]int{"a": 10, "b": 10, "c": 12}, map[string]float64{"a": 10, "b": 30, "c": 80}, "", ""},
-		{map[string]int{"a": 10}, nil, Breach, "2 sessions of the baseline are not here, though all sessions here are the baseline's: b (0 of 10 calls), c (0 of 10 calls); 66.7 % of the baseline's tokens is missing"},
+		{map[string]int{"a": 10}, nil, Breach, "2 sessions of the baseline are not here, though all sessions here are the baseline's: b (0 of 10 calls), c (0 of 10 calls); 66.7 % of the baseline's tokens are missing"},
 	} {
 		was := bills(all, cost)
 		if c.usd == nil {
@@ -75,6 +75,18 @@ func TestMissingCallsOfASession(t *testing.T) {
 	r := against(t, f, was, now)
 	if !slices.ContainsFunc(r.Results, func(s Result) bool {
 		return s.Metric == missingMetric && s.Status == Breach && strings.Contains(s.Message, "b (0 of 10 calls); 50.0 % of the baseline's bill")
+	}) {
+		t.Errorf("%+v", r.Results)
+	}
+}
+
+// Sessions of calls without a bill and tokens leave the weight to sessions that have some: of $4, $3 of session b are gone.
+func TestMissingBesideEmptySessions(t *testing.T) {
+	f := parsed(t, weekly)
+	list := []tally{{session: "a", usd: 1, read: 100}, {session: "b", usd: 3, read: 100}, {session: "uncounted"}, {session: "too", calls: 2}}
+	r := against(t, f, input(one("billed", list...)), input(one("billed", list[0])))
+	if !slices.ContainsFunc(r.Results, func(s Result) bool {
+		return s.Metric == missingMetric && s.Status == Breach && strings.Contains(s.Message, "75.0 % of the baseline's bill is missing")
 	}) {
 		t.Errorf("%+v", r.Results)
 	}
