@@ -193,4 +193,4 @@ func (r *Registry) Strategy(name string) (*Strategy, error) {
 }
 
 // thousands are the names of presets by their threshold, thousands of tokens.
-var thousands = regexp.MustCompile(`^[0-9]+k$`)
+var thousands = regexp.MustCompile(`^[1-9][0-9]{0,4}k$`)
