@@ -48,7 +48,8 @@ months are in the zone --tz. Two things are simulated: which compactions cost mo
 saved, and the last line, the best change that sim advise finds. Prices are the API's; a
 subscription is billed none of this.
 
---by shows one table instead, such as --by day or --by project,model: nothing is simulated.
+--by shows one table instead, such as --by day or --by project,model: nothing is simulated
+but sessions with calls whose input is in no log, for what the bill lacks.
 
 --compactions shows instead what every compaction of the recording, and of other strategies,
 cost and whether it paid off: what started it, what its summary call and the re-writing
@@ -163,7 +164,7 @@ func (f *auditFlags) show(cmd *cobra.Command, corpus *recordings.Opened, prices 
 	report.Remarks = append(remarkBill(corpus, prices), lacks...)
 	o := f.document(prices, report.Until)
 	o.Brief = !f.all && f.format == "table"
-	if f.format != "json" && !strings.HasPrefix(f.format, "csv") { // for people
+	if f.forPeople() {
 		advice, err := f.advice(cmd, corpus.Corpus, prices)
 		if err != nil {
 			return err
@@ -171,6 +172,11 @@ func (f *auditFlags) show(cmd *cobra.Command, corpus *recordings.Opened, prices 
 		o.Advice = advice.Line()
 	}
 	return errors.Join(report.Document(o).Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, charts.AuditDrawings(report)))
+}
+
+// forPeople reports whether the output has a place for remarks and advice.
+func (f *auditFlags) forPeople() bool {
+	return f.format != "json" && f.format != formatMetrics && !strings.HasPrefix(f.format, "csv")
 }
 
 // remarkBill says what was read, and which searches have no price.
@@ -274,7 +280,7 @@ func byNames() string {
 	return strings.Join(list, ", ")
 }
 
-// breakdown writes the bill by the names of --by. It simulates nothing.
+// breakdown writes the bill by the names of --by. It simulates nothing but sessions with calls of which the log has the output alone.
 func (f *auditFlags) breakdown(cmd *cobra.Command, args []string, prices *costmodel.Table) error {
 	if !cmd.Flags().Changed("top") {
 		f.top = 0
@@ -293,7 +299,13 @@ func (f *auditFlags) breakdown(cmd *cobra.Command, args []string, prices *costmo
 	if err != nil {
 		return console.Misuse(err)
 	}
-	b.Remarks = remarkBill(corpus, prices)
+	if b.Remarks = remarkBill(corpus, prices); f.forPeople() {
+		lacks, err := f.unlogged(cmd.Context(), corpus.Corpus, prices)
+		if err != nil {
+			return err
+		}
+		b.Remarks = append(b.Remarks, lacks...)
+	}
 	if f.format == formatMetrics {
 		err = b.WriteMetrics(cmd.OutOrStdout())
 	} else {

@@ -61,6 +61,8 @@ func sameSessions(cmd *cobra.Command, paths []string) (text string) {
 		for _, value := range values {
 			switch {
 			case slices.Contains([]string{"quiet", "verbose", "yes", "discover"}, f.Name):
+			case f.Value.Type() == "bool" && value != "true":
+				text += " --" + f.Name + "=" + value
 			case f.Value.Type() == "bool":
 				text += " --" + f.Name
 			default:

@@ -139,7 +139,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if o.Call == 0 {
 		o.Head = describe(s)
 	} else {
-		found, err := findingsAt(s, &e.Calls[o.Call-1], named, plan.Prices)
+		found, err := findingsAt(s, &e.Calls[o.Call-1], plan.Prices)
 		if err != nil {
 			return err
 		}
@@ -166,9 +166,12 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 // describe returns what is known of a session, one fact per line.
 func describe(s *traces.Session) []string {
 	q := &s.Quality
+	period := "no times"
+	if s.Start != 0 {
+		period = s.StartTime().Format(time.RFC3339) + " … " + s.EndTime().Format(time.RFC3339)
+	}
 	lines := []string{
-		fmt.Sprintf("%s · %s … %s · %s · %s", s.Project, s.StartTime().Format(time.RFC3339), s.EndTime().Format(time.RFC3339),
-			document.Count(s.NumCalls(), "call"), document.Count(len(s.Threads), "thread")),
+		fmt.Sprintf("%s · %s · %s · %s", s.Project, period, document.Count(s.NumCalls(), "call"), document.Count(len(s.Threads), "thread")),
 		fmt.Sprintf("new tokens %d (prefix %d, unseen %d) · outputs derived %d, unknown %d · lifetimes assumed %d"+
 			" · lines %d, bad %d · synthetic %d · repeated %d, of a parent that is not here %d",
 			q.InputTokens, q.PrefixTokens, q.UnseenTokens, q.DerivedOutputs, q.UnknownOutputs, q.AssumedTiers,
@@ -228,25 +231,26 @@ func callAt(e *studies.Explanation, file string, line int) *studies.ExplainedCal
 	return at
 }
 
-// findingsAt says what sim audit finds in the recording at a call, or at the line of a result that a name has, whose places are named alike.
-func findingsAt(s *traces.Session, c *studies.ExplainedCall, name string, prices calls.Prices) (lines []string, err error) {
+// findingsAt says what sim audit finds in the recording at a call, and in results that it is the first to send.
+func findingsAt(s *traces.Session, c *studies.ExplainedCall, prices calls.Prices) (lines []string, err error) {
 	report, err := audit.Run([]*traces.Session{s}, audit.Options{Prices: prices})
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	if file := slices.Index(s.Files, c.File); file >= 0 && c.Layer == "" {
-		names = append(names, calls.Name(s.ID, uint16(file), int32(c.Line)))
+	file := slices.Index(s.Files, c.File)
+	if file < 0 || c.Layer != "" {
+		return nil, nil
 	}
-	if _, file, line, ok := calls.ParseName(name); ok {
-		names = append(names, calls.Name(s.ID, file, line))
-	}
+	name := calls.Name(s.ID, uint16(file), int32(c.Line))
 	for i := range report.Findings {
-		f := &report.Findings[i]
+		f, usd := &report.Findings[i], 0.0
 		for _, p := range f.Places {
-			if usd := document.USD(p.USD, 2); slices.Contains(names, p.Call) && usd != document.USD(0, 2) {
-				lines = append(lines, fmt.Sprintf("recorded, by sim audit: %s, %s", f.Title, usd))
+			if p.Call == name {
+				usd += p.USD
 			}
+		}
+		if text := document.USD(usd, 2); text != document.USD(0, 2) {
+			lines = append(lines, fmt.Sprintf("recorded, by sim audit: %s, %s", f.Title, text))
 		}
 	}
 	return lines, nil

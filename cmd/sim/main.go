@@ -114,7 +114,7 @@ the usual places of coding agents, cost, and what to set.`,
 		Version:       version(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, arg := range args {
-				if !outputs.IsThere(arg) {
+				if !isPath(arg) {
 					return unknownCommand(cmd, arg)
 				}
 			}
@@ -153,6 +153,11 @@ the usual places of coding agents, cost, and what to set.`,
 	return root
 }
 
+// isPath reports whether an argument names sessions: what is there, what stands in a folder or ends like a file, and standard input.
+func isPath(arg string) bool {
+	return arg == "-" || strings.ContainsAny(arg, `/\.`) || outputs.IsThere(arg)
+}
+
 // givenValues returns an error for flags that exclude each other, and for those without the value they
 // ask for, such as --out "$DIR" of an unset variable. No price file is a value, and periods report it with all that is wrong.
 func givenValues(cmd *cobra.Command, _ []string) error {
@@ -189,7 +194,7 @@ func checkCounts(cmd *cobra.Command) error {
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
-		if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+		if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 && !isPath(args[0]) {
 			return unknownCommand(cmd, args[0]) // whose flag it is meant to be
 		}
 		name := unknown.GetSpecifiedName()

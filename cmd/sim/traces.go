@@ -208,6 +208,7 @@ func (s *listed) unseen() any {
 func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table, machine bool) (*document.Table, error) {
 	var ids []string
 	var total results.Row
+	var unpriced calls.Unpriced
 	columns := sessionColumns()
 	t := document.TableOf(columns, nil)
 	t.Fitted = true
@@ -218,20 +219,27 @@ func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table, machine bool) 
 		}
 		s := &listed{whole, sim.Billed(whole, prices, time.Time{})}
 		t.Rows, ids = append(t.Rows, document.TableOf(columns, []*listed{s}).Rows...), append(ids, s.ID)
-		total.Add(&s.bill)
+		if total.Add(&s.bill); s.bill.N(measures.UnpricedCalls) > 0 {
+			table := calls.Of(whole, prices)
+			for _, list := range append(table.Threads, table.Apart) {
+				for i := range list {
+					unpriced.Add(&list[i])
+				}
+			}
+		}
 	}
 	if !machine {
 		for i, id := range document.Beginnings(ids) {
 			t.Rows[i][0] = id
 		}
 	}
+	counted := calls.Tally{Advice: total.CallsBy(measures.SourceAdvisor), Summaries: total.CallsBy(measures.SourceCompact)}
+	counted.Calls = total.N(measures.Calls) - counted.Advice - counted.Summaries
 	t.Notes = []string{
-		fmt.Sprintf("%s, %s, $%.2f at API prices of each call's date.",
-			document.Count(len(ids), "session"), document.Count(total.N(measures.Calls), "call"), total.CostUSD()),
+		fmt.Sprintf("%s, %s, $%.2f at API prices of each call's date.", document.Count(len(ids), "session"), counted, total.CostUSD()),
 	}
-	if total.N(measures.UnpricedCalls) > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%s of models without a price count as $0; --price-as bills them as "+
-			"another.", document.Count(total.N(measures.UnpricedCalls), "call")))
+	if text := calls.UnpricedCalls(unpriced.Tally, unpriced.Models()); text != "" {
+		t.Notes = append(t.Notes, text)
 	}
 	return t, nil
 }

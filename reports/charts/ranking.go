@@ -60,7 +60,7 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 			"In brackets: the first place, by that figure. VS OWN: cost against the agent's own strategy; 95 % INTERVAL: of VS OWN for other "+
 			"sessions like these, drawn by the units that are least sure (DRAWN BY: sessions, blocks of time, projects or people). WAIT: "+
 			"waiting that it adds, negative where shorter contexts answer sooner. BASIS: how the strategy's algorithm is known. A "+
-			"strategy that ends sessions early is compared on the sessions that both strategies bring to their end: COST has in brackets what own costs there."+overBestText(first),
+			"strategy that ends sessions early is compared on the sessions that both strategies bring to their end."+overBestText(first),
 		rankingKey(r))
 	d.Notes = append(append(d.Notes, r.Lost...), "", errorLine(r.Run))
 	return d
@@ -177,16 +177,6 @@ func placeRange(p studies.Place) string {
 	return placed(p) + "–" + document.Whole(p.Last)
 }
 
-// costText is the cost of a strategy. Where the figures lack sessions, the cost of the agent's own strategy on the same sessions stands behind
-// it, as the cost in the agent's own row is on more of them.
-func costText(s *studies.Standing) string {
-	text := document.USD(s.CostUSD, 2)
-	if s.Lacks > 0 && s.CostUSD > 0 {
-		text += " (own " + document.USD(s.CostUSD/(1+s.VsOwn), 2) + ")"
-	}
-	return text
-}
-
 // ranked is a standing with its view.
 type ranked struct {
 	*studies.Standing
@@ -242,7 +232,7 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		column("place_last", "", true, func(s ranked) any { return place(s.Place.Last) }),
 		column("strategy", "STRATEGY", false, func(s ranked) any { return s.Strategy }),
 		column("idealised", "", false, func(s ranked) any { return s.ideal }),
-		column("cost_usd", "COST", true, func(s ranked) any { return figure(held(s, s.CostUSD), costText(s.Standing)) }),
+		column("cost_usd", "COST", true, func(s ranked) any { return figure(held(s, s.CostUSD), document.USD(s.CostUSD, 2)) }),
 		column("vs_own", "VS OWN", true, func(s ranked) any { return figure(s.VsOwn, document.SignedPercent(s.VsOwn)) }),
 		column("", "95 % INTERVAL", true, between),
 		column("vs_own_low", "", true, func(s ranked) any { return figure(s.Low, "") }),

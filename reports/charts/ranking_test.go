@@ -82,21 +82,6 @@ func TestNamedAreShown(t *testing.T) {
 	}
 }
 
-// A strategy costs $2 on eleven of twelve sessions, a quarter more than the agent's own strategy there, whose cost on all twelve is $2 too: own's
-// cost on the eleven is 2/1.25 = $1.60. A program that costs nothing where it has sessions is compared with no cost.
-func TestCostWithoutSomeSessions(t *testing.T) {
-	v := rankedView("w", make([]studies.Place, 3)...)
-	v.Standings[1].Lacks, v.Standings[1].VsOwn = 1, 0.25
-	v.Standings[2].Lacks, v.Standings[2].VsOwn, v.Standings[2].CostUSD = 1, -1, 0
-	table := rankingTable("", &v, v.Standings)
-	cost := slices.IndexFunc(table.Columns, func(c document.Column) bool { return c.Title == "COST" })
-	for i, want := range []string{"$2.00", "$2.00 (own $1.60)", "$0.00"} {
-		if cell, _ := table.Rows[i][cost].(document.Cell); cell.Text != want {
-			t.Errorf("row %d: %+v, want %s", i, table.Rows[i][cost], want)
-		}
-	}
-}
-
 // A strategy that ends one of twelve sessions early has a point in the chart of cost against recall, marked: at 0.5 of the $2 of
 // the agent's own strategy.
 func TestEndingEarlyIsDrawn(t *testing.T) {

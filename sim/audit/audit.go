@@ -11,7 +11,6 @@ package audit
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -68,7 +67,7 @@ func Run(sessions []*traces.Session, o Options) (*Report, error) {
 	}
 	a := &auditor{
 		options: o, bill: newBill(o.Zone), drift: drift{o.Zone, map[[2]string]*unit{}}, dearest: dearest{zone: o.Zone},
-		misses: misses{byCause: map[calls.Cause]*Miss{}, daily: map[DailyMiss]float64{}}, defects: defects{models: map[string]bool{}},
+		misses:   misses{byCause: map[calls.Cause]*Miss{}, daily: map[DailyMiss]float64{}},
 		evidence: evidence{causes: map[calls.Cause]*tally{}}, simulated: map[string][]studies.Compaction{},
 	}
 	for _, c := range o.Compactions {
@@ -228,8 +227,7 @@ const DefectUnpriced = "unpriced"
 type defects struct {
 	single, empty, untimed, back []string // sessions
 	untimedCalls, backCalls      int
-	unpriced                     calls.Tally
-	models                       map[string]bool // of these
+	unpriced                     calls.Unpriced
 }
 
 func (d *defects) session(s *traces.Session, threads [][]calls.Call) {
@@ -247,10 +245,7 @@ func (d *defects) session(s *traces.Session, threads [][]calls.Call) {
 			if c.Back {
 				back++
 			}
-			if !c.Model.Known {
-				d.models[c.Model.Name] = true
-				d.unpriced.Add(c)
-			}
+			d.unpriced.Add(c)
 		}
 	}
 	note(&d.empty, s.ID, n == 0)
@@ -264,10 +259,7 @@ func (d *defects) session(s *traces.Session, threads [][]calls.Call) {
 // apart counts what has no price among calls of no thread.
 func (d *defects) apart(list []calls.Call) {
 	for i := range list {
-		if c := &list[i]; !c.Out && !c.Model.Known {
-			d.models[c.Model.Name] = true
-			d.unpriced.Add(c)
-		}
+		d.unpriced.Add(&list[i])
 	}
 }
 
@@ -284,9 +276,9 @@ func (d *defects) report(r *Report) {
 		}
 	}
 	add(DefectUnpriced, "calls of models without a price, which count as $0; --price-as bills them as another model",
-		d.unpriced.Calls+d.unpriced.Advice+d.unpriced.Summaries, slices.Sorted(maps.Keys(d.models)))
+		d.unpriced.Calls+d.unpriced.Advice+d.unpriced.Summaries, d.unpriced.Models())
 	if len(r.Defects) > 0 {
-		r.Defects[0].Summaries = d.unpriced.Summaries
+		r.Defects[0].Kinds = d.unpriced.Tally
 	}
 	add("untimed", "calls without a time, which stand under "+NoDay+" and whose pauses are not known", d.untimedCalls,
 		d.untimed)

@@ -211,8 +211,7 @@ type Breakdown struct {
 
 	others     others
 	counted    calls.Tally
-	unpriced   calls.Tally     // of models without a price
-	priceless  map[string]bool // these models
+	unpriced   calls.Unpriced
 	dimensions []Dimension
 	short      map[string]string
 }
@@ -279,13 +278,8 @@ func (b *breaker) call(c *calls.Call, w *scales) {
 	}
 	b.add(&b.Total, c)
 	b.others.add(c)
-	if b.counted.Add(c); !c.Model.Known {
-		if b.priceless == nil {
-			b.priceless = map[string]bool{}
-		}
-		b.priceless[c.Model.Name] = true
-		b.unpriced.Add(c)
-	}
+	b.counted.Add(c)
+	b.unpriced.Add(c)
 	if d := day(c, b.zone); d != NoDay {
 		if b.From == "" || d < b.From {
 			b.From = d

@@ -42,7 +42,7 @@ func (b *Breakdown) head(o DocumentOptions) []string {
 	line := fmt.Sprintf("%s at %s · %s · %s%s", cents(b.Total.USD), o.prices(), document.Count(b.Sessions, "session"),
 		b.counted, period(b.From, b.Until))
 	lines := []string{line}
-	if text := calls.UnpricedCalls(b.unpriced, slices.Sorted(maps.Keys(b.priceless))); text != "" {
+	if text := calls.UnpricedCalls(b.unpriced.Tally, b.unpriced.Models()); text != "" {
 		lines = append(lines, text)
 	}
 	return append(lines, b.Remarks...)

@@ -44,7 +44,7 @@ func audited() *Report {
 		Detector: []Said{{Reason: "none", Calls: 6}, {Reason: "expiry_5m", Calls: 3, Missed: 3, Tokens: 120_000, USD: 5,
 			Causes: map[calls.Cause]int{calls.CauseShortPause: 3}}},
 		Content: []Content{{Part: "tool results", Tokens: 600_000, Share: 0.6, Final: 60_000, FinalShare: 0.6, USD: 4}},
-		Defects: []Defect{{Kind: DefectUnpriced, Text: "calls of models without a price", Count: 3, Names: []string{"nobody-1"}}, {Kind: "single", Text: "sessions of one call", Count: 7, Names: strings.Split("a b c d e f g", " ")}},
+		Defects: []Defect{{Kind: DefectUnpriced, Text: "calls of models without a price", Count: 3, Names: []string{"nobody-1"}, Kinds: calls.Tally{Calls: 2, Advice: 1}}, {Kind: "single", Text: "sessions of one call", Count: 7, Names: strings.Split("a b c d e f g", " ")}},
 	}
 	r.Remarks = []string{"filter: project api: 2 of 3 sessions"}
 	return r

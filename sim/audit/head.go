@@ -28,7 +28,7 @@ func (p *page) head() []string {
 	}
 	for i := range p.Defects {
 		if d := &p.Defects[i]; d.Kind == DefectUnpriced {
-			add(calls.UnpricedCalls(calls.Tally{Calls: d.Count - d.Summaries, Summaries: d.Summaries}, d.Names))
+			add(calls.UnpricedCalls(d.Kinds, d.Names))
 		}
 	}
 	lines = append(append(lines, p.Remarks...), "")

@@ -103,7 +103,7 @@ func TestDuplicateReads(t *testing.T) {
 			}
 			if test.want == 1 {
 				wantUSD(t, "duplicate", twice.USD, 0.002*(6.25+0.50))
-				if p := twice.Places[0]; p.Line != 2 || !strings.HasSuffix(p.Text, "/src/api/main.go, already read at line 1") {
+				if p := twice.Places[0]; p.Line != 2 || p.Call != "twice:20" || !strings.HasSuffix(p.Text, "/src/api/main.go, already read at line 1") {
 					t.Errorf("%+v", p)
 				}
 			}
@@ -178,6 +178,7 @@ func TestDefects(t *testing.T) {
 	unpriced.call(0, prompt.Usage{Write5m: 10})
 	unpriced.event(traces.Event{Kind: traces.EventCompact})
 	unpriced.call(minute, prompt.Usage{Write5m: 10})
+	unpriced.s.Advice = []traces.AdviceCall{{Model: "nobody-knows-1", Usage: prompt.Usage{Uncached: 10}}}
 	empty := newScene("empty")
 	nothing := newScene("nothing")
 	nothing.call(0, prompt.Usage{})
@@ -185,7 +186,7 @@ func TestDefects(t *testing.T) {
 	sessions := []*traces.Session{single.s, untimed.s, back.s, unpriced.s, empty.s, nothing.s}
 	r := ran(t, sessions, Options{Prices: auditPrices(t)})
 	want := map[string]Defect{
-		"unpriced":   {Count: 2, Names: []string{"nobody-knows-1"}},
+		"unpriced":   {Count: 3, Names: []string{"nobody-knows-1"}, Kinds: calls.Tally{Calls: 2, Advice: 1}},
 		"untimed":    {Count: 2, Names: []string{"untimed"}},
 		"clock_back": {Count: 1, Names: []string{"back"}},
 		"single":     {Count: 1, Names: []string{"single"}},
@@ -193,7 +194,7 @@ func TestDefects(t *testing.T) {
 	}
 	for _, d := range r.Defects {
 		w, ok := want[d.Kind]
-		if !ok || d.Count != w.Count || !slices.Equal(d.Names, w.Names) {
+		if !ok || d.Count != w.Count || d.Kinds != w.Kinds || !slices.Equal(d.Names, w.Names) {
 			t.Errorf("%+v, want %+v", d, w)
 		}
 		delete(want, d.Kind)
@@ -201,7 +202,7 @@ func TestDefects(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("not told: %v", want)
 	}
-	if r.Total.Calls != 9 || r.Sessions != 6 {
+	if r.Total.Calls != 10 || r.Sessions != 6 {
 		t.Errorf("%d calls of %d sessions", r.Total.Calls, r.Sessions)
 	}
 	for _, name := range []string{NoDay, NoProject} {

@@ -136,7 +136,7 @@ type Line struct {
 
 // Place is a line of a recording.
 type Place struct {
-	Call    string  `json:"call"` // as sim explain takes it (calls.Name)
+	Call    string  `json:"call"` // as sim explain takes it (calls.Name): the first one that sends a result, where the place is the result
 	Session string  `json:"session"`
 	File    string  `json:"file"`
 	Line    int     `json:"line"`
@@ -190,8 +190,8 @@ type Defect struct {
 	Text  string   `json:"text"`
 	Count int      `json:"count"`
 	Names []string `json:"names"` // sessions, models or projects concerned
-	// Summaries is how many of Count are summary calls.
-	Summaries int `json:"summaries,omitzero"`
+	// Kinds divides Count where it counts calls without a price, and is zero elsewhere.
+	Kinds calls.Tally `json:"kinds,omitzero"`
 }
 
 // data returns an audit as one list for spreadsheets. Each line names the part

@@ -222,6 +222,7 @@ func (t *toolResults) thread(s *traces.Session, calls []calls.Call, list []stay,
 		if one.usd, one.calls = f.carry(one.tokens, r); one.calls == 0 {
 			continue
 		}
+		one.place.Call = callPlace(&calls[r.from]).Call
 		t.all = append(t.all, one)
 		if first, ok := duplicates[r.block]; ok {
 			one.first = first

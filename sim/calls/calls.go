@@ -11,6 +11,7 @@ package calls
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -296,7 +297,11 @@ func (m *Price) perToken(input int64) results.Cost {
 }
 
 // Tally counts calls by what they are: of conversations, of advisors and summary calls.
-type Tally struct{ Calls, Advice, Summaries int }
+type Tally struct {
+	Calls     int `json:"calls,omitzero"`
+	Advice    int `json:"advisor_calls,omitzero"`
+	Summaries int `json:"summary_calls,omitzero"`
+}
 
 // Add counts a call.
 func (t *Tally) Add(c *Call) {
@@ -313,14 +318,38 @@ func (t *Tally) Add(c *Call) {
 // String says how many calls there are of each kind.
 func (t Tally) String() string {
 	text := document.Count(t.Calls, "call")
-	if t.Advice > 0 {
+	switch {
+	case t.Advice > 0 && t.Summaries > 0:
 		text += ", " + document.Count(t.Advice, "advisor call")
+	case t.Advice > 0:
+		text += " and " + document.Count(t.Advice, "advisor call")
 	}
 	if t.Summaries > 0 {
 		text += " and " + document.Count(t.Summaries, "summary call")
 	}
 	return text
 }
+
+// Unpriced counts calls of a bill whose models have no price.
+type Unpriced struct {
+	Tally
+	models map[string]bool
+}
+
+// Add counts a call if it is in the bill and its model has no price.
+func (u *Unpriced) Add(c *Call) {
+	if c.Out || c.Model.Known {
+		return
+	}
+	if u.models == nil {
+		u.models = map[string]bool{}
+	}
+	u.models[c.Model.Name] = true
+	u.Tally.Add(c)
+}
+
+// Models returns the names of the models, sorted.
+func (u *Unpriced) Models() []string { return slices.Sorted(maps.Keys(u.models)) }
 
 // UnpricedCalls says that a bill lacks calls of models without a price, "" for none.
 func UnpricedCalls(t Tally, models []string) string {

@@ -192,6 +192,9 @@ func TestUnpricedCallsBySource(t *testing.T) {
 	if got := UnpricedCalls(n, []string{"m"}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if got, want := (Tally{Calls: 3, Advice: 1}).String(), "3 calls and 1 advisor call"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	if got := UnpricedCalls(Tally{}, nil); got != "" {
 		t.Errorf("%q of none", got)
 	}
