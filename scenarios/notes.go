@@ -30,6 +30,11 @@ func annotate(run *results.Run, d *Design, real bool) {
 			if parts := unlogged(c, run.Reference(measures.StrategyBilled)); len(parts) > 0 {
 				note(c.Cell, measures.NameCost, "includes %s that are in no log", strings.Join(parts, " and "))
 			}
+			if billed := run.Reference(measures.StrategyBilled); billed != nil {
+				if text := unshown(billed, c); text != "" {
+					note(billed.Cell, measures.NameCost, "%s", text)
+				}
+			}
 		}
 	}
 	environment := d.environment()
@@ -217,6 +222,21 @@ func unlogged(c, billed *results.Cell) []string {
 		parts = append(parts, fmt.Sprintf("$%.2f for input of calls without counts", usd))
 	}
 	return parts
+}
+
+// unshown says what of the bill is for calls that no line shows, if that is a tenth or more, and how far the model is from the
+// rest: rows repeat these calls, and so the model error of the whole looks small.
+func unshown(billed, recorded *results.Cell) string {
+	bill, beside := billed.Total.CostUSD(), billed.Total.CostBy(measures.SourceOther).Total()
+	if bill <= 0 || 10*beside < bill || !billed.Covers(recorded) {
+		return ""
+	}
+	text := fmt.Sprintf("includes %s for calls that no line shows", document.USD(beside, 2))
+	if rest := bill - beside; rest > 0 {
+		shown := recorded.Total.LoggedUSD(&billed.Total) - recorded.Total.CostBy(measures.SourceOther).Total()
+		text += fmt.Sprintf("; the model error of the rest is %s net", document.SignedPercent(shown/rest-1))
+	}
+	return text
 }
 
 // givenTo returns the parameters of a strategy's layers that were set from outside the

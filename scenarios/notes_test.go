@@ -41,3 +41,24 @@ func TestDrawnSummaries(t *testing.T) {
 		t.Errorf("%d sessions of a strategy whose summaries are all drawn", len(rows))
 	}
 }
+
+// Of a bill of $10, $8 are for calls that no line shows and that the recorded row has too: the model error of the whole is −5 %, and of
+// the $2 that lines show −25 %. Of a bill with $0.50 of such calls nothing is said.
+func TestUnshownCallsAreToldApart(t *testing.T) {
+	cell := func(main, other float64) *results.Cell {
+		c := &results.Cell{}
+		r := &c.Total
+		r.CostBy(measures.SourceMain)[0], r.CostBy(measures.SourceOther)[0], r.CostByClass()[0] = main, other, main+other
+		if other > 0 {
+			r.Figures[measures.CallsBySource+measures.ID(measures.SourceOther)] = 1
+		}
+		return c
+	}
+	const want = "includes $8.00 for calls that no line shows; the model error of the rest is −25.0 % net"
+	if got := unshown(cell(2, 8), cell(1.5, 8)); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := unshown(cell(9.5, .5), cell(9, .5)); got != "" {
+		t.Errorf("%q of a twentieth", got)
+	}
+}
