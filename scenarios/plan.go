@@ -282,7 +282,7 @@ func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 	runner.Keep = func(cell int, row *results.Row) {
 		keeping.Lock()
 		defer keeping.Unlock()
-		cells[cell].Rows.Keep(row)
+		cells[cell].Rows.Keep(row) // in order of completion; results.Run.Sum sorts them by session
 	}
 	if r.watch != nil {
 		keep := runner.Keep

@@ -68,12 +68,12 @@ func TestUnpricedCallsAreCounted(t *testing.T) {
 // that no cache holds take 0.608 s at 30.4 µs.
 func TestSummariserTimesAreAheadOfTheInput(t *testing.T) {
 	latency, th := costmodel.DefaultLatency(), new(thread)
-	c := &call{beside: new(side.Call), answer: prompt.Answer{First: 2 * second, Total: 9 * second}}
+	c := &call{side: new(side.Call), answer: prompt.Answer{First: 2 * second, Total: 9 * second}}
 	first, total := th.takeTime(&latency, c, &prompt.Usage{Write5m: 20_000})
 	if !near(float64(first)/1e9, 2.608) || !near(float64(total)/1e9, 9.608) {
 		t.Errorf("%g s to the first token, %g s in all", float64(first)/1e9, float64(total)/1e9)
 	}
-	c.beside.Known = &prompt.Answer{}
+	c.side.Known = &prompt.Answer{}
 	if first, total = th.takeTime(&latency, c, &prompt.Usage{Write5m: 20_000}); first != 2*second || total != 9*second {
 		t.Errorf("a known time became %d and %d ns", first, total)
 	}

@@ -47,7 +47,7 @@ type clock struct {
 	heap []event
 	seq  uint64
 	now  int64  // ns, time of the event handed out last
-	user uint64 // the user of the event that was handed out last
+	user uint64 // the user of the event that was handed out last, or of the session that is admitted
 }
 
 // seqBits leave 31 for users; so many events of a cohort take an hour to simulate.
@@ -82,15 +82,15 @@ func (c *clock) add(e event) {
 // rootsApart is how many numbers are reserved for the threads that begin with a session.
 const rootsApart = 64
 
-// reserve schedules the beginning of a session that is loaded then, and reserves the numbers of its first events: what begins at
+// scheduleBegin schedules the beginning of a session that is loaded then, and reserves the numbers of its first events: what begins at
 // one time begins in the order in which it would begin had all sessions been loaded at first.
-func (c *clock) reserve(at int64, session int32) {
+func (c *clock) scheduleBegin(at int64, session int32) {
 	c.schedule(at, eventBegin, session)
 	c.seq += rootsApart
 }
 
-// spend gives the events that do schedules the numbers reserved with a beginning.
-func (c *clock) spend(begin *event, do func()) {
+// spendReserved gives the events that do schedules the numbers reserved with a beginning.
+func (c *clock) spendReserved(begin *event, do func()) {
 	seq := c.seq
 	c.seq = begin.seq & (1<<seqBits - 1)
 	do()
@@ -176,7 +176,7 @@ func (l *Loop) ring(t *thread, i int, at int64) {
 	}
 	l.refresh(t)
 	out := h.do.Timer(&l.turn)
-	l.noteOutcome(t, h.layer, "timer", out)
+	l.takeOutcome(t, h.layer, "timer", out)
 	l.settle(t, h.layer)
 	if out.Verdict == strategies.Pending {
 		if !t.idle {
@@ -202,10 +202,10 @@ func (t *thread) takeTime(m *costmodel.Latency, c *call, u *prompt.Usage) (first
 	switch {
 	case c.extra != (fetch.Extra{}):
 		return c.modelled(m, u)
-	case c.beside == nil:
+	case c.side == nil:
 		return t.shifted(m, first, total, u)
 	case c.answer.Measured != nil: // by the clock of whoever made the call
-	case c.beside.Known == nil:
+	case c.side.Known == nil:
 		input := m.Prompt(u.Input(), u.Read)
 		return first + input, total + input
 	case total == 0:

@@ -31,13 +31,13 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 	l.reset(sessions)
 	for i, session := range sessions {
 		if away(session) {
-			l.clock.reserve(l.origin(session), int32(i))
+			l.clock.scheduleBegin(l.origin(session), int32(i))
 		} else if err := l.admit(i, session); err != nil {
 			return nil, err
 		}
 	}
 	defer l.loadAhead(&l.clock)()
-	return l.play(func() {})
+	return l.play(func() {}) // copies at forks begin with a hook (fork.go)
 }
 
 // reset makes the loop ready for a cohort.
@@ -50,8 +50,8 @@ func (l *Loop) reset(cohort []*traces.Session) {
 	l.caches.Reset()
 	l.written.Reset()
 	l.flights.reset()
-	l.verdict, l.host.thread = verdict{}, nil
-	l.turn.TakeBackground()
+	l.verdict, l.host.thread = verdict{}, nil // refresh presents a thread anew: its storage may be another's by now
+	l.turn.TakeBackground()                   // forgets what a hook had asked for before it panicked
 	l.sides.Reset()
 	l.users = l.users[:0]
 	l.open(cohort)
@@ -117,10 +117,10 @@ func (l *Loop) admit(i int, session *traces.Session) error {
 	if l.config.Verify {
 		s.verify.Begin(session)
 	}
-	l.clock.user = uint64(s.heads.User)
+	l.clock.user = uint64(s.heads.User) // what is scheduled here is ordered as the user's (clock.add)
 	for j := range session.Threads {
 		if t := &session.Threads[j]; t.Parent < 0 {
-			s.due++
+			s.due++ // a session that is loaded late keeps its seat as long as something is due (happen)
 			l.clock.schedule(s.origin+t.Delay, eventStart, s.base+int32(j))
 		}
 	}
@@ -148,7 +148,7 @@ func (s *replay) assign(l *Loop, i int, session *traces.Session) error {
 	l.users.through(p.User)
 	s.user = l.users[p.User]
 	s.person, s.heads.Owner, s.heads.Assembly = p, p.Owner, p.Assembly
-	s.heads.User, s.seat = p.User, s.user.seat()
+	s.heads.User, s.ordinal = p.User, s.user.addSession()
 	if of := l.config.Strategy.For(session.Agent, session.Version(), session.Variant); of != s.strategy {
 		s.strategy, s.ends = of, l.config.Overflow.ends(of)
 	}
@@ -266,13 +266,14 @@ func (e *event) begin(l *Loop) {
 	i := int(e.of)
 	next := <-l.coming
 	if next.err == nil {
-		l.clock.spend(e, func() { next.err = l.admit(i, next.session) })
+		// Its first events get the numbers that scheduleBegin has reserved, as if it had been loaded at first.
+		l.clock.spendReserved(e, func() { next.err = l.admit(i, next.session) })
 	}
 	if next.err != nil {
 		l.stop(l.cohort[i], next.err)
 		return
 	}
-	l.replays[i].loaded = true
+	l.replays[i].loadedLate = true
 }
 
 // letGo ends a session that was loaded late.

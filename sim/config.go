@@ -125,9 +125,9 @@ type Premise struct {
 	// sent under every setting, so what others had left is not a strategy's doing. Without it the profile foretells
 	// what is found, as a prediction must that is held against the bill.
 	Found bool
-	// Draw decides what the profile leaves open by draws; without it the more
+	// ByDraws decides what the profile leaves open by draws (Request.Draw has each); without it the more
 	// likely case is taken.
-	Draw bool
+	ByDraws bool
 }
 
 // Watch is what looks at the calls of a simulation. It changes none.
@@ -288,7 +288,7 @@ func recordedWindow(s *traces.Session, model string, known int64) int64 {
 
 // hidden returns what is known of a session beside its lines.
 func (c *Config) hidden(s *traces.Session) hidden.Model {
-	return hidden.Model{Fitted: c.Profile, Named: c.Named, Abroad: c.abroad(s), Draw: c.Draw, Blind: c.Blind, Found: c.Found}
+	return hidden.Model{Fitted: c.Profile, Named: c.Named, Abroad: c.abroad(s), Draw: c.ByDraws, Blind: c.Blind, Found: c.Found}
 }
 
 // smallWindow and largeWindow are Claude Code's windows, tokens.
@@ -359,8 +359,8 @@ type user struct{ strategies.User }
 // reset makes u a user without a past and without sessions.
 func (u *user) reset() { u.User = strategies.User{Ends: u.Ends[:0], Live: u.Live[:0]} }
 
-// seat gives a session of the user its place among them.
-func (u *user) seat() int32 {
+// addSession gives a session of the user its place among them.
+func (u *user) addSession() int32 {
 	u.Ends, u.Live = append(u.Ends, 0), append(u.Live, false)
 	return int32(len(u.Ends) - 1)
 }

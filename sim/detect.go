@@ -12,8 +12,8 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// told is what a thread's client tells its break detector of the next call.
-type told struct {
+// briefing is what a thread's client tells its break detector of the next call.
+type briefing struct {
 	state     breaks.State
 	same      uint64 // number of the state
 	edits     uint32 // 1 + edits of the context that the state was taken at, 0 for never
@@ -27,7 +27,7 @@ type told struct {
 // so that the fall after it is expected (000, 003). Deletions inside the cached prefix
 // show in the server's count of deletions; truncations show nowhere, as no documented client has
 // both truncation and a detector.
-func (d *told) note(b *strategies.Boundary) {
+func (d *briefing) note(b *strategies.Boundary) {
 	switch b.Kind {
 	case strategies.BoundaryCompact:
 		d.compacted = true
@@ -65,11 +65,11 @@ func (n *detection) sent(t *thread, c *call, f *flight, i int32) {
 		d.Source = account.OwnSource(t.Trace.Kind) // whose baseline a summary call has
 	}
 	d.At, d.Context, d.Compacted, d.Cleared = t.replay.now(f.Start), f.Context, false, false
-	if c.beside != nil {
+	if c.side != nil {
 		d.State, d.Same = t.stateOf(c), 0
 		return
 	}
-	k := &t.told
+	k := &t.briefing
 	if edits := t.Context.Edits() + 1; k.edits != edits || k.ttl != c.marks.TTL || k.overage != t.replay.heads.Overage() {
 		k.state, k.edits, k.ttl, k.overage = t.stateOf(c), edits, c.marks.TTL, t.replay.heads.Overage()
 		n.states++
@@ -125,7 +125,7 @@ func (t *thread) stateOf(c *call) breaks.State {
 		s.Betas = append(s.Betas, h.Value(changes.ActionBeta))
 	}
 	hashHead(&s, t, c.entries)
-	if t.replay.detector.Values {
+	if t.replay.detector.OldAndNew {
 		s.EachTool = t.eachTool()
 	}
 	return s

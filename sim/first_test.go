@@ -35,7 +35,7 @@ func TestFirstCallFindsWhatOthersCached(t *testing.T) {
 			t.Errorf("call %d is %+v, want %+v as without the profile", i, calls[i].Usage, cold[i].Usage)
 		}
 	}
-	c.Draw = true
+	c.ByDraws = true
 	warm := 0
 	for i := range 200 {
 		_, calls := run(t, c, newSession(fmt.Sprint(i)).turns(1, 0, 1000).session())

@@ -15,8 +15,8 @@ import (
 
 // call is what a request is made from.
 type call struct {
-	beside    *side.Call // of a layer; nil for the conversation's own
-	place     int32      // of beside
+	side      *side.Call // of a layer; nil for the conversation's own
+	place     int32      // of side
 	entries   []prompt.Entry
 	deletions []exchange.Deletion
 	marks     client.Marks
@@ -30,10 +30,10 @@ type call struct {
 // kind says whose the call is.
 func (c *call) kind() account.Kind {
 	switch {
-	case c.beside != nil && c.beside.Beside:
+	case c.side != nil && c.side.Background:
 		return account.Background
-	case c.beside != nil:
-		return account.Beside
+	case c.side != nil:
+		return account.Awaited
 	case c.extra != (fetch.Extra{}):
 		return account.Extra
 	}
@@ -42,17 +42,17 @@ func (c *call) kind() account.Kind {
 
 // layer returns the index of the layer whose call it is, -1 for none.
 func (c *call) layer() int32 {
-	if c.beside == nil {
+	if c.side == nil {
 		return -1
 	}
-	return c.beside.Layer
+	return c.side.Layer
 }
 
 // source returns the source of the call, of a conversation of some kind.
 func (c *call) source(of traces.ThreadKind) measures.Source {
 	switch {
-	case c.beside != nil:
-		return measures.SourceOf(c.beside.Source)
+	case c.side != nil:
+		return measures.SourceOf(c.side.Source)
 	case c.extra != (fetch.Extra{}):
 		return measures.SourceReread
 	}
@@ -111,7 +111,7 @@ type wire struct {
 // fly sends a request and schedules its end.
 func (l *Loop) fly(t *thread, c *call) {
 	s := t.replay
-	s.serve(c.model)
+	s.serve(c.model) // whoever speaks to the session's server says first which it is: models have servers of their own
 	m := s.book.Models.Of(c.model)
 	q := &l.request
 	*q = exchange.Request{}
@@ -124,18 +124,18 @@ func (l *Loop) fly(t *thread, c *call) {
 	switch c.kind() {
 	case account.Extra:
 		event = draws.Event(t.Index, t.Round, 0, 1)
-	case account.Beside, account.Background:
-		event = c.beside.Event + uint64(c.beside.Turn)<<56
-		q.Thread, q.Last = c.beside.Name, c.beside.Last() // a conversation of its own: it leaves no prefix to miss
+	case account.Awaited, account.Background:
+		event = c.side.Event + uint64(c.side.Turn)<<56
+		q.Thread, q.Last = c.side.Name, c.side.Last() // a conversation of its own: it leaves no prefix to miss
 	}
 	q.Draw = s.draws.Uint64(draws.Eviction, event)
-	if c.beside == nil {
+	if c.side == nil {
 		r := t.Current()
 		t.hidden.Describe(q, m.Name, r.Usage.Uncached-int64(r.Tail))
 		t.hidden.ReadHeld(q)
 		lossRate = t.hidden.LossRate(m.Name, l.clock.now)
 	}
-	if l.config.Draw {
+	if l.config.ByDraws {
 		q.Loss, lossRate = lossRate, 0
 	}
 	i := l.flights.add(flight{})
@@ -145,7 +145,7 @@ func (l *Loop) fly(t *thread, c *call) {
 	if s.hidden.Unwritten && !s.hidden.Automatic {
 		out.Usage = out.Usage.Plain()
 	}
-	if s.written && s.hidden.Automatic && out.Effective >= int64(m.MinCache) {
+	if s.billsWritten && s.hidden.Automatic && out.Effective >= int64(m.MinCache) {
 		out.Usage = out.Usage.Written(int64(q.Tail))
 	}
 	if lossRate > 0 {
@@ -154,25 +154,25 @@ func (l *Loop) fly(t *thread, c *call) {
 	if l.config.Verify {
 		l.verify(t, c, out)
 	}
-	if c.beside != nil {
+	if c.side != nil {
 		t.hidden.LeaveOut(c.entries, &out.Usage)
 	}
 	first, total := t.takeTime(&l.config.Latency, c, &out.Usage)
 	f.thread, f.layer, f.place, f.ticket, f.Model = t.id, c.layer(), c.place, out.Ticket, c.model
 	f.Start, f.Source, f.Context, f.answer = l.clock.now, c.source(t.Trace.Kind), out.Effective, c.answer
 	f.Kind, f.extra = c.kind(), c.extra
-	if c.beside == nil {
+	if c.side == nil {
 		f.First, f.Rules = !t.Started, t.hidden.Applied()
 	} else {
-		f.Own = c.beside.OwnPrefix()
+		f.Own = c.side.OwnPrefix()
 	}
 	switch {
 	case f.First:
 		t.hidden.Resume(out)
-	case c.beside == nil && t.lastKind != s.cache && out.Miss == exchange.MissNone && q.Change == prompt.NoChange:
+	case c.side == nil && t.lastKind != s.cache && out.Miss == exchange.MissNone && q.Change == prompt.NoChange:
 		missOther(out, &t.Usage)
 	}
-	if c.beside == nil {
+	if c.side == nil {
 		t.lastKind = s.cache
 	}
 	if l.config.Breaks {
@@ -235,7 +235,7 @@ func (l *Loop) land(i int32) {
 	t := l.threads[f.thread]
 	t.replay.due--
 	if !f.refused {
-		t.replay.serve(f.Model)
+		t.replay.serve(f.Model) // another thread may have called another model since
 		t.replay.server.End(l.clock.now, f.ticket, int64(f.answer.Output))
 		f.Outcome.Usage.Output = int64(f.answer.Output)
 		if l.config.Meter != nil {
@@ -249,9 +249,9 @@ func (l *Loop) land(i int32) {
 	case account.Extra:
 		l.extended(t, &f)
 	case account.Background:
-		l.landBeside(t, &f)
-	case account.Beside:
-		if !t.held {
+		l.landBackground(t, &f)
+	case account.Awaited:
+		if !t.held { // else input may have waited for it: resume counts from when the input came
 			t.replay.book.Waited(waitOf(t.called), l.clock.now-f.Start)
 		}
 		l.answer(t, int(f.layer), &prompt.Result{Answer: f.answer, Usage: f.Outcome.Usage})
@@ -264,26 +264,26 @@ func (l *Loop) land(i int32) {
 func (l *Loop) reply(t *thread, f *flight) {
 	r, s := t.Current(), t.replay
 	t.fetch.TakeReply()
-	t.fetch.Look()
+	t.fetch.ShowJudge() // what the reply brought
 	t.tally.Think(s.session.Blocks[r.Input.From:r.Input.To], s.session.Blocks[r.Reply.From:r.Reply.To])
 	t.tally.Respond(f.Outcome.Usage, f.Context, r.Logged)
 	t.LastEnd, t.Started, t.idle = l.clock.now, true, true
 	t.Usage, t.Gone = f.Outcome.Usage, f.Outcome.Deleted
 	t.Since++
-	s.user.Ends[s.seat] = s.session.Start + s.now(l.clock.now)
+	s.user.Ends[s.ordinal] = s.session.Start + s.now(l.clock.now)
 	t.noteLevels(false)
 	t.hidden.Learn(r, f.Outcome.Miss)
-	if !t.hooks.suggests && t.hidden.Hides() {
+	if !t.hooks.suggests && t.hidden.Hides() { // else a layer makes the call that the profile would add
 		l.hide(t, f)
 	}
 	for _, h := range t.hooks.after {
 		l.refresh(t)
-		l.noteFinal(t, h.layer, "after_response", h.do.AfterResponse(&l.turn))
+		l.takeFinal(t, h.layer, "after_response", h.do.AfterResponse(&l.turn))
 	}
 	if len(t.hooks.loopEnd) > 0 && t.Answered() {
 		for _, h := range t.hooks.loopEnd {
 			l.refresh(t)
-			l.noteFinal(t, h.layer, "end_of_loop", h.do.EndOfLoop(&l.turn))
+			l.takeFinal(t, h.layer, "end_of_loop", h.do.EndOfLoop(&l.turn))
 		}
 	}
 	l.spawn(t, t.Round)
@@ -305,7 +305,6 @@ func (l *Loop) hide(t *thread, f *flight) {
 	if last < 0 || !entries[last].Kind.Assistant() {
 		return
 	}
-	t.replay.serve(f.Model)
 	m := t.replay.book.Models.Of(f.Model)
 	l.request = exchange.Request{
 		Thread: uint32(t.id) | hidden.Layer<<24, Owner: t.replay.heads.Owner, Model: m.ID, MinTokens: m.MinCache,
@@ -313,7 +312,7 @@ func (l *Loop) hide(t *thread, f *flight) {
 		Draw: t.replay.draws.Uint64(draws.Eviction, draws.Event(t.Index, t.Round, hidden.Layer, 0)),
 	}
 	t.hidden.Describe(&l.request, m.Name, -1)
-	out := t.replay.server.Begin(l.clock.now, &l.request)
+	out := t.replay.server.Begin(l.clock.now, &l.request) // of the model, as land has served the response
 	if l.config.Verify {
 		l.written.Read(&t.Course, t.served(&out), l.reporter(t))
 	}
@@ -334,6 +333,6 @@ func (l *Loop) extended(t *thread, f *flight) {
 	t.Since++
 	t.replay.book.Waited(measures.WaitOther, l.clock.now-f.Start)
 	t.attempt = attempt{}
-	t.fetch.Look()
+	t.fetch.ShowJudge()
 	l.ask(t, 0)
 }

@@ -23,27 +23,27 @@ import (
 // keeps its storage between cohorts, so that a steady run allocates nothing. A
 // Loop is not safe for concurrent use.
 type Loop struct {
-	desk     // turn and host, which layers see (turn.go)
-	verdict  // err and failing, which end the run (verdict.go)
-	config   Config
-	assembly *Assembly // of sessions whose person has none
-	clock    clock
-	seats    // cohort, replays and threads (cohort.go)
-	wire     // flights, and the request that is sent (flight.go)
-	breaks   detection
-	sides    side.Calls
-	caches   caches.Set
-	models   account.Numbers
-	users    users
-	rows     []results.Row
-	alone    [1]*traces.Session
-	group    []*traces.Session // the cohort under way
-	ctx      context.Context   // ends a simulation and what it waits for; nil for never
-	composer Composer          // the summariser, when it wants to see calls
-	forks    *forks            // what goes on where strategies part; nil for a run that cannot be copied
-	related  map[int]related   // by generation, of the cells of a group
-	known    *recordings       // of the batch; nil for a loop by itself
-	written  verify.Cohort     // by requests of the cohort; with Verify
+	desk       // turn and host, which layers see (turn.go)
+	verdict    // err and failing, which end the run (verdict.go)
+	config     Config
+	assembly   *Assembly // of sessions whose person has none
+	clock      clock
+	seats      // cohort, replays and threads (cohort.go)
+	wire       // flights, and the request that is sent (flight.go)
+	breaks     detection
+	sides      side.Calls
+	caches     caches.Set
+	models     account.Numbers
+	users      users
+	rows       []results.Row
+	alone      [1]*traces.Session
+	group      []*traces.Session // the cohort under way
+	ctx        context.Context   // ends a simulation and what it waits for; nil for never
+	composer   Composer          // the summariser, when it wants to see calls
+	forks      *forks            // what goes on where strategies part; nil for a run that cannot be copied
+	related    map[int]related   // by generation, of the cells of a group
+	recordings *recordings       // of the batch; nil for a loop by itself
+	written    verify.Cohort     // by requests of the cohort; with Verify
 }
 
 // NewLoop returns a loop for one configuration.
@@ -88,7 +88,7 @@ func (l *Loop) happen(e event) {
 		l.input(t)
 	case eventFirst:
 		f := &l.flights.list[e.of]
-		s.serve(f.Model)
+		s.serve(f.Model) // another thread may have called another model since the call began
 		s.server.FirstToken(l.clock.now, f.ticket)
 	case eventEnd:
 		l.land(e.of)
@@ -99,7 +99,7 @@ func (l *Loop) happen(e event) {
 			l.wake(t)
 		}
 	}
-	if s := t.replay; s.loaded && s.due == 0 && l.err == nil {
+	if s := t.replay; s.loadedLate && s.due == 0 && l.err == nil {
 		s.letGo(l)
 	}
 }
@@ -122,17 +122,17 @@ func (l *Loop) input(t *thread) {
 		t.Context.Add(b)
 		t.tally.Add(&b)
 	}
-	t.hidden.Heed()
+	t.hidden.ApplyUnseen() // what the client changed and no line shows
 	t.asking = asking{}
-	t.replay.gauge.Open(t.Index)
-	t.fetch.Open()
+	t.replay.gauge.BeginRound(t.Index)
+	t.fetch.BeginRound() // the judge sees the input before a layer edits it
 	l.ask(t, 0)
 }
 
 // ask calls the layers' BeforeRequest hooks from one on and sends the request
 // when none is waiting for a call.
 func (l *Loop) ask(t *thread, from int) {
-	if kin := l.turn.Kin; kin != nil && kin.Watches() && !t.rouse() { // relate has set the kin, if the run stands for several cells
+	if kin := l.turn.Kin; kin != nil && kin.Rests() && !t.rouse() { // relate has set the kin, if the run stands for several cells
 		return
 	}
 	for i := from; i < len(t.hooks.before); i++ {
@@ -145,7 +145,7 @@ func (l *Loop) ask(t *thread, from int) {
 			l.partWays(t, i)
 		}
 		out := h.do.BeforeRequest(&l.turn)
-		l.noteOutcome(t, h.layer, "before_request", out)
+		l.takeOutcome(t, h.layer, "before_request", out)
 		l.settle(t, h.layer)
 		switch out.Verdict {
 		case strategies.Pending:
@@ -162,16 +162,17 @@ func (l *Loop) ask(t *thread, from int) {
 	}
 }
 
-// noteOutcome notes what a hook answered: for the observer, and in the row.
-func (l *Loop) noteOutcome(t *thread, layer int, hook string, out strategies.Outcome) {
+// takeOutcome takes what a hook answered: it tells the observer, notes it in the row, and launches the calls that the hook asked for in the
+// background. What the outcome means for the request is the caller's.
+func (l *Loop) takeOutcome(t *thread, layer int, hook string, out strategies.Outcome) {
 	t.tellAnswer(l.clock.now, layer, hook, out)
 	t.replay.book.Answered(layer, t.layers[layer].Name(), out)
-	l.launchBeside(t, layer)
+	l.launchBackground(t, layer)
 }
 
-// noteFinal takes the answer of a hook that cannot wait for a call.
-func (l *Loop) noteFinal(t *thread, layer int, hook string, out strategies.Outcome) {
-	l.noteOutcome(t, layer, hook, out)
+// takeFinal takes the answer of a hook that cannot wait for a call.
+func (l *Loop) takeFinal(t *thread, layer int, hook string, out strategies.Outcome) {
+	l.takeOutcome(t, layer, hook, out)
 	l.settle(t, layer)
 	if out.Verdict == strategies.Pending || out.Verdict == strategies.Waiting {
 		l.breach(t, layer, hook+" cannot wait for a call: only BeforeRequest, PromptTooLong, IntentResult and Timer can")
@@ -193,13 +194,14 @@ func (t *thread) conclude(layer int, out strategies.Outcome) {
 // layers what to do about one that does not fit the window.
 func (l *Loop) send(t *thread) {
 	t.Event = t.DueEvents()
-	t.head.Touch()
+	t.head.VaryByRequest() // before the request is weighed
 	if !t.hinted && l.hints(t) {
 		return
 	}
 	r, s := t.Current(), t.replay
+	// The tail is sent behind the last breakpoint and is no part of the context.
 	if excess := t.requestTokens(l.clock.now) + int64(r.Tail) - s.book.Models.Of(t.head.Model()).Room(); excess > 0 {
-		if kin := l.turn.Kin; kin != nil && kin.Watches() {
+		if kin := l.turn.Kin; kin != nil && kin.Rests() {
 			kin.Part(func(i int) bool { return !kin.Answers(i) }) // ask (rouse) made this test too, but the request has grown by due events: who would answer a refusal goes on alone
 		}
 		if !t.retried {
@@ -215,7 +217,7 @@ func (l *Loop) send(t *thread) {
 		}
 		s.book.Row.Figures[measures.AnsweredOverWindow]++
 	}
-	t.fetch.Judge()
+	t.fetch.Judge() // keeps what the round needs and the context has lost: extend fetches it
 	if l.extend(t) {
 		return
 	}
@@ -224,7 +226,7 @@ func (l *Loop) send(t *thread) {
 	t.noteLevels(true)
 	l.fly(t, &call{
 		entries: t.Context.Seal(), deletions: t.Deleted.Resolve(&t.Context),
-		marks: client.Marks{TTL: t.TTL}, tail: r.Tail, change: t.Context.Sent(), model: t.head.Model(),
+		marks: client.Marks{TTL: t.TTL}, tail: r.Tail, change: t.Context.MarkSent(), model: t.head.Model(), // later edits are changes to what was sent
 		answer: prompt.Answer{Output: output, First: r.First, Total: r.Stream},
 	})
 }
@@ -235,7 +237,7 @@ func (l *Loop) send(t *thread) {
 func (t *thread) requestTokens(now int64) int64 {
 	n := int64(t.Context.Tokens())
 	if t.Deleted.Any() && t.Usage.Input() > 0 && now-t.LastEnd <= profile.Life(t.TTL) {
-		t.Deleted.Resolve(&t.Context)
+		t.Deleted.Resolve(&t.Context) // Tokens below counts entries that are still there
 		n -= t.Deleted.Tokens()
 	}
 	return n
@@ -253,7 +255,7 @@ func (l *Loop) hints(t *thread) bool {
 	t.replay.book.Row.Figures[measures.ServerHints]++
 	for _, h := range t.hooks.hints {
 		l.refresh(t)
-		l.noteFinal(t, h.layer, "server_hint", h.do.ServerHint(&l.turn))
+		l.takeFinal(t, h.layer, "server_hint", h.do.ServerHint(&l.turn))
 	}
 	if l.err == nil {
 		l.send(t)
@@ -271,7 +273,7 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 		l.refresh(t)
 		l.turn.Excess = excess
 		out := h.do.PromptTooLong(&l.turn)
-		l.noteOutcome(t, h.layer, "prompt_too_long", out)
+		l.takeOutcome(t, h.layer, "prompt_too_long", out)
 		l.settle(t, h.layer)
 		switch out.Verdict {
 		case strategies.Pending:
@@ -300,7 +302,7 @@ func (l *Loop) extend(t *thread) bool {
 	t.TTL = t.head.Renew(t.Current())
 	l.fly(t, &call{
 		extra: x, entries: t.Context.Seal(), deletions: t.Deleted.Resolve(&t.Context),
-		marks: client.Marks{TTL: t.TTL}, tail: t.Current().Tail, change: t.Context.Sent(), model: t.head.Model(),
+		marks: client.Marks{TTL: t.TTL}, tail: t.Current().Tail, change: t.Context.MarkSent(), model: t.head.Model(),
 		answer: prompt.Answer{Output: x.Output},
 	})
 	return true

@@ -42,11 +42,11 @@ func TestExpectedLoss(t *testing.T) {
 	if want := (0.002*2300 + 0.06*3500) * lostUSD; math.Abs(row.Figures[measures.ExpectedLossUSD]-want) > 1e-12 {
 		t.Errorf("expected loss $%.9f, want $%.9f", row.Figures[measures.ExpectedLossUSD], want)
 	}
-	c.Draw = true
+	c.ByDraws = true
 	if drawn, _ := run(t, c, lossSession()); drawn.Figures[measures.ExpectedLossUSD] != 0 {
 		t.Errorf("$%g are expected on top of what is drawn", drawn.Figures[measures.ExpectedLossUSD])
 	}
-	c.Draw, c.Profile = false, nil
+	c.ByDraws, c.Profile = false, nil
 	if plain, _ := run(t, c, lossSession()); plain.Figures[measures.ExpectedLossUSD] != 0 || plain.CostUSD() != row.CostUSD() {
 		t.Errorf("without a profile $%g and $%g expected, want $%g and nothing", plain.CostUSD(),
 			plain.Figures[measures.ExpectedLossUSD], row.CostUSD())
@@ -64,7 +64,7 @@ func TestDrawnLossesHaveTheirExpectation(t *testing.T) {
 	c.Profile = lossy(0, 0.3, 0.2)
 	row, _ := run(t, c, lossSession())
 	const n = 4000
-	c.Draw = true
+	c.ByDraws = true
 	var sum, squares float64
 	for seed := range uint64(n) {
 		c.Seed = seed + 1

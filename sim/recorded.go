@@ -54,11 +54,11 @@ func (r *recorded) find(of recording, by *client.Counter) {
 
 // recordings are what the recordings of a batch say, for all its loops.
 type recordings struct {
-	list sync.Map // of *known by recording
+	list sync.Map // of *recordedOnce by recording
 }
 
-// known is what a recording says, once it was found.
-type known struct {
+// recordedOnce is what a recording says, once it was found.
+type recordedOnce struct {
 	finding sync.Once
 	recorded
 }
@@ -74,9 +74,9 @@ func (s *replay) learn(all *recordings, late bool) {
 	}
 	in, ok := all.list.Load(of)
 	if !ok {
-		in, _ = all.list.LoadOrStore(of, &known{})
+		in, _ = all.list.LoadOrStore(of, &recordedOnce{})
 	}
-	k := in.(*known)
+	k := in.(*recordedOnce)
 	k.finding.Do(func() { k.find(of, &s.counter) })
 	s.recorded = &k.recorded
 }

@@ -18,7 +18,7 @@ func TestRecordedIsFoundOnce(t *testing.T) {
 		c := testConfig(t, "none")
 		c.Assembly = &a
 		l := NewLoop(c)
-		l.known = known
+		l.recordings = known
 		for range 2 {
 			if _, err := l.Run(s); err != nil {
 				t.Fatal(err)

@@ -41,19 +41,19 @@ type replay struct {
 	heads    head.Session // what the heads of its threads share
 	loop     *Loop
 	service
-	client   Client
-	counter  client.Counter // the client's
-	draws    draws.Source
-	hidden   hidden.Session // what no line shows
-	written  bool           // what is not read is billed as written, by a cache that works by itself
-	arena    prompt.Arena
-	book     account.Book
-	asked    int32 // calls the summariser was asked about
-	open     int32 // threads that have begun and not ended
-	cut      bool  // a conversation of the session ended early
-	detector watch
-	fetch    fetch.Session
-	verify   verify.Session
+	client       Client
+	counter      client.Counter // the client's
+	draws        draws.Source
+	hidden       hidden.Session // what no line shows
+	billsWritten bool           // what is not read is billed as written, by a cache that works by itself
+	arena        prompt.Arena
+	book         account.Book
+	asked        int32 // calls the summariser was asked about
+	open         int32 // threads that have begun and not ended
+	cut          bool  // a conversation of the session ended early
+	detector     watch
+	fetch        fetch.Session
+	verify       verify.Session
 }
 
 // service is where a session's calls go by now.
@@ -87,15 +87,15 @@ func (s *replay) serve(model int32) {
 
 // place is where a session stands in its cohort.
 type place struct {
-	index    int32
-	base     int32 // index of its first thread among the loop's threads
-	threads  []thread
-	children []int32 // threads by parent and parent round
-	origin   int64   // when it begins, ns on the cohort's clock
-	user     *user
-	seat     int32 // among the sessions of the user
-	due      int32 // threads that are about to begin (admit, spawn) or have not ended (end), and calls under way (depart, land)
-	loaded   bool  // it was loaded when it began: happen lets it go when nothing is due
+	index      int32
+	base       int32 // index of its first thread among the loop's threads
+	threads    []thread
+	children   []int32 // threads by parent and parent round
+	origin     int64   // when it begins, ns on the cohort's clock
+	user       *user
+	ordinal    int32 // among the sessions of the user
+	due        int32 // threads that are about to begin (admit, spawn) or have not ended (end), and calls under way (depart, land)
+	loadedLate bool  // it was loaded when it began: happen lets it go when nothing is due
 }
 
 // shows is what a recording shows of its client.
@@ -122,23 +122,23 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	if s.named = agents.ClaudeCode(session); s.named {
 		s.counter.Tools = session.Tools
 	}
-	s.learn(l.known, away(l.cohort[s.index]))
+	s.learn(l.recordings, away(l.cohort[s.index])) // of a session that is loaded late the cohort has the head, without its body
 	s.server = l.caches.Of(session.Agent, s.heads.Assembly.Provider, s.cache)
 	s.hidden.Begin(l.config.hidden(session), session, s.cache == facts.CacheAutomatic)
 	s.hidden.Unwritten, s.hidden.Header = l.config.unwritten(session), s.heads.Assembly.Header
-	s.written = l.config.Named == nil && s.recorded.written // what a named server does it knows itself
-	s.found.fires = s.recorded.fires
+	s.billsWritten = l.config.Named == nil && s.recorded.written // what a named server does it knows itself
+	s.found.fires = s.recorded.fires                             // Model.Waits needs it; findSettings sets the rest at the end
 	s.arena.Reset()
-	s.asked, s.open, s.due, s.loaded, s.cut = 0, 0, 0, false, false
+	s.asked, s.open, s.due, s.loadedLate, s.cut = 0, 0, 0, false, false
 	s.detector.Rules = l.config.Rules
-	_, s.detector.Values = l.config.Observer.(breakObserver)
+	_, s.detector.OldAndNew = l.config.Observer.(breakObserver)
 	s.detector.Reset()
 	s.detector.said = confusion.Matrix{}
 	s.wrote = s.recorded.wrote
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.hidden.Draws = s.draws
 	s.heads.Bind(&s.arena, &s.book.Row, s)
-	repeats := replays(s.strategy)
+	repeats := repeatsRecording(s.strategy)
 	s.heads.Begin(session, s.draws, repeats)
 	s.told, s.listing = s.announces(), s.recorded.listing
 	s.fetch = fetch.Session{
@@ -152,9 +152,9 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		index = l.config.Needs(session)
 	}
 	s.fetch.Begin(session, index, &s.arena)
-	s.dense = 0
+	s.dense = 0 // unknown: announcements, listing and summaries have the size of their text (denser)
 	if all := s.fetch.Density.Of(-1); s.named && all > 0 && profile.Compare(s.version, hidden.OpensInLines) >= 0 {
-		s.denser(cmp.Or(s.recorded.behind, all/resultsPerByte))
+		s.denser(cmp.Or(s.recorded.behind, all/resultsPerByte)) // measured behind compactions (behind.go), else by the session's results
 	}
 	s.book.Record, s.book.Spends = l.config.Record, l.config.Ended != nil
 	s.book.Begin(session, origin, results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.person.Organisation,
@@ -177,8 +177,8 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.findSettings(l)
 }
 
-// replays reports whether a strategy repeats what the recording did, in which the agent fetched what it lacked.
-func replays(s *strategies.Strategy) bool {
+// repeatsRecording reports whether a strategy repeats what the recording did, in which the agent fetched what it lacked.
+func repeatsRecording(s *strategies.Strategy) bool {
 	return slices.ContainsFunc(s.LayerNames(), func(layer string) bool { return s.Traits(layer).Replays })
 }
 

@@ -78,7 +78,8 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 	if err != nil {
 		return nil, err
 	}
-	b := batch{Runner: r, all: sessions, cells: cells, groups: r.kindred(cells, sessions), sessions: make([]*traces.Session, len(sessions))}
+	// A group are cells that one simulation may stand for (sharing.go).
+	b := batch{Runner: r, all: sessions, cells: cells, groups: r.groupCells(cells, sessions), sessions: make([]*traces.Session, len(sessions))}
 	// What reads the replays at the end needs all sessions in their seats: keepKin of a group, copies at forks, observers, and what
 	// keep tells Config.Ended. A session that is loaded late leaves its seat when it is over.
 	b.late = r.Observe == nil && !slices.ContainsFunc(b.groups, func(g group) bool {
@@ -113,18 +114,18 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 // batch is what the workers of a run share. A job is a cohort under the cells of a group.
 type batch struct {
 	Runner
-	all      []*traces.Session
-	cells    []Config
-	groups   []group
-	sessions []*traces.Session // as all, but only the sessions of the part that is simulated
-	late     bool              // sessions of a cohort are loaded when they begin
-	cohorts  [][]int           // of the part
-	rows     [][]results.Row   // by cell, without Keep
-	known    *recordings       // of the part; nil where each is simulated once
-	noting   sync.Mutex
-	broken   []map[int]error // by cell
-	next     atomic.Int64    // job
-	finished atomic.Int64    // sessions
+	all        []*traces.Session
+	cells      []Config
+	groups     []group
+	sessions   []*traces.Session // as all, but only the sessions of the part that is simulated
+	late       bool              // sessions of a cohort are loaded when they begin
+	cohorts    [][]int           // of the part
+	rows       [][]results.Row   // by cell, without Keep
+	recordings *recordings       // of the part; nil where each is simulated once
+	noting     sync.Mutex
+	broken     []map[int]error // by cell
+	next       atomic.Int64    // job
+	finished   atomic.Int64    // sessions
 }
 
 // part returns how many cohorts are loaded together: all whose sessions are in memory.
@@ -146,7 +147,7 @@ func (b *batch) part(cohorts [][]int) int {
 // run simulates a part of the cohorts under all cells. The first error stops the workers.
 func (b *batch) run(ctx context.Context, stop context.CancelCauseFunc, cohorts [][]int) {
 	if b.cohorts = cohorts; len(b.cells) > 1 {
-		b.known = &recordings{}
+		b.recordings = &recordings{} // one cell reads each recording once, and has nobody to share it with
 	}
 	b.next.Store(0)
 	err := parallel.Do(ctx, b.Workers, len(cohorts), func(i int) (err error) {
@@ -218,18 +219,18 @@ func (b *batch) wantsAny(cells, cohort []int) bool {
 	return slices.ContainsFunc(cells, func(cell int) bool { return b.wanted(cell, cohort) })
 }
 
-// wants reports whether a row of a cohort under a cell is wanted, and counts what is not.
-func (b *batch) wants(cell int, cohort []int) bool {
+// countUnwanted counts a cohort under a cell as finished if none of its rows is wanted, and reports whether it did.
+func (b *batch) countUnwanted(cell int, cohort []int) bool {
 	if b.wanted(cell, cohort) {
-		return true
+		return false
 	}
 	b.finish(len(cohort))
-	return false
+	return true
 }
 
 // runAlone simulates a cohort under one cell and hands out its rows.
 func (b *batch) runAlone(ctx context.Context, l *Loop, cell int, cohort []int) error {
-	if !b.wants(cell, cohort) {
+	if b.countUnwanted(cell, cohort) {
 		return nil
 	}
 	if b.Observe != nil {

@@ -28,8 +28,8 @@ type group struct {
 	rests bool // their strategies are of several kinds, and rest
 }
 
-// kindred groups cells, by index, of which one simulation of a session may stand for several, in the order of the first of each.
-func (r Runner) kindred(cells []Config, sessions []*traces.Session) []group {
+// groupCells groups cells, by index, of which one simulation of a session may stand for several, in the order of the first of each.
+func (r Runner) groupCells(cells []Config, sessions []*traces.Session) []group {
 	type kind struct {
 		around   any                  // Config.Around: equal for cells that differ in what can be shared alone
 		layers   string               // what strategies have in common
@@ -47,14 +47,14 @@ func (r Runner) kindred(cells []Config, sessions []*traces.Session) []group {
 			if k.layers = c.Strategy.Kind(sessions); k.layers == "" {
 				k.strategy = c.Strategy
 			} else if k.within < wholeWindow {
-				k.within = 0
+				k.within = 0 // one kind has all windows that clients are told: Kin.Within has each
 			}
 			if slices.Contains(c.Lifetimes[:], 0) {
 				k.own = c.Lifetimes
 			}
 		}
 		g, ok := at[k]
-		if !ok || k == (kind{around: c.Around, within: k.within}) {
+		if !ok || k == (kind{around: c.Around, within: k.within}) { // nothing else is set: the cell does not share, and has a group of its own
 			g, groups = len(groups), append(groups, group{})
 			at[k] = g
 		}
@@ -126,7 +126,7 @@ func (r Runner) joinResting(cells []Config, groups []group) (joined []group) {
 // newGroupLoop returns a loop that simulates cells of one group.
 func (b *batch) newGroupLoop(ctx context.Context, of group) *Loop {
 	l := NewLoop(b.cells[of.cells[0]])
-	l.ctx, l.known = ctx, b.known
+	l.ctx, l.recordings = ctx, b.recordings
 	if len(of.cells) > 1 {
 		l.related = map[int]related{}
 	}
@@ -163,7 +163,7 @@ func (b *batch) relate(l *Loop, of group) bool {
 			return false
 		}
 		if of.rests {
-			r.kin.Watch()
+			r.kin.Rest()
 		}
 		if of.rests || !slices.ContainsFunc(r.kin.All[0].Layers(), func(l strategies.Layer) bool { _, ok := l.(copier); return !ok }) {
 			r.forks = &forks{}
@@ -191,9 +191,10 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, of group, cohort []int) e
 	}
 	var rest []int // strategies of which there are no rows yet
 	var failed error
+	// Of the strategies that a loop stood for, Kin.Alike have its rows, and Kin.Parted would have acted otherwise at some point: these are simulated again.
 	ended := func(f *Loop, err error) {
 		if err == nil {
-			f.turn.Kin.Part(func(k int) bool { return f.caches.StandFor(b.cells[group[k]].Lifetimes) })
+			f.turn.Kin.Part(func(k int) bool { return f.caches.StandFor(b.cells[group[k]].Lifetimes) }) // keeps those for which it holds
 			if of.rests {
 				err = b.runEach(ctx, pick(group, f.turn.Kin.Parted), cohort)
 			} else {
@@ -212,7 +213,7 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, of group, cohort []int) e
 		l.forks.ended = ended
 	}
 	for k, cell := range group {
-		if b.wants(cell, cohort) {
+		if !b.countUnwanted(cell, cohort) {
 			rest = append(rest, k)
 		}
 	}
@@ -293,7 +294,7 @@ func (b *batch) runEach(ctx context.Context, cells, cohort []int) error {
 func (s *replay) rowUnder(k int, row *results.Row) {
 	*row = s.book.Row
 	row.Reasons, row.Firings = maps.Clone(row.Reasons), maps.Clone(row.Firings)
-	if kin := s.loop.turn.Kin; kin.Watches() {
+	if kin := s.loop.turn.Kin; kin.Rests() {
 		kin.Unfit(k, s.session, func(layer, reason string) {
 			if row.Reasons == nil {
 				row.Reasons = map[string]int{}

@@ -129,7 +129,7 @@ func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
 			s.Versions = []string{rapid.SampledFrom([]string{"2.1.25", "2.1.25", "2.0.1", "2.1.230"}).Draw(rt, "version")}
 		}
 		runner := Runner{Workers: 1, Cohorts: [][]int{{0, 1}, {2}}}
-		for _, g := range runner.kindred(cells, sessions) {
+		for _, g := range runner.groupCells(cells, sessions) {
 			if g.rests {
 				rested++
 			} else if len(g.cells) > 1 {
@@ -192,7 +192,7 @@ func TestWindowsShareTheBeginning(t *testing.T) {
 		cells = append(cells, c)
 	}
 	session := newSession("a").turns(40, 0, 4000).session()
-	groups := (Runner{}).kindred(cells, []*traces.Session{session})
+	groups := (Runner{}).groupCells(cells, []*traces.Session{session})
 	if len(groups) != 2 || !slices.Equal(groups[1].cells, []int{1, 2, 3}) {
 		t.Fatalf("groups %v, want the cell without a size and the three with one", groups)
 	}
@@ -220,7 +220,7 @@ func TestWindowsShareTheBeginning(t *testing.T) {
 func TestBrokenSessionsOfASharedRun(t *testing.T) {
 	a := newSession("a").turns(40, 0, 4000).session()
 	cells := thresholds(t, 60_000, 90_000, 120_000)
-	if groups := (Runner{}).kindred(cells, []*traces.Session{a}); len(groups) != 1 {
+	if groups := (Runner{}).groupCells(cells, []*traces.Session{a}); len(groups) != 1 {
 		t.Fatalf("%d groups, want one", len(groups))
 	}
 	want, err := Runner{}.Run(context.Background(), []*traces.Session{a}, cells)
@@ -242,7 +242,7 @@ func TestBrokenSessionsOfASharedRun(t *testing.T) {
 // An observer sees one cell, so cells that are observed are simulated one by one, strategies that rest among them.
 func TestObservedCellsShareNothing(t *testing.T) {
 	observed := Runner{Observe: func(int, []*traces.Session) Observer { return saying{new([]string)} }}
-	if groups := observed.kindred(thresholds(t, 60_000, 90_000, 120_000), nil); len(groups) != 3 {
+	if groups := observed.groupCells(thresholds(t, 60_000, 90_000, 120_000), nil); len(groups) != 3 {
 		t.Errorf("%d groups of 3 observed cells", len(groups))
 	}
 }

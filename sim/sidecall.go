@@ -32,8 +32,8 @@ func (l *Loop) launch(t *thread, layer int) {
 	}
 }
 
-// launchBeside makes the calls that a hook of a layer asked for and that run beside the conversation.
-func (l *Loop) launchBeside(t *thread, layer int) {
+// launchBackground makes the calls that a hook of a layer asked for and that run beside the conversation.
+func (l *Loop) launchBackground(t *thread, layer int) {
 	for _, in := range l.turn.TakeBackground() {
 		switch {
 		case t.hooks.background[layer] == nil:
@@ -49,22 +49,22 @@ func (l *Loop) launchBeside(t *thread, layer int) {
 	}
 }
 
-func (l *Loop) call(t *thread, layer int, in *prompt.Intent, beside bool) {
+func (l *Loop) call(t *thread, layer int, in *prompt.Intent, background bool) {
 	place, c := l.sides.New()
 	c.Begin(&side.Asked{
-		Intent: *in, Beside: beside, Thread: t.id, Layer: int32(layer), Model: t.callModel(in), TTL: t.head.Lifetime(in),
+		Intent: *in, Background: background, Thread: t.id, Layer: int32(layer), Model: t.callModel(in), TTL: t.head.Lifetime(in),
 		Event: t.event(layer, in.Ordinal), Span: t.Context.Seal()[t.Context.Len()-1].Chain,
 	}, &t.Course, &t.head)
 	excess := int64(c.Context.Tokens()) - t.replay.book.Models.Of(c.Model).Room()
-	tooLong := excess > 0 && (beside || in.Known == nil)
-	if in.Known == nil && (beside || !tooLong) {
+	tooLong := excess > 0 && (background || in.Known == nil)
+	if in.Known == nil && (background || !tooLong) {
 		t.replay.asked++
 		c.Number = t.replay.asked
 	}
 	switch {
 	case !tooLong:
 		c.Answer = t.summarize(c)
-	case beside:
+	case background:
 		c.Answer = prompt.Answer{Failed: ask.FailTooLong, Excess: excess}
 	default:
 		l.sides.End(place)
@@ -74,30 +74,30 @@ func (l *Loop) call(t *thread, layer int, in *prompt.Intent, beside bool) {
 	if c.Answer.Measured != nil {
 		c.Turns = 1 // one response has done it all
 	}
-	if !beside {
+	if !background {
 		t.called = in.Source
 	}
 	if l.err == nil {
-		l.sendBeside(t, place)
+		l.sendSide(t, place)
 	}
-	if !beside {
+	if !background { // its one request is on the way: landBackground alone reads a call again
 		l.sides.End(place)
 	}
 }
 
-// sendBeside sends the request of the turn of a call that is next. A call without an answer ends when the server has
+// sendSide sends the request of the turn of a call that is next. A call without an answer ends when the server has
 // said so: it reads and writes nothing, and costs nothing.
-func (l *Loop) sendBeside(t *thread, place int32) {
+func (l *Loop) sendSide(t *thread, place int32) {
 	c := l.sides.At(place)
 	if !c.Answer.Refused() {
 		entries := c.Context.Seal()
 		l.fly(t, &call{
-			beside: c, place: place, entries: entries, deletions: c.Deletions(), marks: c.Marks(), change: c.Change(), answer: c.Answer, model: c.Model,
+			side: c, place: place, entries: entries, deletions: c.Deletions(), marks: c.Marks(), change: c.Change(), answer: c.Answer, model: c.Model,
 		})
 		return
 	}
-	kind := account.Beside
-	if c.Beside {
+	kind := account.Awaited
+	if c.Background {
 		kind = account.Background
 	}
 	i := l.flights.add(flight{
@@ -107,9 +107,9 @@ func (l *Loop) sendBeside(t *thread, place int32) {
 	l.depart(t, i, c.Answer.First, c.Answer.Total)
 }
 
-// landBeside takes a response of a call that runs beside the conversation: the next turn follows,
+// landBackground takes a response of a call that runs beside the conversation: the next turn follows,
 // or the layer gets the result.
-func (l *Loop) landBeside(t *thread, f *flight) {
+func (l *Loop) landBackground(t *thread, f *flight) {
 	c := l.sides.At(f.place)
 	var u *prompt.Usage
 	if !f.refused {
@@ -120,13 +120,13 @@ func (l *Loop) landBeside(t *thread, f *flight) {
 		h = &t.head
 	}
 	if c.Respond(&f.answer, u, h) {
-		l.sendBeside(t, f.place)
+		l.sendSide(t, f.place)
 		return
 	}
 	l.sides.End(f.place)
 	layer := int(c.Layer)
 	l.refresh(t)
-	l.noteFinal(t, layer, "background_result", t.hooks.background[layer].BackgroundResult(&l.turn, &c.Result))
+	l.takeFinal(t, layer, "background_result", t.hooks.background[layer].BackgroundResult(&l.turn, &c.Result))
 	if t.wait.on == layer+1 && l.err == nil {
 		l.wake(t)
 	}
@@ -136,7 +136,7 @@ func (l *Loop) landBeside(t *thread, f *flight) {
 func (l *Loop) answer(t *thread, layer int, r *prompt.Result) {
 	l.refresh(t)
 	out := t.hooks.result[layer].IntentResult(&l.turn, r)
-	l.noteOutcome(t, layer, "intent_result", out)
+	l.takeOutcome(t, layer, "intent_result", out)
 	l.settle(t, layer)
 	if out.Verdict == strategies.Pending {
 		l.launch(t, layer)

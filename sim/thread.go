@@ -33,7 +33,7 @@ type thread struct {
 	tally    client.Tally
 	hidden   hidden.Thread
 	head     head.Head
-	told     told
+	briefing briefing
 	verified verify.Thread // with Verify
 	balance  account.Thread
 	carried  strategies.Carried // beside the messages
@@ -85,7 +85,7 @@ type attempt struct {
 func (t *thread) prepare(s *replay, i int32) {
 	layers := t.layers
 	switch kin := s.loop.turn.Kin; {
-	case kin != nil && kin.Watches():
+	case kin != nil && kin.Rests():
 		layers = nil // until one of them has something to do
 		t.hooks.bind(nil, nil)
 	case layers == nil || t.strategy != s.strategy:
@@ -127,7 +127,7 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 // branch or fork.
 func (t *thread) start() {
 	s, l := t.replay, t.replay.loop
-	if !t.Forked && t.Trace.Kind != traces.ThreadBranch {
+	if !t.Forked && t.Trace.Kind != traces.ThreadBranch { // spawn has given forks and branches their context
 		t.Context.AppendRange(prompt.Ref(t.Trace.Prefix.From), prompt.Ref(t.Trace.Prefix.To))
 		t.TTL = t.head.LayOut()
 	}
@@ -135,7 +135,7 @@ func (t *thread) start() {
 		t.LastEnd = l.clock.now
 	}
 	s.open++
-	s.user.Live[s.seat] = true
+	s.user.Live[s.ordinal] = true
 	l.spawn(t, -1)
 	if len(t.Trace.Rounds) == 0 {
 		l.end(t)
@@ -144,7 +144,7 @@ func (t *thread) start() {
 	given := t.Context.Len()
 	for _, h := range t.hooks.starting {
 		l.refresh(t)
-		l.noteFinal(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
+		l.takeFinal(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
 	}
 	for i := given; i < t.Context.Len(); i++ {
 		t.tally.Add(t.Context.BlockAt(i))
@@ -303,7 +303,7 @@ func (t *thread) open() {
 func (l *Loop) end(t *thread) {
 	for _, h := range t.hooks.ending {
 		l.refresh(t)
-		l.noteFinal(t, h.layer, "thread_end", h.do.ThreadEnd(&l.turn))
+		l.takeFinal(t, h.layer, "thread_end", h.do.ThreadEnd(&l.turn))
 	}
 	t.ended = true
 	t.replay.due--
@@ -315,7 +315,7 @@ func (l *Loop) end(t *thread) {
 		}
 	}
 	if t.replay.open--; t.replay.open == 0 {
-		t.replay.user.Live[t.replay.seat] = false
+		t.replay.user.Live[t.replay.ordinal] = false
 	}
 	if !l.sides.Of(t.id) {
 		t.Context.Release() // for branches

@@ -68,7 +68,7 @@ func (d *desk) present(t *thread) {
 	if u.Files.Newer = nil; len(s.recorded.ages) > 0 {
 		u.Files.Newer = s.recorded.ages.newer
 	}
-	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.Trace.Kind, t.Index, s.seat, s.session.Start, t.Trace.Parent
+	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.Trace.Kind, t.Index, s.ordinal, s.session.Start, t.Trace.Parent
 }
 
 // settle carries out what a hook reported about the context.
@@ -82,7 +82,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	if l.config.Observer != nil {
 		l.config.Observer.Changed(t.point(l.clock.now), t.layers[layer].Name(), b)
 	}
-	t.told.note(&b)
+	t.briefing.note(&b) // for the break detector (detect.go)
 	t.replay.book.Changed(&b, t.replay.fetch.Measures())
 	switch b.Kind {
 	case strategies.BoundaryMicro, strategies.BoundaryServer:
@@ -101,7 +101,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	window := t.replay.book.Models.Of(t.head.Model()).Window
 	for _, h := range t.hooks.compact {
 		h.do.AfterCompaction(&l.turn)
-		l.launchBeside(t, h.layer)
+		l.launchBackground(t, h.layer)
 	}
 	t.InputAt = l.turn.InputAt
 	if b.Kind == strategies.BoundaryCompact && !b.Replayed && b.After > window {

@@ -86,7 +86,7 @@ func (l *Loop) verify(t *thread, c *call, out *exchange.Outcome) {
 	report := l.reporter(t)
 	l.written.Request(&t.Course, t.replay.server, t.served(out), report)
 	pairs, opening := t.parts()
-	if (c.beside == nil || !c.beside.AsText()) && !pairs {
+	if (c.side == nil || !c.side.AsText()) && !pairs {
 		t.verified.Messages(&t.Course, &t.replay.verify, l.request.Entries, opening, report)
 	}
 }

@@ -141,7 +141,7 @@ func (l *Loop) compactByHand(t *thread, i int) {
 	l.refresh(t)
 	l.turn.Events = byHand
 	out := h.do.BeforeRequest(&l.turn)
-	l.noteOutcome(t, h.layer, "before_request", out)
+	l.takeOutcome(t, h.layer, "before_request", out)
 	l.settle(t, h.layer)
 	if out.Verdict == strategies.Pending {
 		l.launch(t, h.layer)

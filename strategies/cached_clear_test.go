@@ -202,7 +202,7 @@ func TestCachedDeletionWithoutPin(t *testing.T) {
 	l := layer(t, "cached-microcompact: {pin: false}")
 	k.reads(12)
 	asked(t, l, k)
-	k.Context.Sent()
+	k.Context.MarkSent()
 	if len(h.deleted) != 7 || len(k.pinned()) != 1 {
 		t.Fatalf("%d deleted, pins %v", len(h.deleted), k.pinned())
 	}
@@ -212,7 +212,7 @@ func TestCachedDeletionWithoutPin(t *testing.T) {
 	if len(h.deleted) != 0 || len(k.pinned()) != 0 || h.counts[measures.ReturnedTokens] != 7000 {
 		t.Errorf("%d deleted, pins %v, %d tokens back", len(h.deleted), k.pinned(), h.counts[measures.ReturnedTokens])
 	}
-	if ch := k.Context.Sent(); ch != (prompt.Change{At: at, Cause: prompt.CauseEdit}) {
+	if ch := k.Context.MarkSent(); ch != (prompt.Change{At: at, Cause: prompt.CauseEdit}) {
 		t.Errorf("change %+v, want an edit at %d", ch, at)
 	}
 	k.reads(6) // twelve that were never deleted

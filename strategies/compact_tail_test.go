@@ -216,18 +216,18 @@ func TestOpeningComesLate(t *testing.T) {
 	if len(without) == len(head) {
 		t.Fatal("the talk has no reminder")
 	}
-	k.Context.Sent()
+	k.Context.MarkSent()
 	begin(t, l, k)
 	answer(l, k, "", 0)
 	if got, want := kinds(), append(slices.Clone(without), prompt.KindSummary); !slices.Equal(got, want) {
 		t.Errorf("behind the compaction stand %v, want %v", got, want)
 	}
-	k.Context.Sent()
+	k.Context.MarkSent()
 	l.(BeforeRequest).BeforeRequest(&k.Turn)
 	if got, want := kinds(), append(slices.Clone(head), prompt.KindSummary); !slices.Equal(got, want) {
 		t.Errorf("the next request has %v, want %v", got, want)
 	}
-	if got, want := k.Context.Sent(), (prompt.Change{At: int32(len(without)), Cause: prompt.CauseEdit}); got != want {
+	if got, want := k.Context.MarkSent(), (prompt.Change{At: int32(len(without)), Cause: prompt.CauseEdit}); got != want {
 		t.Errorf("it changes %v, want %v: the summary is not read again", got, want)
 	}
 }

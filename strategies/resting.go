@@ -51,15 +51,15 @@ func restersOf(s *Strategy) (list []watched) {
 	return list
 }
 
-// Watch makes k stand for strategies that rest, each with layers of its own kinds, in a run without any.
-func (k *Kin) Watch() {
+// Rest makes k stand for strategies that rest, each with layers of its own kinds, in a run without any.
+func (k *Kin) Rest() {
 	for _, s := range k.All {
 		k.watching = append(k.watching, restersOf(s))
 	}
 }
 
-// Watches reports whether the strategies rest.
-func (k *Kin) Watches() bool { return k.watching != nil }
+// Rests reports whether the strategies rest.
+func (k *Kin) Rests() bool { return k.watching != nil }
 
 // Due returns the strategies of the run for which wake holds, or of which a layer has something to do before the request of a
 // turn. refused says that the request would be refused, which some layers answer.

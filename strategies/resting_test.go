@@ -39,7 +39,7 @@ func TestWhoIsDue(t *testing.T) {
 		compactAt(t, 100_000),
 		strategiesOf(t, "  - microcompact: {trigger: {fixed: 120000}}\n", "  - truncate-oldest: {trigger: {fixed: 150000}}\n"),
 	)}
-	kin.Watch()
+	kin.Rest()
 	kin.Stand([]int{0, 1, 2})
 	turn := Turn{Kin: kin, Reading: Reading{Window: 200_000}}
 	due := func(tokens int64, refused bool) []int {
@@ -72,7 +72,7 @@ func TestDueByTheWholeHistory(t *testing.T) {
 	context.SetForm(1, prompt.FormCleared, 40_000, prompt.CauseEdit)
 	for persist, want := range map[string][]int{"never": {0}, "always": nil} {
 		kin := &Kin{Mixed: true, All: strategiesOf(t, "  - clear: {trigger: {measure: tokens, fixed: 100000}, persist: "+persist+"}\n")}
-		kin.Watch()
+		kin.Rest()
 		kin.Stand([]int{0})
 		turn := Turn{Kin: kin, Context: context, Reading: Reading{Window: 200_000}}
 		turn.Reading.Values[MeasureTokens] = int64(context.Tokens())

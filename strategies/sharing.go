@@ -20,7 +20,7 @@ type Kin struct {
 	Alike  []int   // indices of the strategies that have acted alike so far; the last one runs
 	Parted []int   // indices of the strategies that would have acted differently at some point
 	Within []int64 // by strategy: the most tokens of a window that its client counts thresholds from; nil if they are alike
-	Mixed  bool    // they are of several kinds: one run stands for more than one of them only while they rest (Watch)
+	Mixed  bool    // they are of several kinds: one run stands for more than one of them only while they rest (Rest)
 
 	polled   []polled    // by layer
 	same     bool        // All are one strategy, in other surroundings
@@ -209,7 +209,7 @@ func (k *Kin) Leave(others []int) {
 
 // changed takes in that the simulation stands for fewer strategies. Of those that rest any may be the one that runs.
 func (k *Kin) changed() {
-	if k.Watches() && len(k.Alike) > 0 {
+	if k.Rests() && len(k.Alike) > 0 {
 		k.Runs = k.Alike[len(k.Alike)-1]
 	}
 	k.forget()

@@ -125,7 +125,7 @@ func TestToolStorageFreeze(t *testing.T) {
 		l := layer(t, "tool-storage: "+text)
 		for _, bytes := range []int32{25000, 60000, 25000, 60000} {
 			k.parallel("Bash", 10000)[0].Bytes = bytes
-			k.Context.Sent()
+			k.Context.MarkSent()
 			asked(t, l, k)
 			k.Boundary()
 		}

@@ -124,7 +124,7 @@ func (f *filterFlags) parse(cmd *cobra.Command) (filter traces.Filter, err error
 
 // of returns the filter of a scenario that has the flags, or all that is wrong with it.
 func (f *filterFlags) of(cmd *cobra.Command, s *scenarios.Sessions) (traces.Filter, error) {
-	if _, err := f.parse(cmd); err != nil {
+	if _, err := f.parse(cmd); err != nil { // for what it finds wrong: the values of the flags are in s already
 		return traces.Filter{}, err
 	}
 	zone := f.zone

@@ -112,7 +112,7 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 }
 
 func (f *runFlags) runScenario(cmd *cobra.Command, args []string) error {
-	f.read.Discovery.Pays = cmd.Flags().Changed("summarizer")
+	f.read.Discovery.YesIsForCalls = cmd.Flags().Changed("summarizer")
 	f.read.Lazy = !f.live.real() // real calls use all sessions repeatedly
 	key, err := f.keys.key()
 	if f.perSession && f.format != "csv" {
@@ -131,7 +131,7 @@ func (f *runFlags) runScenario(cmd *cobra.Command, args []string) error {
 		return runErr
 	}
 	s.corpus.Remark(&run.Workload)
-	shown := hideNames(key, run, nil, nil)
+	shown := hideNames(key, run, nil, nil) // run itself keeps its names: Follow finds cells and sessions by them
 	d := charts.Run(shown, charts.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()})
 	if f.read.Quiet && runErr == nil { // an interrupted run says so
 		d.Alone()
@@ -211,7 +211,8 @@ func (f *runFlags) parse(
 		design, err = file.First()
 	}
 	if err != nil {
-		return nil, nil, errors.Join(append(append(errs, f.read.choice.empty(cmd)...), err)...)
+		errs = append(errs, f.read.choice.empty(cmd)...) // without a design, choice.of below does not come to say it
+		return nil, nil, errors.Join(append(errs, err)...)
 	}
 	f.read.Filter, err = f.read.choice.of(cmd, &design.Scenario.Sessions)
 	errs = append(errs, err)
@@ -222,7 +223,7 @@ func (f *runFlags) parse(
 	errs = append(errs, err)
 	return &scenarios.Plan{
 		Registry: registry, Prices: table, Design: design, Profiles: profiles,
-		Workers: f.read.Workers, Strict: f.read.Strict, Version: version(), Seed: design.Scenario.Seed,
+		Workers: f.read.Workers, Strict: f.read.Strict, Version: version(), Seed: design.Scenario.Seed, // the seed is for searches: cells have their own
 	}, file, errors.Join(errs...)
 }
 
@@ -276,7 +277,7 @@ func (f *runFlags) readInto(cmd *cobra.Command, s *study) (err error) {
 			return err
 		}
 	}
-	f.read.Rows = true // of every study; whether bodies stay in the store (Lazy) is said by the verb
+	f.read.Rows = true // for how often garbage is collected; whether bodies stay in the store (Lazy) is said by the verb
 	s.corpus, err = f.sessions(cmd, s.plan, s.args)
 	return err
 }
@@ -318,7 +319,7 @@ func dryRun(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) err
 
 // simulate runs the plan, with real calls if the flags ask for them, and returns what these did.
 func (f *runFlags) simulate(cmd *cobra.Command, s *study) (*results.Run, *live.Report, error) {
-	modelCalls, err := f.live.live(s.plan, s.corpus.Corpus)
+	modelCalls, err := f.live.live(s.plan, s.corpus.Corpus) // nil without real calls, which adviseOn, remark and end take
 	if err != nil {
 		return nil, nil, err
 	}

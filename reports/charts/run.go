@@ -29,7 +29,7 @@ type Options struct {
 // results.Document.
 func Run(run *results.Run, o Options) *document.Document {
 	bySeed := run
-	run = run.Replicated()
+	run = run.Replicated() // one cell, a mean, for the seeds of a setting
 	shown, rest := selectCells(run, o.MaxCells)
 	t := &tables{run: shown, whole: run, swept: sweptNames(shown), every: o.Whole, split: o.Split, notes: notesOf(shown, o.Split), used: map[string]bool{}}
 	d := &document.Document{
@@ -159,7 +159,7 @@ func (t *tables) main() *document.Table {
 	}
 	recall := t.metric("RECALL", measures.NameRecall)
 	regret := ofWhole(t.metric("REGRET", measures.NameRegret))
-	hit, recall := t.metric("HIT", measures.NameHitRatio).spared(-1), recall.spared(-1)
+	hit, recall := t.metric("HIT", measures.NameHitRatio).spared(-1), recall.spared(-1)  // never dropped for lack of room
 	if slices.ContainsFunc(t.run.Cells, func(c results.Cell) bool { return free(&c) }) { // tokens say what dollars do not
 		columns = append(columns, t.metric("READ", measures.NameReadTokens), column{title: "NOT READ", text: func(c *results.Cell) string {
 			u := c.Total.Usage()
@@ -259,7 +259,7 @@ func (t *tables) table(title string, columns []column, onName func(results.Note)
 	for i := range t.run.Cells {
 		c := &t.run.Cells[i]
 		row := t.row(c)
-		if t.unswept() && c.Strategy == measures.StrategyRecorded {
+		if t.recordedOnce() && c.Strategy == measures.StrategyRecorded {
 			if c != t.run.Reference(measures.StrategyRecorded) {
 				continue
 			}

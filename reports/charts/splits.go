@@ -254,8 +254,8 @@ func share(v float64, ok bool) any {
 	return document.Percent(v)
 }
 
-// unswept reports whether no swept parameter changes what the recording did: then one row tells it.
-func (t *tables) unswept() bool {
+// recordedOnce reports whether no swept parameter changes what the recording did: then one row tells it.
+func (t *tables) recordedOnce() bool {
 	ref := t.run.Reference(measures.StrategyRecorded)
 	return len(t.swept) > 0 && !slices.ContainsFunc(t.run.Cells, func(c results.Cell) bool {
 		return c.Strategy == measures.StrategyRecorded && !slices.Equal(c.Total.Figures[:], ref.Total.Figures[:])

@@ -110,8 +110,8 @@ type baseline struct {
 // Calls of one source must come in order; how sources mix does not matter.
 // Reset keeps its storage.
 type Detector struct {
-	Rules  *Rules // nil for the client's rules
-	Values bool   // verdicts on breaks have old and new values
+	Rules     *Rules // nil for the client's rules
+	OldAndNew bool   // verdicts on breaks have old and new values
 
 	sources   map[source]int
 	baselines []baseline
@@ -162,7 +162,7 @@ func (d *Detector) See(c *Call) *Verdict {
 	}
 	b := d.baseline(sourceOf(c))
 	b.compare(c, rules, v)
-	if d.Values && (v.Reason == confusion.Model || v.Reason == confusion.State) {
+	if d.OldAndNew && (v.Reason == confusion.Model || v.Reason == confusion.State) {
 		v.says = b.differences(c, v.Changed)
 	}
 	b.take(c)

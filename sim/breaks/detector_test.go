@@ -98,7 +98,7 @@ func TestDifferences(t *testing.T) {
 			c.State.FastMode, c.State.Effort = On, "low"
 		},
 	} {
-		d := Detector{Values: true}
+		d := Detector{OldAndNew: true}
 		a, b := after(0, 45000), after(20, 6200)
 		a.Model, b.Model = "claude-sonnet-4-5", "claude-sonnet-4-5"
 		a.State, b.State = before, before

@@ -335,9 +335,9 @@ func (c *Context) Tokens() int {
 	return int(e[len(e)-1].Cum)
 }
 
-// Sent marks all entries as sent: later edits to them are changes. It returns the change
+// MarkSent marks all entries as sent: later edits to them are changes. It returns the change
 // since the last request.
-func (c *Context) Sent() Change {
+func (c *Context) MarkSent() Change {
 	ch := c.change
 	c.sent, c.change = len(c.entries), NoChange
 	return ch

@@ -81,26 +81,26 @@ func TestAppendKeepsThePrefix(t *testing.T) {
 
 func TestChangeIsTheFirstSentPosition(t *testing.T) {
 	c := newContext(blocks(6))
-	if ch := c.Sent(); ch != NoChange {
+	if ch := c.MarkSent(); ch != NoChange {
 		t.Errorf("a fresh context reports %+v", ch)
 	}
 	c.SetForm(4, FormCleared, 1, CauseEdit)
 	c.SetForm(2, FormCleared, 1, CauseEdit)
 	c.SetForm(3, FormCleared, 1, CauseEdit)
-	if ch := c.Sent(); ch != (Change{At: 2, Cause: CauseEdit}) {
+	if ch := c.MarkSent(); ch != (Change{At: 2, Cause: CauseEdit}) {
 		t.Errorf("change %+v, want at 2 by an edit", ch)
 	}
 	c.Add(Block{Kind: KindPrompt, Tokens: 7, Digest: Digest{9, 9}})
 	c.SetForm(6, FormCleared, 1, CauseEdit)
-	if ch := c.Sent(); ch != NoChange {
+	if ch := c.MarkSent(); ch != NoChange {
 		t.Errorf("editing what was not sent reports %+v", ch)
 	}
 	c.Replace(1, 7, []Ref{0}, CauseCompaction)
-	if ch := c.Sent(); ch != (Change{At: 1, Cause: CauseCompaction}) {
+	if ch := c.MarkSent(); ch != (Change{At: 1, Cause: CauseCompaction}) {
 		t.Errorf("change %+v, want at 1 by a compaction", ch)
 	}
 	c.Truncate(1, CauseRewind)
-	if ch := c.Sent(); ch != (Change{At: 1, Cause: CauseRewind}) {
+	if ch := c.MarkSent(); ch != (Change{At: 1, Cause: CauseRewind}) {
 		t.Errorf("change %+v, want at 1 by a rewind", ch)
 	}
 }

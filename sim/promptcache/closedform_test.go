@@ -54,7 +54,7 @@ func (k *talk) clear(i int) { k.SetForm(i, prompt.FormCleared, 0, prompt.CauseEd
 
 // call sends the context with markers at the positions and at the end.
 func (k *talk) call(markers ...int) prompt.Usage {
-	r := exchange.Request{MinTokens: 1, Entries: k.Seal(), Change: k.Sent()}
+	r := exchange.Request{MinTokens: 1, Entries: k.Seal(), Change: k.MarkSent()}
 	for _, p := range markers {
 		r.Markers = append(r.Markers, exchange.Marker{Position: int32(p), TTL: k.ttl})
 	}

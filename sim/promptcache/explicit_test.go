@@ -25,7 +25,7 @@ func newExplicitTalk(renew int64) *explicitTalk {
 }
 
 func (k *explicitTalk) call(at int64, last bool) exchange.Outcome {
-	r := exchange.Request{Entries: k.Seal(), Change: k.Sent(), Last: last}
+	r := exchange.Request{Entries: k.Seal(), Change: k.MarkSent(), Last: last}
 	out := k.server.Begin(at, &r)
 	k.server.FirstToken(at, out.Ticket)
 	k.server.End(at, out.Ticket, 0)
@@ -102,7 +102,7 @@ func TestExplicitIsFoundByItsPrefix(t *testing.T) {
 		thread, owner, model uint32
 		want                 int64
 	}{{9, 0, 0, 10_000}, {8, 1, 0, 0}, {7, 0, 1, 0}} {
-		r := exchange.Request{Thread: tc.thread, Owner: tc.owner, Model: tc.model, Entries: k.Seal(), Change: k.Sent(), Last: true}
+		r := exchange.Request{Thread: tc.thread, Owner: tc.owner, Model: tc.model, Entries: k.Seal(), Change: k.MarkSent(), Last: true}
 		if out := k.server.Begin(second, &r); out.Usage.Read != tc.want || out.Expected != 0 {
 			t.Errorf("%+v: %+v", tc, out)
 		}

@@ -141,7 +141,7 @@ func (w *world) wait(t *rapid.T) {
 func (w *world) request(t *rapid.T, i int) exchange.Request {
 	c := w.threads[i]
 	r := exchange.Request{
-		Thread: uint32(i), Entries: c.Seal(), Change: c.Sent(),
+		Thread: uint32(i), Entries: c.Seal(), Change: c.MarkSent(),
 		Owner:     sample(t, []uint32{0, 0, 0, 1}, "owner"),
 		Model:     sample(t, []uint32{0, 0, 0, 1}, "model"),
 		MinTokens: sample(t, []int32{1, 1, 40, 100}, "min"),

@@ -206,7 +206,7 @@ func (s *script) request(t *testing.T, d *datadriven.TestData) exchange.Request 
 	if c == nil {
 		d.Fatalf(t, "unknown context %q", d.CmdArgs[0].Key)
 	}
-	r := exchange.Request{MinTokens: 1, Entries: c.Seal(), Change: c.Sent(), Draw: 1 << 63}
+	r := exchange.Request{MinTokens: 1, Entries: c.Seal(), Change: c.MarkSent(), Draw: 1 << 63}
 	for arg, p := range map[string]*uint32{"thread": &r.Thread, "model": &r.Model, "owner": &r.Owner} {
 		if d.HasArg(arg) {
 			var n uint64

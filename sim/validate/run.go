@@ -275,6 +275,6 @@ func (c *Call) price(m *calls.Price) {
 // Drawn returns a configuration with a profile and everything random drawn.
 func Drawn(c sim.Config, p *profile.Profile) sim.Config {
 	c = c.WithProfile(p)
-	c.Draw = true
+	c.ByDraws = true
 	return c
 }

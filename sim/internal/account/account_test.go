@@ -166,7 +166,7 @@ func TestWhatABalanceNotes(t *testing.T) {
 		front int64
 	}{
 		"the next request":  {Recorded, 1, 0, 50},
-		"a layer's call":    {Beside, 1, 0, 0},
+		"a layer's call":    {Awaited, 1, 0, 0},
 		"a later request":   {Recorded, 1, 1, 0},
 		"from the first on": {Recorded, 0, 0, 0},
 		"behind the end":    {Recorded, 9, 0, 80},

@@ -87,12 +87,12 @@ const (
 	Recorded   Kind = iota // the recording has it
 	Extra                  // the agent's own, and no recording has it
 	Hidden                 // the client's own, which no log shows
-	Beside                 // a layer's, which the conversation waits for
+	Awaited                // a layer's, which the conversation waits for
 	Background             // a layer's, which runs beside the conversation
 )
 
 // ByLayer reports whether a layer made the call.
-func (k Kind) ByLayer() bool { return k >= Beside }
+func (k Kind) ByLayer() bool { return k >= Awaited }
 
 // Call is a call that the server has answered, or answers.
 type Call struct {

@@ -293,7 +293,7 @@ type summaries struct {
 func (b *Book) payBack(t *Thread, c *Call, cost *results.Cost) {
 	switch {
 	case c.Kind.ByLayer():
-		if c.Kind == Beside && c.Source == measures.SourceCompact {
+		if c.Kind == Awaited && c.Source == measures.SourceCompact {
 			t.calls.add(c, cost)
 		}
 	case c.Kind != Hidden:

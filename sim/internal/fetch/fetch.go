@@ -129,14 +129,14 @@ func (t *Thread) CopyFrom(o *Thread, of *Session, c *course.Course, tally *clien
 	t.Course, t.of, t.tally, t.judge, t.missing, t.fetched, t.left, t.joined = c, of, tally, judge, missing, fetched, left, with
 }
 
-// Open begins a round whose input has come.
-func (t *Thread) Open() {
+// BeginRound begins a round whose input has come.
+func (t *Thread) BeginRound() {
 	t.judged, t.extended = false, false
-	t.Look()
+	t.ShowJudge()
 }
 
-// Look shows the judge what is new in the context, before a layer edits it.
-func (t *Thread) Look() {
+// ShowJudge shows the judge what is new in the context, before a layer edits it.
+func (t *Thread) ShowJudge() {
 	if t.of.index != nil {
 		t.judge.Look(&t.Context, t.Round, t.of.figures())
 	}
@@ -151,7 +151,7 @@ func (t *Thread) Judge() {
 	}
 	t.judged = true
 	t.missing = t.missing[:0]
-	t.Look()
+	t.ShowJudge()
 	t.judge.Call(t.Round, t.of.figures(), t.miss)
 }
 

@@ -93,7 +93,7 @@ func (t *Thread) Passes() bool {
 	if t.of.Row.Loop != measures.LoopClosed || t.Current().Trigger == traces.TriggerPrompt || t.Score().Person {
 		return false
 	}
-	t.Look()
+	t.ShowJudge()
 	return t.LeaveOut()
 }
 

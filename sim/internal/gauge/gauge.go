@@ -76,8 +76,8 @@ func (s *Session) CopyFrom(o *Session) {
 // Shows reports whether anything is shown.
 func (s *Session) Shows() bool { return *s.Levels != Levels{} }
 
-// Open begins a round of a conversation: the client takes the prompt at any level once more.
-func (s *Session) Open(thread int32) { s.threads[thread].blocked = false }
+// BeginRound begins a round of a conversation: the client takes the prompt at any level once more.
+func (s *Session) BeginRound(thread int32) { s.threads[thread].blocked = false }
 
 // Blocked reports whether the prompt of a conversation's round has met the blocking level.
 func (s *Session) Blocked(thread int32) bool { return s.threads[thread].blocked }
@@ -128,7 +128,7 @@ func (s *Session) limit(g *gauge, v *View, t Thread) int64 {
 	if s.Kin != nil {
 		s.limits = append(s.limits, slices.Repeat([]int64{g.limit}, len(s.Kin.All))...)
 	}
-	if s.Kin != nil && s.Kin.Watches() {
+	if s.Kin != nil && s.Kin.Rests() {
 		s.Kin.Thresholds(s.limits[g.limits:], t.Turn())
 		return s.limits[int(g.limits)+s.Kin.Runs]
 	}

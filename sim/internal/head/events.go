@@ -299,10 +299,10 @@ func renamed(h *Head, was, now int32) {
 	}
 }
 
-// Touch changes what differs from request to request: the billing header
+// VaryByRequest changes what differs from request to request: the billing header
 // where it is in the key, the uncached section, and sections that are not
 // memoised.
-func (h *Head) Touch() {
+func (h *Head) VaryByRequest() {
 	h.Stamp()
 	if p := h.of.Assembly.System.UncachedChange; p > 0 && h.tried != h.course.Round+1 && h.sections[client.SectionUncached] > 0 {
 		h.tried = h.course.Round + 1

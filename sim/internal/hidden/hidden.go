@@ -285,9 +285,9 @@ type clues struct {
 	shrunk   bool        // the request under way shrank at a prompt
 }
 
-// Heed takes from the lines of a round's input what the client did to the
+// ApplyUnseen takes from the lines of a round's input what the client did to the
 // request that no line shows, and does it to the context.
-func (t *Thread) Heed() {
+func (t *Thread) ApplyUnseen() {
 	u, r := &t.unlogged.clues, t.Current()
 	u.lost, u.altered, u.applied, u.coming, u.shrunk = false, false, u.coming, 0, false
 	u.thinking.Hear(t.Score().Content, r.Signs)

@@ -176,7 +176,7 @@ func clip(e *prompt.Entry, b *prompt.Block, bytes int32) {
 // Asked is what a layer asks for.
 type Asked struct {
 	prompt.Intent
-	Beside        bool  // the conversation does not wait
+	Background    bool  // the conversation does not wait
 	Thread, Layer int32 // who asked: indices of the loop's threads, and of the thread's layers
 	Model         int32 // index of the session's models
 	TTL           exchange.TTL
@@ -212,10 +212,10 @@ func (c *Call) Deletions() []exchange.Deletion { return c.deleted.Resolve(&c.Con
 
 // Change returns what changed in the context since the call's last request.
 func (c *Call) Change() prompt.Change {
-	if !c.Beside {
+	if !c.Background {
 		return prompt.NoChange
 	}
-	return c.Context.Sent()
+	return c.Context.MarkSent()
 }
 
 // Marks returns where the call's breakpoints are on its messages.
@@ -224,12 +224,12 @@ func (c *Call) Marks() client.Marks {
 }
 
 // Last reports whether no request follows the one of this turn.
-func (c *Call) Last() bool { return !c.Beside || c.Turn+1 >= c.Turns || c.Answer.Failed != "" }
+func (c *Call) Last() bool { return !c.Background || c.Turn+1 >= c.Turns || c.Answer.Failed != "" }
 
 // OwnPrefix reports whether the call sends what the conversation itself would send,
 // so that its read shows what the conversation would have read.
 func (c *Call) OwnPrefix() bool {
-	return !c.Beside && !c.Own && c.Intent.Model == "" && c.Whole() && !c.Rekey
+	return !c.Background && !c.Own && c.Intent.Model == "" && c.Whole() && !c.Rekey
 }
 
 // Respond takes the response of a turn, and its usage, nil for a refusal. It reports whether another turn follows, whose

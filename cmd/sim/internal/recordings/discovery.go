@@ -20,13 +20,13 @@ import (
 // Discovery says whether a person's own sessions may be read without being
 // named. Without that permission files are only counted, not opened.
 type Discovery struct {
-	Asked bool
-	Yes   bool
-	Pays  bool // yes answers only the other question: whether to make real calls
+	Asked         bool
+	Yes           bool
+	YesIsForCalls bool // yes answers only the other question: whether to make real calls
 }
 
 // Wanted reports whether to look for sessions.
-func (d *Discovery) Wanted() bool { return d.Asked || d.Yes && !d.Pays }
+func (d *Discovery) Wanted() bool { return d.Asked || d.Yes && !d.YesIsForCalls }
 
 // errDeclined is returned when a person does not want their sessions read.
 var errDeclined = errors.New("cancelled: nothing was read")
@@ -63,10 +63,10 @@ func (d *Discovery) choose(ctx context.Context, in io.Reader, w io.Writer, quiet
 			traces.ErrNoSessions, LookedIn(home)))
 	}
 	list, leaves := strings.Join(shown, ", "), "nothing leaves this machine"
-	if d.Pays {
+	if d.YesIsForCalls {
 		leaves = "reading sends nothing anywhere" // a model may summarise them, which is asked later
 	}
-	if (!d.Yes || d.Pays) && console.IsTerminal(in) && console.IsTerminal(w) {
+	if (!d.Yes || d.YesIsForCalls) && console.IsTerminal(in) && console.IsTerminal(w) {
 		question := fmt.Sprintf("Read the sessions in %s? %s. [y/N] ", list, strings.ToUpper(leaves[:1])+leaves[1:])
 		yes, err := console.Ask(ctx, in, w, question)
 		switch {
