@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,39 @@ func TestWayOfARun(t *testing.T) {
 		t.Errorf("a plain run passes %d rooms, want at most %d: %q", len(passed), mostRooms, slices.Sorted(maps.Keys(passed)))
 	}
 	renew(t, "way", way(passed))
+}
+
+// The list of files and functions in docs/architecture.md names what is there: at least one function behind each file.
+func TestWayNamesFunctions(t *testing.T) {
+	page, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "<!-- end of way -->")
+	list, _, _ = strings.Cut(list, "\n## ")
+	text, files, named := "", 0, 1
+	for i, name := range strings.Split(list, "`") {
+		switch {
+		case i%2 == 0: // between names
+		case strings.HasSuffix(name, ".go"):
+			if named == 0 {
+				t.Errorf("no function before %s", name)
+			}
+			source, err := os.ReadFile(name)
+			if err != nil {
+				t.Error(err)
+			}
+			text, files, named = string(source), files+1, 0
+		default:
+			named++
+			if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + name + `\(`).MatchString(text) {
+				t.Errorf("%s is not declared in the file named before it", name)
+			}
+		}
+	}
+	if files < 15 { // the rooms of a plain run with their main files
+		t.Errorf("%d files, want at least 15", files)
+	}
 }
 
 // builds skips a test that builds the program in another form, but under make house.
