@@ -5,9 +5,10 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
+	"github.com/compactsim/compactsim/traces"
 )
 
-// again is a recorded result that is brought again, and what the agent's calls have added to its file since: the file is shown as it is now.
+// again is a recorded result that is brought again, and what the calls of the agent, and of the conversation it went on from, have added to its file since: the file is shown as it is now.
 type again struct {
 	block        int32
 	bytes, lines int32
@@ -19,16 +20,34 @@ func (t *Thread) now(block int32) again {
 	if !s.showsAll(block) {
 		return a
 	}
-	for r := t.Round; r >= 0 && t.Trace.Rounds[r].Input.To > block; r-- {
-		in := t.Trace.Rounds[r].Input
-		for k := max(in.From, block+1); k < in.To; k++ {
-			b := &s.session.Blocks[k]
-			if b.Kind == prompt.KindToolResult && b.Op == op.Edit && b.Object == s.session.Blocks[block].Object && b.Flags&prompt.FlagError == 0 {
-				a.bytes, a.lines = a.bytes+b.RangeLen, a.lines+b.RangeFrom
+	for trace, r := t.Trace, t.Round; ; trace, r = &s.session.Threads[trace.Parent], trace.ParentRound {
+		for ; r >= 0 && trace.Rounds[r].Input.To > block; r-- {
+			in := trace.Rounds[r].Input
+			for k := in.To - 1; k >= max(in.From, block+1); k-- {
+				if s.changes(&a, &s.session.Blocks[k]) {
+					return a
+				}
 			}
 		}
+		if trace.Kind != traces.ThreadBranch || trace.Parent < 0 {
+			return a
+		}
 	}
-	return a
+}
+
+// changes adds to a result what a block did to its file, and reports whether nothing that came before matters: the file was replaced.
+func (s *Session) changes(a *again, b *prompt.Block) bool {
+	was := &s.session.Blocks[a.block]
+	if b.Kind != prompt.KindToolResult || b.Object != was.Object || b.Flags&prompt.FlagError != 0 {
+		return false
+	}
+	switch {
+	case b.Op == op.Edit:
+		a.bytes, a.lines = a.bytes+b.RangeLen, a.lines+b.RangeFrom
+	case b.Op == op.Write && b.RangeLen > 0:
+		a.bytes, a.lines = a.bytes+b.RangeLen-was.Bytes, a.lines+b.RangeFrom-was.RangeLen
+	}
+	return b.Op == op.Write
 }
 
 // showsAll reports whether a block shows a whole file.

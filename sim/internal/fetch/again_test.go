@@ -38,3 +38,27 @@ func TestFilesAreReadAgainAsTheyAre(t *testing.T) {
 		t.Error("ahead of the edit the file is as it was")
 	}
 }
+
+// A file of 1,000 bytes and 30 lines is read, replaced by one of 600 bytes and 20 lines in the next round of its thread, and made 50 bytes and
+// 2 lines longer in a branch that starts there: it has 650 bytes and 22 lines. A branch that starts ahead of the write sees 1,050 and 32.
+func TestReplacedFilesAreReadAgainInABranch(t *testing.T) {
+	change := func(o op.Op, bytes, lines int32) prompt.Block {
+		return prompt.Block{Kind: prompt.KindToolResult, Op: o, RangeLen: bytes, RangeFrom: lines}
+	}
+	read := prompt.Block{Kind: prompt.KindToolResult, Op: op.Read, Bytes: 1000, RangeLen: 30, Tokens: 250}
+	s := &Session{session: &traces.Session{
+		Blocks: []prompt.Block{read, change(op.Edit, 7000, 70), change(op.Write, 600, 20), change(op.Edit, 50, 2)},
+		Threads: []traces.Thread{
+			{Parent: -1, Rounds: []traces.Round{{Input: traces.Span{To: 1}}, {Input: traces.Span{From: 1, To: 3}}}},
+			{Kind: traces.ThreadBranch, Rounds: []traces.Round{{Input: traces.Span{From: 3, To: 4}}}},
+		},
+	}}
+	for round, want := range []again{{0, 50, 2}, {0, 600 + 50 - 1000, 20 + 2 - 30}} {
+		branch := s.session.Threads[1]
+		branch.ParentRound = int32(round)
+		thread := &Thread{Course: &course.Course{Trace: &branch}, of: s}
+		if got := thread.now(0); got != want {
+			t.Errorf("behind round %d: %+v, want %+v", round, got, want)
+		}
+	}
+}
