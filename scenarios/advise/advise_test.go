@@ -288,12 +288,15 @@ func TestWhatIsNotAdvised(t *testing.T) {
 		return Change{Does: does, verdict: verdict, Detectable: 0.2, More: more}
 	}
 	a := Advice{Agents: []AgentAdvice{{Agent: facts.ClaudeCode, Version: "2.1.200", Sessions: 20, Open: []Change{
-		open("nothing", stats.Same, 0), open("soon", stats.Chance, 1000), open("never", stats.Chance, 1001)}}}}
+		open("nothing", stats.Same, 0), open("who knows", stats.TooFew, 0), open("soon", stats.Chance, 1000), open("never", stats.Chance, 1001)}}}}
 	var page bytes.Buffer
 	if err := a.Document(nil, AsDollars).Write(&page, "markdown"); err != nil {
 		t.Fatal(err)
 	}
 	text := page.String()
+	if !strings.Contains(text, "who knows, +0.0 % (95 %: +0.0 % … +0.0 %) on unseen sessions; too few sessions differ to show anything.") {
+		t.Errorf("too few:\n%s", text)
+	}
 	if strings.Contains(text, "nothing,") || !strings.Contains(text, "soon, +0.0 % (95 %: +0.0 % … +0.0 %) on unseen sessions; that may be chance: only a saving of 20.0 % would have shown; about 1,000 more sessions would decide it.") ||
 		!strings.Contains(text, "never, +0.0 % (95 %: +0.0 % … +0.0 %) on unseen sessions; that may be chance: only a saving of 20.0 % would have shown.") {
 		t.Errorf("not advised:\n%s", text)
@@ -365,6 +368,11 @@ func TestLikelyChanges(t *testing.T) {
 	if got := yes.open(); !yes.likely() || !strings.HasPrefix(got, "Likely: set x (x), ") || !strings.Contains(got, "94 of 100 draws") {
 		t.Errorf("%v: %s", yes.likely(), got)
 	}
+	yes.Effect.Recall = &[2]float64{0.97, 0.91}
+	price := "The saving has a price: 9 % of what the agent uses later is lost and cannot be fetched, instead of 3 %."
+	if got, line := yes.open(), (&AgentAdvice{Agent: facts.ClaudeCode, Sessions: 45, Open: []Change{yes}}).none(); !strings.Contains(got, "x = 1. "+price+" What settles it") || !strings.HasSuffix(line+".", " on unseen sessions. "+price) {
+		t.Errorf("%s\n%s", got, line)
+	}
 	for name, c := range map[string]Change{"too little": change(0.04, 0.04, 3), "too uncertain": change(0.10, 0.30, 3), "dearer on all": change(0.10, 0.12, -3)} {
 		if c.likely() || !strings.HasPrefix(c.open(), "Not advised: ") {
 			t.Errorf("%s: %s", name, c.open())
@@ -392,6 +400,8 @@ func TestFetchesAnHour(t *testing.T) {
 		{5, 35, 10, " About 3 more reads of files and repeated commands an hour of work."},
 		{0, 10, 10, " About one more read of a file or repeated command an hour of work."},
 		{0, 2, 10, " About one more read of a file or repeated command in 5 hours of work."},
+		{34, 43, 0.05, " About 9 more reads of files and repeated commands in 3 m 00 s of work."}, // of an hour they would be 180, which nobody saw
+		{0, 1, 0.5, " About one more read of a file or repeated command in all."},
 		{0, 1, 30, ""}, {7, 7, 10, ""}, {7, 3, 10, ""}, {0, 9, 0, ""},
 	} {
 		e := Effect{FetchedAgain: [2]int{c.was, c.is}, Hours: c.hours}

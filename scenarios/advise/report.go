@@ -42,7 +42,7 @@ func (x *AgentAdvice) hopes() bool { return len(x.Open) > 0 && x.Open[0].likely(
 func (x *AgentAdvice) none() string {
 	if x.hopes() {
 		c := &x.Open[0]
-		return fmt.Sprintf("nothing saves for sure; %s (%s) likely does, %s on unseen sessions", c.Does, c.Setting, share(c))
+		return strings.TrimSuffix(fmt.Sprintf("nothing saves for sure; %s (%s) likely does, %s on unseen sessions.%s", c.Does, c.Setting, share(c), c.Effect.loss()), ".")
 	}
 	switch {
 	case x.Sessions == 0:
@@ -94,8 +94,11 @@ func (x *AgentAdvice) lacks() (lines []string) {
 		if x.settings > 1 {
 			often = "most often "
 		}
-		lines = append(lines, fmt.Sprintf("%d of %s under a setting that compactions show, %s%s: SIMULATED keeps it, and a threshold or a window advised here takes its place.",
-			x.Followed, document.Count(x.Sessions, "session"), often, x.Follow))
+		text := fmt.Sprintf("%d of %s under a setting that compactions show, %s%s: SIMULATED keeps it", x.Followed, document.Count(x.Sessions, "session"), often, x.Follow)
+		if len(x.Changes) > 0 || len(x.Open) > 0 {
+			text += ", and a threshold or a window advised here takes its place"
+		}
+		lines = append(lines, text+".")
 	}
 	if x.Single > 0 && len(x.Changes) > 0 {
 		lines = append(lines, fmt.Sprintf("%d of %s with one call: what later calls send and read is none of theirs.",
@@ -324,8 +327,8 @@ func (x *AgentAdvice) how(c *Change, as string) string {
 // open says why a change is not advised.
 func (c *Change) open() string {
 	if c.likely() {
-		text := fmt.Sprintf("Likely: %s (%s), %s on unseen sessions, and %.0f of 100 draws of such sessions save. %s: %s. What settles it: ",
-			c.Does, c.Setting, share(c), math.Floor(100*c.Agree), c.Where, c.Snippet)
+		text := fmt.Sprintf("Likely: %s (%s), %s on unseen sessions, and %.0f of 100 draws of such sessions save. %s: %s.%s What settles it: ",
+			c.Does, c.Setting, share(c), math.Floor(100*c.Agree), c.Where, c.Snippet, c.Effect.loss())
 		if c.More > 0 && c.More <= maxMore {
 			text += "about " + document.Count(c.More, "more session") + " like these, or "
 		}
@@ -335,7 +338,10 @@ func (c *Change) open() string {
 	if why := c.worthless(); why != "" {
 		return text + "; " + why
 	}
-	if c.verdict == stats.Chance {
+	switch c.verdict {
+	case stats.TooFew:
+		text += "; too few sessions differ to show anything"
+	case stats.Chance:
 		chance := "that may be chance"
 		if c.Low > 0 { // the verdict asks for more than an interval without 0
 			chance = "so few sessions do not show it"

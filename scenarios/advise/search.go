@@ -236,9 +236,7 @@ func (c *Change) judge(costs [][]float64, units []stats.Units) {
 		return // nothing costs anything, or no session costs anything else
 	}
 	c.Unseen, c.Low, c.High = g.Share, g.Low, g.High
-	if sd := (g.High - g.Low) / (2 * distuv.UnitNormal.Quantile(0.975)); sd > 0 {
-		c.Agree = distuv.UnitNormal.CDF(g.Share / sd)
-	}
+	c.Agree = agree(g.Share, g.Low, g.High)
 	if math.IsNaN(g.Detectable) {
 		return
 	}
@@ -247,6 +245,19 @@ func (c *Change) judge(costs [][]float64, units []stats.Units) {
 		wide := c.Detectable / c.Unseen
 		c.More = max(0, int(math.Ceil(float64(len(costs[0]))*(wide*wide-1)))) // what can be seen shrinks as 1/√n
 	}
+}
+
+// agree returns the share of draws that are above 0, given the 95 % interval of a value: draws are normal on each side of the value, as the two
+// sides of an interval differ, and a bound at 0 leaves one draw of forty on the other side of 0.
+func agree(value, low, high float64) float64 {
+	side := value - low
+	if value < 0 {
+		side = high - value
+	}
+	if side <= 0 {
+		return 0
+	}
+	return distuv.UnitNormal.CDF(distuv.UnitNormal.Quantile(0.975) * value / side)
 }
 
 // Effect is what a change does besides saving: each figure before and after it.
@@ -309,6 +320,10 @@ func (e *Effect) again() string {
 	}
 	what := " read of a file or repeated command"
 	switch each := more / e.Hours; {
+	case e.Hours < 1 && more > 1: // no hour to say it of
+		return fmt.Sprintf(" About %.0f more reads of files and repeated commands in %s of work.", more, document.Seconds(3600*e.Hours))
+	case e.Hours < 1:
+		return " About one more" + what + " in all."
 	case each >= 1.5:
 		return fmt.Sprintf(" About %.0f more reads of files and repeated commands an hour of work.", each)
 	case each >= 0.75:
