@@ -64,7 +64,7 @@ func checkInput(
 	in := &check.Input{Version: version(),
 		SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest,
 		Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
-	in.Lost, in.NumLost = listLost(corpus, hide)
+	in.Lost, in.Doubted, in.NumLost = listLost(corpus, hide)
 	for _, s := range corpus.Sessions {
 		if end := s.EndTime(); end.After(in.At) {
 			in.At = end
@@ -159,9 +159,10 @@ func usualModel(s *traces.Session) string {
 
 // listLost says which parts of the recordings are not in the figures: lines that
 // could not be read, files that could not be read to their end, sessions
-// without a call. Problems with single calls that were read do not count. n
-// counts all problems; the list has at most the problems that reading keeps.
-func listLost(c *traces.Corpus, hide hiding) (told []string, n int) {
+// without a call; and which sessions were read whole with a defect, such as calls without a time.
+// Problems with single calls that were read do not count. n counts all problems; the lists have
+// at most the problems that reading keeps.
+func listLost(c *traces.Corpus, hide hiding) (told, doubted []string, n int) {
 	n = c.NumProblems
 	for _, p := range c.Problems {
 		told = append(told, hide.problem(p))
@@ -172,7 +173,10 @@ func listLost(c *traces.Corpus, hide hiding) (told []string, n int) {
 		for _, p := range s.Problems {
 			switch {
 			case p.Line == 0: // the whole file, not a line
-				n++
+				if n++; !p.Unread {
+					doubted = append(doubted, hide.problem(p))
+					continue
+				}
 			case bad > 0:
 				bad--
 			default:
@@ -181,7 +185,7 @@ func listLost(c *traces.Corpus, hide hiding) (told []string, n int) {
 			told = append(told, hide.problem(p))
 		}
 	}
-	return told, n
+	return told, doubted, n
 }
 
 // ratesInto sets the standard prices of the recorded models at the end of the last session of each, and the calls

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -47,5 +50,25 @@ func TestFewSessionsWithoutReads(t *testing.T) {
 	}
 	if code, out := run([]string{"--update", "--accept", "billed_to_predicted"}, edited); code != exitOK || !strings.Contains(out, "sim-baseline.json: ") {
 		t.Errorf("accepted: exit code %d\n%s", code, out)
+	}
+}
+
+// Four checks that add their runs at the same time lose none: the baseline has the three sessions of each.
+func TestUpdatesAtOnce(t *testing.T) {
+	names := generated(t, "chat")
+	file := filepath.Join(t.TempDir(), checkName)
+	writeCheck(t, file, string(checkStarter))
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			if code, out, errs := exec(t, append([]string{"check", "--update", "--file", file}, names[3*i:3*i+3]...)...); code != exitOK {
+				t.Error(out, errs)
+			}
+		})
+	}
+	all.Wait()
+	text := plainText(t, filepath.Join(filepath.Dir(file), "sim-baseline.json"))
+	if n := bytes.Count(text, []byte(`"input_usd"`)); n != 12 {
+		t.Error(fmt.Sprint(n, " sessions in the baseline, want 12"))
 	}
 }

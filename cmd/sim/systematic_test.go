@@ -139,7 +139,8 @@ func billOf(t *testing.T, prices *costmodel.Table, read reader, text []byte) (b 
 		}
 	}
 	uncounted, _, _ := charts.Uncounted(c)
-	said, problems := listLost(c, hiding{})
+	said, doubted, problems := listLost(c, hiding{})
+	said = append(said, doubted...)
 	for _, s := range c.Sessions {
 		for _, p := range s.Problems {
 			if s.Quality.Uncounted > 0 && p.Line > 0 { // sim check refuses the session already: a further line tells

@@ -188,15 +188,19 @@ func (f *File) compareHead(r *Report, in *Input, was Loaded) {
 			f.differs(r, "other prices", model+" is billed as "+now+" now")
 		}
 	}
-	simulated := func(c Cell) bool {
-		return c.Strategy != measures.StrategyBilled && slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.speaksOf(c.Name, c.Strategy) })
-	}
-	if b.ScenarioDigest != in.ScenarioDigest && slices.ContainsFunc(in.Cells, simulated) {
+	if b.ScenarioDigest != in.ScenarioDigest && f.simulates(in) {
 		f.differs(r, "another scenario", fmt.Sprintf("digest %.8s, now %.8s", b.ScenarioDigest, in.ScenarioDigest))
 	}
 	if b.Version != in.Version {
 		r.note("%s was made by version %s, this is %s", f.Baseline, b.Version, in.Version)
 	}
+}
+
+// simulates reports whether a rule holds a cell that is simulated.
+func (f *File) simulates(in *Input) bool {
+	return slices.ContainsFunc(in.Cells, func(c Cell) bool {
+		return c.Strategy != measures.StrategyBilled && slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.speaksOf(c.Name, c.Strategy) })
+	})
 }
 
 // needsSame reports whether a rule compares what only the same sessions can be compared by.
@@ -234,12 +238,16 @@ func (f *File) Complete(in *Input, was *Baseline) bool {
 // last line off, and up to the second with a warning.
 const noteLost, warnLost = 0.001, 0.01
 
-// few returns how many lost lines are so few that they fail nothing.
-func (f *File) few(in *Input) int {
+// few returns how many lost lines are so few that they fail nothing, with the sessions that were read whole if no rule depends on what
+// is wrong with them: without times nothing expires in a simulation, and a bill stays as it is.
+func (f *File) few(in *Input) (n int) {
 	if f.Unread == nil && float64(in.LostLines) <= warnLost*float64(in.Lines) {
-		return in.LostLines
+		n = in.LostLines
 	}
-	return 0
+	if !f.simulates(in) {
+		n += len(in.Doubted)
+	}
+	return n
 }
 
 // mayLose returns how many more lines, files and sessions may be lost: as many as the check
@@ -265,11 +273,20 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 	case n > 0:
 		r.note("%s; uncounted: %d allows that", in.UncountedText, f.Uncounted)
 	}
-	if in.NumLost == 0 {
+	few, allowed := f.few(in), f.mayLose(in, was)
+	if n := len(in.Doubted); n > 0 {
+		text := counted(n, "session was", "sessions were") + " read with a defect; the first is " + in.Doubted[0]
+		if in.NumLost-few > allowed && f.simulates(in) {
+			r.fail(0, "%s", text)
+		} else {
+			r.note("%s", text)
+		}
+	}
+	lost := in.NumLost - len(in.Doubted)
+	if lost == 0 {
 		return
 	}
-	text := counted(in.NumLost, "line, file or session", "lines, files or sessions") + " could not be read"
-	few, allowed := f.few(in), f.mayLose(in, was)
+	text := counted(lost, "line, file or session", "lines, files or sessions") + " could not be read"
 	switch share := float64(in.LostLines) / float64(max(in.Lines, 1)); {
 	case in.NumLost-few > allowed:
 	case few > 0 && share > noteLost && in.NumLost > allowed:
@@ -283,7 +300,7 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 			by = "a share of " + Amount{noteLost, true}.String() + " of the lines may be"
 		}
 		first := "the first is"
-		if in.NumLost == 1 {
+		if lost == 1 {
 			first = "namely"
 		}
 		r.note("%s, as %s; %s %s", text, by, first, in.Lost[0])
@@ -292,7 +309,7 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 	for _, p := range in.Lost[:min(len(in.Lost), maxLost)] {
 		r.fail(0, "not read: %s", p)
 	}
-	if allowed > 0 || in.NumLost > maxLost {
+	if allowed > 0 || lost > maxLost {
 		r.fail(0, "%s, %d are allowed by unread or the baseline", text, allowed)
 	}
 }

@@ -26,6 +26,8 @@ type Input struct {
 	// with its place. NumLost counts them all; Lost may have only the first.
 	Lost    []string
 	NumLost int
+	// Doubted, among NumLost, says what is wrong with sessions that were read whole, such as calls without a time.
+	Doubted []string
 	// LostLines counts the single lines among NumLost, of Lines in all.
 	LostLines, Lines int
 	Paths            string // of the sessions, as printed commands name them
