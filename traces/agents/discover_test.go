@@ -111,6 +111,35 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
+// What a user may not open is a place without files, at the folder that reading names; a folder that is not there is none.
+func TestSurveyOfClosedFolders(t *testing.T) {
+	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
+		t.Skip("root can read everything, and Windows has no such permissions")
+	}
+	for _, test := range []struct{ closed, want string }{
+		{".claude", ".claude"}, {".claude/projects", ".claude/projects"}, {".claude/projects/a", ".claude/projects"}, // as people close them
+		{".local/share/opencode", ".local/share/opencode"}, {".local/share", ".local/share"},
+	} {
+		for _, mode := range []os.FileMode{0, 0o444} { // nothing, and names alone
+			home := t.TempDir()
+			for _, name := range []string{".claude/projects/a/1.jsonl", ".local/share/opencode/opencode.db"} {
+				write(t, filepath.Join(home, filepath.FromSlash(name)), []byte("{}\n"))
+			}
+			dir := filepath.Join(home, filepath.FromSlash(test.closed))
+			if err := os.Chmod(dir, mode); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.Chmod(dir, 0o700) }) // the folder goes with the test
+			found, err := facts.Survey(t.Context(), Places(home, environment(nil)))
+			if err != nil || !slices.ContainsFunc(found, func(s facts.Stock) bool {
+				return s.Files == 0 && s.Path() == filepath.Join(home, filepath.FromSlash(test.want))
+			}) {
+				t.Errorf("%s of mode %o: %+v, %v; want %s without files", test.closed, mode, found, err, test.want)
+			}
+		}
+	}
+}
+
 // Two places that are one folder count once.
 func TestSurveyLinked(t *testing.T) {
 	home := t.TempDir()

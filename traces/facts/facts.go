@@ -5,6 +5,7 @@ package facts
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -217,19 +218,24 @@ func (h *Home) XDG(variable string, below ...string) string {
 
 // Stock is what lies at a place: files counted, none opened.
 type Stock struct {
-	Place
-	Files  int
+	Place            // where it is not to be reached, the folder on the way that this user may not open
+	Files  int       // those in folders that this user may open
 	Bytes  int64     // as stored
 	Newest time.Time // latest modification
 }
 
-// Survey looks at places and returns the places that hold files, each folder once. It skips what
-// cannot be read, as nobody asked for these places. The error is ctx's.
+// Survey looks at places and returns the places that hold files or a folder that this user may not open, which reading
+// tells, each folder once. The error is ctx's.
 func Survey(ctx context.Context, places []Place) ([]Stock, error) {
 	var found []Stock
 	seen := map[string]bool{}
 	for _, p := range places {
 		real, err := filepath.EvalSymlinks(p.Dir)
+		closed := errors.Is(err, fs.ErrPermission)
+		if closed {
+			p.Dir, p.File = barrier(p.Dir), ""
+			real, err = filepath.EvalSymlinks(p.Dir)
+		}
 		if err == nil && p.File != "" {
 			real = filepath.Join(real, p.File)
 		}
@@ -244,6 +250,9 @@ func Survey(ctx context.Context, places []Place) ([]Stock, error) {
 			case ctx.Err() != nil:
 				return ctx.Err()
 			case err != nil:
+				if closed = closed || errors.Is(err, fs.ErrPermission); closed && d == nil {
+					s.File = "" // its folder tells why
+				}
 				return skipUnreadable(d)
 			case d.IsDir():
 				if p.Flat && path != real {
@@ -251,17 +260,31 @@ func Survey(ctx context.Context, places []Place) ([]Stock, error) {
 				}
 				return nil
 			}
-			s.count(path, d)
+			closed = errors.Is(s.count(path, d), fs.ErrPermission) || closed
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		if s.Files > 0 {
+		if s.Files > 0 || closed {
 			found = append(found, s)
 		}
 	}
 	return found, nil
+}
+
+// barrier returns the folder on the way to another that lets this user see nothing behind it; "" for none.
+func barrier(dir string) string {
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil {
+			_, err = os.Stat(dir + string(filepath.Separator) + ".") // needs the right that is missing
+			if errors.Is(err, fs.ErrPermission) {
+				return dir
+			}
+			break
+		}
+	}
+	return ""
 }
 
 func skipUnreadable(d fs.DirEntry) error {
@@ -271,8 +294,8 @@ func skipUnreadable(d fs.DirEntry) error {
 	return nil
 }
 
-// count adds a file if its name says that it holds sessions.
-func (s *Stock) count(path string, d fs.DirEntry) {
+// count adds a file if its name says that it holds sessions. The error says why it cannot be seen.
+func (s *Stock) count(path string, d fs.DirEntry) error {
 	ends := s.Suffixes
 	if s.File != "" {
 		ends = []string{s.File}
@@ -280,20 +303,21 @@ func (s *Stock) count(path string, d fs.DirEntry) {
 		ends = endings.Logs[:]
 	}
 	if !endings.In(d.Name(), ends) {
-		return
+		return nil
 	}
 	info, err := d.Info()
 	if d.Type()&fs.ModeSymlink != 0 {
 		info, err = os.Stat(path)
 	}
 	if err != nil || !info.Mode().IsRegular() {
-		return
+		return err
 	}
 	s.Files++
 	s.Bytes += info.Size()
 	if info.ModTime().After(s.Newest) {
 		s.Newest = info.ModTime()
 	}
+	return nil
 }
 
 // Setting is something that a person can set in the client of an agent and that a

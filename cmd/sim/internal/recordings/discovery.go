@@ -54,7 +54,7 @@ func (d *Discovery) choose(ctx context.Context, in io.Reader, w io.Writer, quiet
 			paths = append(paths, s.Path())
 			shown = append(shown, tilde(s.Path(), home))
 		}
-		if !quiet {
+		if !quiet && (s.Files > 0 || agents.Readable(s.Place)) {
 			console.Say(w, "found %s", stockText(s, home))
 		}
 	}
@@ -97,6 +97,9 @@ func LookedIn(home string) string {
 
 // stockText describes what is at a place.
 func stockText(s facts.Stock, home string) string {
+	if s.Files == 0 {
+		return fmt.Sprintf("nothing in %s, where a folder cannot be opened", tilde(s.Path(), home)) // reading names it
+	}
 	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", document.Count(s.Files, "file"), tilde(s.Path(), home), s.Agent,
 		megabytes(s.Bytes), s.Newest.Local().Format(time.DateOnly))
 	if !agents.Readable(s.Place) {
