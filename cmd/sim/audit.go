@@ -148,11 +148,11 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer corpus.Close()
-	return f.show(cmd, corpus, prices)
+	return f.show(cmd, corpus, prices, f.sameSessions(cmd, args))
 }
 
-// show writes the report on the bill of sessions.
-func (f *auditFlags) show(cmd *cobra.Command, corpus *recordings.Opened, prices *costmodel.Table) error {
+// show writes the report on the bill of sessions, which other verbs read with the arguments in again.
+func (f *auditFlags) show(cmd *cobra.Command, corpus *recordings.Opened, prices *costmodel.Table, again string) error {
 	report, err := f.reportOn(cmd.Context(), corpus.Corpus, prices)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (f *auditFlags) show(cmd *cobra.Command, corpus *recordings.Opened, prices 
 	}
 	report.Remarks = append(remarkBill(corpus, prices), lacks...)
 	o := f.document(prices, report.Until)
-	o.Brief = !f.all && f.format == "table"
+	o.Again, o.Brief = again, !f.all && f.format == "table"
 	if f.forPeople() {
 		advice, err := f.advice(cmd, corpus.Corpus, prices)
 		if err != nil {

@@ -37,7 +37,7 @@ func (f *traceFlags) begin(cmd *cobra.Command, paths []string, now time.Time) er
 	if err != nil {
 		return console.Misuse(err)
 	}
-	again := sameSessions(cmd, paths)
+	again := f.sameSessions(cmd, paths)
 	f.read.Lazy, f.read.Listener, f.read.List = true, needs.NewListener(), "sim audit"+again+" -v"
 	corpus, err := f.read.open(cmd, paths)
 	if err != nil {
@@ -51,8 +51,10 @@ func (f *traceFlags) begin(cmd *cobra.Command, paths []string, now time.Time) er
 	return d.Write(cmd.OutOrStdout(), "table")
 }
 
-// sameSessions returns the arguments with which another verb reads the same sessions at the same prices.
-func sameSessions(cmd *cobra.Command, paths []string) (text string) {
+// sameSessions returns the arguments with which another verb reads the same sessions at the same prices: the flags of sim without a verb,
+// which the verbs share, and the paths.
+func (f *traceFlags) sameSessions(cmd *cobra.Command, paths []string) (text string) {
+	shared := cmd.Root().Flags()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -60,7 +62,7 @@ func sameSessions(cmd *cobra.Command, paths []string) (text string) {
 		}
 		for _, value := range values {
 			switch {
-			case slices.Contains([]string{"quiet", "verbose", "yes", "discover"}, f.Name):
+			case shared.Lookup(f.Name) == nil || slices.Contains([]string{"quiet", "verbose", "yes", "discover", "workers"}, f.Name):
 			case f.Value.Type() == "bool" && value != "true":
 				text += " --" + f.Name + "=" + value
 			case f.Value.Type() == "bool":
@@ -70,10 +72,10 @@ func sameSessions(cmd *cobra.Command, paths []string) (text string) {
 			}
 		}
 	})
-	if len(paths) == 0 {
+	if f.read.Discovery.Wanted() {
 		return text + " --discover"
 	}
-	return text + placeOf(paths)
+	return text + placeOf(slices.Sorted(slices.Values(paths))) // in any order they are the same sessions
 }
 
 // recent is the number of days that the overview holds against as many before them.

@@ -21,6 +21,7 @@ type DocumentOptions struct {
 	Advice string // the advice of the simulation, at the end; "" for none
 	Prices string // the name of a price file, "" for the prices built in
 	AsOf   string // what follows it where the table is older than the calls, as costmodel.Table.Stale says
+	Again  string // the arguments with which another verb reads the same sessions, behind a space
 }
 
 const (
@@ -49,7 +50,7 @@ func (r *Report) Document(o DocumentOptions) *document.Document {
 	}
 	if o.Advice != "" {
 		d.Sections = append(d.Sections, document.Section{Title: "What to set", Blocks: []document.Block{
-			document.Text{Text: "By simulation: " + o.Advice + ". For more: sim advise PATH."},
+			document.Text{Text: "By simulation: " + o.Advice + ". For more: sim advise" + o.Again + "."},
 		}})
 	}
 	return d

@@ -52,7 +52,7 @@ func audited() *Report {
 
 // Every output against a file that a person read through.
 func TestAuditGolden(t *testing.T) {
-	o := DocumentOptions{Top: 2}
+	o := DocumentOptions{Top: 2, Again: " PATH"}
 	for _, test := range []struct{ file, format string }{
 		{"audit.txt", "table"}, {"audit.md", "markdown"}, {"audit.csv", "csv"}, {"audit.json", "json"},
 	} {

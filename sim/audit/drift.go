@@ -271,7 +271,7 @@ func (p *page) changes() []document.Section {
 			since = "version " + since
 		}
 		t.Rows = append(t.Rows, []any{what, since, interval, c.figure(c.Before), c.figure(c.After),
-			chance, c.See + " PATH"})
+			chance, strings.Replace(c.See, "sim audit", "sim audit"+p.options.Again, 1)})
 	}
 	return section("What changed", t)
 }

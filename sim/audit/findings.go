@@ -86,7 +86,7 @@ func (e *evidence) others(top int) []Finding {
 			fmt.Sprintf("Reading what contexts hold beyond %d,000 tokens", largeContext/1000), top),
 		e.unread.finding("never_read", "Written to the cache and never read", top),
 	}
-	list[0].Notes = []string{"simulated: no log shows most summary calls. sim audit --compactions --strategy recorded PATH shows each"}
+	list[0].Notes = []string{"simulated: no log shows most summary calls. sim audit --compactions --strategy recorded shows each"}
 	if e.unbilled >= minFinding {
 		list[0].Notes = append(list[0].Notes, fmt.Sprintf("$%.2f pays for summary calls that no log shows, and is not in the bill", e.unbilled))
 	}

@@ -40,7 +40,7 @@ func (p *page) head() []string {
 			"and %s if every token not read was.", cents(p.Total.USD), cents(p.Total.USD+p.UnloggedWritesUSD)))
 	}
 	if len(p.Findings) > 0 {
-		add("SESSION:LINE names a call; sim explain SESSION:LINE PATH shows it.")
+		add("SESSION:LINE names a call; sim explain SESSION:LINE" + p.options.Again + " shows it.")
 	}
 	return lines
 }
