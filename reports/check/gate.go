@@ -188,7 +188,7 @@ func (f *File) compareHead(r *Report, in *Input, was Loaded) {
 			f.differs(r, "other prices", model+" is billed as "+now+" now")
 		}
 	}
-	if b.ScenarioDigest != in.ScenarioDigest && f.simulates(in) {
+	if b.ScenarioDigest != in.ScenarioDigest && simulates(f.Rules, in) {
 		f.differs(r, "another scenario", fmt.Sprintf("digest %.8s, now %.8s", b.ScenarioDigest, in.ScenarioDigest))
 	}
 	if b.Version != in.Version {
@@ -197,9 +197,9 @@ func (f *File) compareHead(r *Report, in *Input, was Loaded) {
 }
 
 // simulates reports whether a rule holds a cell that is simulated.
-func (f *File) simulates(in *Input) bool {
+func simulates(rules []Rule, in *Input) bool {
 	return slices.ContainsFunc(in.Cells, func(c Cell) bool {
-		return c.Strategy != measures.StrategyBilled && slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.speaksOf(c.Name, c.Strategy) })
+		return c.Strategy != measures.StrategyBilled && slices.ContainsFunc(rules, func(r Rule) bool { return r.speaksOf(c.Name, c.Strategy) })
 	})
 }
 
@@ -244,7 +244,7 @@ func (f *File) few(in *Input) (n int) {
 	if f.Unread == nil && float64(in.LostLines) <= warnLost*float64(in.Lines) {
 		n = in.LostLines
 	}
-	if !f.simulates(in) {
+	if !simulates(f.Rules, in) {
 		n += len(in.Doubted)
 	}
 	return n
@@ -276,7 +276,7 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 	few, allowed := f.few(in), f.mayLose(in, was)
 	if n := len(in.Doubted); n > 0 {
 		text := counted(n, "session was", "sessions were") + " read with a defect; the first is " + in.Doubted[0]
-		if in.NumLost-few > allowed && f.simulates(in) {
+		if in.NumLost-few > allowed && simulates(f.Rules, in) {
 			r.fail(0, "%s", text)
 		} else {
 			r.note("%s", text)
