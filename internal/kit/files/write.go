@@ -195,11 +195,24 @@ const planFile = ".plan"
 // readers that use Open see either all new files or all previous ones. The last member is moved last, and then the old
 // files are removed. Everything else in the folder stays.
 func WriteAll(ctx context.Context, dir string, members []Member, old []string) error {
+	return WriteIf(ctx, dir, members, old, func() error { return nil })
+}
+
+// WriteIf is WriteAll unless allowed returns an error. No other process writes into the folder between the two.
+func WriteIf(ctx context.Context, dir string, members []Member, old []string, allowed func() error) error {
 	if len(members) == 0 {
 		return nil
 	}
 	s := system(ctx)
 	made, err := makeFolder(s, dir)
+	release := func() {}
+	if err == nil {
+		release, err = lock(ctx, dir)
+	}
+	if err == nil {
+		defer release()
+		err = allowed()
+	}
 	if err == nil {
 		err = Recover(ctx, dir)
 	}

@@ -127,9 +127,6 @@ func (o *Folder) AddCharts(drawings []charts.Drawing, form charts.Form, format s
 // Save writes the files, all or none, and removes the files of an earlier run. The
 // summary lists them and is replaced last.
 func (o *Folder) Save(ctx context.Context) error {
-	if !o.force && HoldsRun(o.Dir) { // there was none when this run began
-		return fmt.Errorf("--out %s: another run has been written there meanwhile and stays; --force would have replaced it", o.Dir)
-	}
 	var names []string
 	for _, m := range o.files {
 		names = append(names, filepath.ToSlash(m.Name))
@@ -137,7 +134,12 @@ func (o *Folder) Save(ctx context.Context) error {
 	old := slices.DeleteFunc(o.earlier(), func(name string) bool { return slices.Contains(names, filepath.ToSlash(name)) })
 	summary := o.summary
 	o.Add(summary.Name, func(w io.Writer) error { return writeNaming(w, names, summary.Write) })
-	return files.WriteAll(ctx, o.Dir, o.files, old)
+	return files.WriteIf(ctx, o.Dir, o.files, old, func() error {
+		if !o.force && HoldsRun(o.Dir) { // there was none when this run began
+			return errors.New("another run has been written there meanwhile and stays; --force would have replaced it")
+		}
+		return nil
+	})
 }
 
 // writeNaming writes a JSON object with an additional last member files: the names of the files beside it.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -39,5 +40,35 @@ func TestTwoRunsIntoOneFolder(t *testing.T) {
 	}
 	if err := third.Save(context.Background()); err != nil || said() != "third" {
 		t.Errorf("%v %q, want the run that replaces", err, said())
+	}
+}
+
+// Of eight runs that save into one folder at once one is kept, and seven say that another has been written: none is lost without a word.
+func TestRunsSavedAtOnce(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("folders are not locked here")
+	}
+	for range 20 {
+		dir := filepath.Join(t.TempDir(), "out")
+		errs := make(chan error)
+		for range 8 {
+			o, err := OpenFolder(dir, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.SetSummary(words(`{"schema":2,"provenance":{},"cells":[]}`))
+			go func() { errs <- o.Save(context.Background()) }()
+		}
+		saved := 0
+		for range 8 {
+			if err := <-errs; err == nil {
+				saved++
+			} else if !strings.Contains(err.Error(), "another run has been written there meanwhile") {
+				t.Error(err)
+			}
+		}
+		if saved != 1 {
+			t.Fatalf("%d runs saved, want 1", saved)
+		}
 	}
 }
