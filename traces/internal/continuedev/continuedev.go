@@ -145,8 +145,12 @@ type usage struct {
 	Model string `json:"model"`
 }
 
-// counts splits the counts of a call into disjoint classes.
+// counts splits the counts of a call into disjoint classes. Providers that count reads apart count writes, too, and none counts writes
+// alone: where one of the two is missing the counts are unusable.
 func (u *usage) counts() assembly.Usage {
+	if u.Details.Read.Logged != u.Details.Write.Logged {
+		return assembly.Usage{Reasoning: -1, Bad: true}
+	}
 	output := u.Output
 	if said := u.Total.N - u.Input.N; said > output.N && output.N >= 0 && u.Input.N >= 0 {
 		output.N = said

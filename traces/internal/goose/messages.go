@@ -11,6 +11,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 	"github.com/compactsim/compactsim/traces/internal/sqlite"
 )
@@ -89,8 +90,13 @@ type entry struct {
 	taken   bool // by a message or a compaction
 }
 
-// counts returns the counts of a call in disjoint classes.
-func (u *usage) counts() assembly.Usage {
+// counts returns the counts of a call of a model in disjoint classes. Anthropic's models always have both reads and writes, and no
+// provider counts writes alone: where one of the two is missing the counts are unusable.
+func (u *usage) counts(model string) assembly.Usage {
+	read, write := u.Read.Logged && u.Read.N != -1, u.Write.Logged && u.Write.N != -1
+	if read != write && (write || assembly.CacheByModel(model) == facts.CacheMarked) {
+		return assembly.Usage{Reasoning: -1, Bad: true}
+	}
 	for _, c := range []*assembly.Count{&u.Read, &u.Write} {
 		if !c.Logged || c.N == -1 { // null
 			*c = assembly.Count{Logged: true}
@@ -172,7 +178,7 @@ func (f *file) converse() {
 	f.end()
 	for i := range f.ledger {
 		if e := &f.ledger[i]; !e.taken {
-			f.AddBeside("beside@ledger", "", f.seconds(e.line, e.Created), e.line, e.Model, e.counts())
+			f.AddBeside("beside@ledger", "", f.seconds(e.line, e.Created), e.line, e.Model, e.counts(e.Model))
 		}
 		f.USD += f.Cost(f.ledger[i].line, f.ledger[i].USD)
 	}
@@ -234,7 +240,7 @@ func (f *file) compact(m *message) {
 	}
 	if i := slices.IndexFunc(f.ledger, func(e entry) bool { return e.Compact != 0 && !e.taken }); i >= 0 {
 		e := &f.ledger[i]
-		e.taken, s.Usage, s.Model = true, e.counts(), assembly.ModelName(e.Model)
+		e.taken, s.Usage, s.Model = true, e.counts(e.Model), assembly.ModelName(e.Model)
 	}
 	f.add(s)
 }
@@ -316,9 +322,9 @@ func (f *file) end() {
 			steps[i].At = m.at + max(0, u.Took-u.First)*int64(time.Millisecond)
 		}
 	}
-	counts := u.counts()
+	counts := u.counts(m.Data.Inference.Model)
 	if i := slices.IndexFunc(f.ledger, func(e entry) bool {
-		told := e.counts()
+		told := e.counts(e.Model)
 		return !e.taken && e.Compact == 0 && (told.Same(&counts) || !counts.OK && !told.OK)
 	}); i >= 0 {
 		f.ledger[i].taken = true
