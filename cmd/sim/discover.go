@@ -62,7 +62,7 @@ func (f *traceFlags) sameSessions(cmd *cobra.Command, paths []string) (text stri
 		}
 		for _, value := range values {
 			switch {
-			case shared.Lookup(f.Name) == nil || slices.Contains([]string{"quiet", "verbose", "yes", "discover", "workers"}, f.Name):
+			case shared.Lookup(f.Name) == nil || slices.Contains([]string{"quiet", "verbose", "yes", "discover", "workers", "no-store"}, f.Name):
 			case f.Value.Type() == "bool" && value != "true":
 				text += " --" + f.Name + "=" + value
 			case f.Value.Type() == "bool":
