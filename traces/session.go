@@ -70,7 +70,7 @@ func (s *Session) MayHide() bool {
 	}
 	first, read := &s.Threads[0].Rounds[0], int64(0)
 	for i := range s.Unshown {
-		if c := &s.Unshown[i]; !c.Summary() && !c.Cut && c.At > first.At {
+		if c := &s.Unshown[i]; !c.Summary() && !c.Cut && (c.At > first.At || c.At == 0 && first.At != 0) { // 0: at an unknown time
 			read += c.Usage.Read
 		}
 	}

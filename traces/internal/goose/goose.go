@@ -66,6 +66,13 @@ var reader = assembly.Reader[*file]{
 			}
 			all = append(all, f.within...)
 		}
+		named := map[string]*file{}
+		for _, f := range all {
+			if o := named[f.ID]; o != nil && f.ID != "" {
+				f.Problems.Add(f.Name, 0, "session %s is in %s too, and both are counted", f.ID, o.Name)
+			}
+			named[f.ID] = f
+		}
 		return assembly.Families(Agent, opts, all)
 	},
 }
@@ -77,6 +84,7 @@ type file struct {
 	within []*file
 
 	ledger   []entry // in order
+	kept     bool    // it has a call of a message
 	messages []message
 	answer   *message        // the first message of the call under way
 	said     []assembly.Step // in it

@@ -145,6 +145,9 @@ func (f *file) read(text []byte) error {
 		if m.Role != "user" && m.Role != "assistant" {
 			return f.Refuse(line, fmt.Errorf("role %.40q is neither user nor assistant", m.Role))
 		}
+		if m.ID != "" && slices.ContainsFunc(f.messages, func(o message) bool { return o.ID == m.ID }) {
+			return f.Refuse(line, fmt.Errorf("message %s is here twice", m.ID))
+		}
 		m.at = f.seconds(line, m.Created)
 		f.messages = append(f.messages, m)
 		return nil
@@ -327,9 +330,12 @@ func (f *file) end() {
 		told := e.counts(e.Model)
 		return !e.taken && e.Compact == 0 && (told.Same(&counts) || !counts.OK && !told.OK)
 	}); i >= 0 {
-		f.ledger[i].taken = true
+		f.ledger[i].taken, f.kept = true, true
 	} else {
 		f.USD += f.Cost(m.line, u.USD)
+		if f.kept && counts.OK { // calls from before the client kept a ledger stand ahead of all that it has
+			f.Problems.Add(f.Name, m.line, "the session's ledger lacks this call: the message may be of another session")
+		}
 	}
 	steps = append(steps, assembly.Step{
 		Kind: assembly.StepCount, At: steps[len(steps)-1].At, Line: int32(m.line), Model: assembly.ModelName(m.Data.Inference.Model),

@@ -106,8 +106,12 @@ func (f *file) document(text []byte) error {
 	if bad == nil && f.Len() == 0 {
 		return errNoMessages
 	}
-	if n := about.Stats.Calls.N - int64(f.calls); n > 0 && bad == nil {
+	switch n := about.Stats.Calls.N - int64(f.calls); {
+	case bad != nil || !about.Stats.Calls.Logged:
+	case n > 0:
 		f.Lacks(int(min(n, assembly.MaxTokens)), 0, "the agent made %d calls whose responses are in no message; they are not in the bill", n)
+	case n < 0:
+		bad = f.Refuse(0, fmt.Errorf("%d responses are here, of which the agent counts %d: some are here twice, or are another run's", f.calls, about.Stats.Calls.N))
 	}
 	return bad
 }

@@ -51,12 +51,16 @@ func TestRunsSavedAtOnce(t *testing.T) {
 	for range 20 {
 		dir := filepath.Join(t.TempDir(), "out")
 		errs := make(chan error)
-		for range 8 {
+		var runs []*Folder
+		for range 8 { // all begin before one ends
 			o, err := OpenFolder(dir, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			o.SetSummary(words(`{"schema":2,"provenance":{},"cells":[]}`))
+			runs = append(runs, o)
+		}
+		for _, o := range runs {
 			go func() { errs <- o.Save(context.Background()) }()
 		}
 		saved := 0
