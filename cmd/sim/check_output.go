@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -104,7 +103,11 @@ func (f *checkFlags) renew(cmd *cobra.Command, file *check.File, in *check.Input
 		return now, fmt.Errorf("baseline %s: %w", file.Baseline, err)
 	}
 	path := besideCheck(file, file.Baseline)
-	defer lockBaseline(path)()
+	release, err := files.Lock(cmd.Context(), filepath.Dir(path))
+	if err != nil {
+		return now, err
+	}
+	defer release()
 	if again := loadBaseline(file); again.Baseline != nil && !file.Accept.Renews() {
 		was = again.Baseline // another check may have added its run since this one began
 	}
@@ -115,28 +118,6 @@ func (f *checkFlags) renew(cmd *cobra.Command, file *check.File, in *check.Input
 	console.Tell(w, file.Baseline+": "+b.Size())
 	fmt.Fprintln(w)
 	return check.Loaded{Baseline: b}, nil
-}
-
-// staleLock is the age from which on the lock of a baseline is of a check that was killed: it is held for one reading and writing.
-const staleLock = 20 * time.Second
-
-// lockBaseline waits until no other check writes the same baseline and keeps others out until unlock. Where a folder beside the baseline
-// cannot be made, as beside a device, nothing is locked: writing then says what is wrong.
-func lockBaseline(path string) (unlock func()) {
-	lock := path + ".lock"
-	for {
-		err := os.Mkdir(lock, 0o700)
-		switch {
-		case err == nil:
-			return func() { _ = os.Remove(lock) } // at worst it becomes stale
-		case !errors.Is(err, fs.ErrExist):
-			return func() {}
-		}
-		if info, err := os.Stat(lock); err == nil && time.Since(info.ModTime()) > staleLock {
-			_ = os.Remove(lock)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 //go:embed check_starter.yaml

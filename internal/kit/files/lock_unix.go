@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// lock waits until no other process holds a folder. The system gives the folder back when a process ends, however it ends, and
-// nothing is left in it. File systems without such locks hold nothing.
-func lock(ctx context.Context, dir string) (release func(), err error) {
+// Lock waits until nobody else holds a folder, and holds it until release. The system gives the folder back when a process ends, however
+// it ends, and nothing is left in it. File systems without such locks hold nothing. The error is the context's.
+func Lock(ctx context.Context, dir string) (release func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return func() {}, nil // a folder to write into need not be one to list

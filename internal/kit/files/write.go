@@ -207,7 +207,7 @@ func WriteIf(ctx context.Context, dir string, members []Member, old []string, al
 	made, err := makeFolder(s, dir)
 	release := func() {}
 	if err == nil {
-		release, err = lock(ctx, dir)
+		release, err = Lock(ctx, dir)
 	}
 	if err == nil {
 		defer release()
