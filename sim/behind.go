@@ -10,9 +10,9 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// behind calls yield with each compaction of a session's main conversations whose summary the log shows: its thread, and where in the
-// round's input the compaction is.
-func behind(s *traces.Session, yield func(t *traces.Thread, e *traces.Event, first int32)) {
+// eachCompaction calls yield with each compaction of a session's main conversations whose summary the log shows: its thread, and where in
+// the round's input the compaction is.
+func eachCompaction(s *traces.Session, yield func(t *traces.Thread, e *traces.Event, first int32)) {
 	for i := range s.Threads {
 		t := &s.Threads[i]
 		for k := range t.Events {
@@ -25,17 +25,17 @@ func behind(s *traces.Session, yield func(t *traces.Thread, e *traces.Event, fir
 	}
 }
 
-// brought reports whether a block is what a client brings behind a compaction of its own accord.
-func brought(b *prompt.Block) bool {
+// isRestored reports whether a block is what a client puts behind a compaction of its own accord.
+func isRestored(b *prompt.Block) bool {
 	return (b.Kind == prompt.KindAttachment || b.Kind == prompt.KindReminder) && b.Flags&prompt.FlagMeta != 0
 }
 
-// behindCompactions returns how many times as many tokens as by their estimates the texts of Claude Code have that stand behind the compactions
-// of a session's main conversations, its summaries and lists, by the recorded totals; 0 for unknown. What else stands there has a size of its
-// own: messages that stayed, and files by the density of results. A total beyond half and twice the estimate has more than lines show, or less.
+// behindCompactions returns the ratio of recorded to estimated tokens of what Claude Code writes behind the compactions of a session's main
+// conversations, its summaries and lists; 0 for unknown. Messages that stayed and files, which stand there too, are taken off at their own
+// sizes. A ratio outside one half to two of the usual one is left out: the total then has more than lines show, or less.
 func behindCompactions(s *traces.Session, d *fetch.Density) float64 {
 	var tokens, estimate float64
-	behind(s, func(t *traces.Thread, e *traces.Event, first int32) {
+	eachCompaction(s, func(t *traces.Thread, e *traces.Event, first int32) {
 		if e.Kept == 0 {
 			return
 		}
@@ -52,7 +52,7 @@ func behindCompactions(s *traces.Session, d *fetch.Density) float64 {
 		}
 		for i := first; i < t.Rounds[e.Round].Input.To; i++ {
 			switch b := &s.Blocks[i]; {
-			case !brought(b):
+			case !isRestored(b):
 			case b.Op == op.Read:
 				text -= d.Of(b.Object)*float64(b.Bytes) - float64(b.Tokens)
 			default:
@@ -69,11 +69,12 @@ func behindCompactions(s *traces.Session, d *fetch.Density) float64 {
 	return tokens / estimate
 }
 
-// fileAges is which files are newer on disk than others, as a recording's compactions show it: Claude Code brings back the files that changed last.
+// fileAges tells which files are newer on disk than other files, as a recording's compactions show it: Claude Code brings back the files that
+// changed last.
 type fileAges []returned
 
-// returned are files that the session had not changed when one of its compactions brought the first of them back, the newest
-// first, and left the others out.
+// returned lists files that the session had not changed at one of its compactions: first those that came back, the newest ahead, and then
+// the files that did not.
 type returned struct {
 	files []int32 // by their object
 	back  int
@@ -90,23 +91,24 @@ func (a fileAges) newer(x, y int32) bool {
 	return false
 }
 
-// mostBack are the files that Claude Code brings back or names behind a compaction (bundle of 2.1.332): behind one that has fewer, no file is left out.
+// mostBack is how many files Claude Code brings back or names behind a compaction (bundle of 2.1.332): where fewer came, none was left out.
 const mostBack = 5
 
 // fileAgesOf returns the ages of files that the main conversations of a session show.
 func fileAgesOf(s *traces.Session) fileAges {
 	var ages fileAges
 	var w glances
-	behind(s, func(t *traces.Thread, e *traces.Event, first int32) {
+	eachCompaction(s, func(t *traces.Thread, e *traces.Event, first int32) {
 		if w.thread != t {
 			w = glances{session: s, thread: t, at: t.Rounds[0].Input.From}
 		}
 		w.look(first)
+		stayed := needs.Stayed(s, e, first)
 		var r returned
 		came := 0
 		for i := first; i < t.Rounds[e.Round].Input.To; i++ {
 			b := &s.Blocks[i]
-			if !brought(b) || b.Object < 0 {
+			if !isRestored(b) || b.Object < 0 {
 				continue
 			}
 			came++
@@ -118,7 +120,7 @@ func fileAgesOf(s *traces.Session) fileAges {
 		r.back = len(r.files)
 		for i := range w.files {
 			f := &w.files[i]
-			if came >= mostBack && f.known && !f.back && w.untimed(f.object) && !w.stayed(needs.Stayed(s, e, first), f.object) {
+			if came >= mostBack && f.known && !f.back && w.untimed(f.object) && !w.shows(stayed, f.object) {
 				r.files = append(r.files, f.object)
 			}
 			*f = glance{object: f.object, known: f.back, changed: f.changed}
@@ -130,15 +132,16 @@ func fileAgesOf(s *traces.Session) fileAges {
 	return ages
 }
 
-// glances are what the messages of a conversation have shown of files since the last compaction, up to a block.
+// glances holds what the messages of a conversation have shown of files since the last compaction.
 type glances struct {
 	session *traces.Session
 	thread  *traces.Thread
-	at      int32
+	round   int   // the first whose input has blocks that look has not seen
+	at      int32 // the first of these blocks
 	files   []glance
 }
 
-// glance is what messages have shown of a file.
+// glance holds what messages have shown of one file.
 type glance struct {
 	object  int32
 	known   bool // the client's process knows it
@@ -165,8 +168,8 @@ func (w *glances) untimed(object int32) bool {
 	return !f.changed && !f.early
 }
 
-// stayed reports whether messages that stayed show a file.
-func (w *glances) stayed(in traces.Span, object int32) bool {
+// shows reports whether results of some messages show a file.
+func (w *glances) shows(in traces.Span, object int32) bool {
 	return slices.ContainsFunc(w.session.Blocks[in.From:in.To], func(b prompt.Block) bool {
 		return b.Object == object && b.Kind == prompt.KindToolResult && b.Op != op.Exec
 	})
@@ -174,8 +177,8 @@ func (w *glances) stayed(in traces.Span, object int32) bool {
 
 // look takes note of the input up to a block. A process of claude -p begins with a prompt, and knows what was read or changed before it.
 func (w *glances) look(to int32) {
-	for r := range w.thread.Rounds {
-		in := w.thread.Rounds[r].Input
+	for ; w.round < len(w.thread.Rounds); w.round++ {
+		in := w.thread.Rounds[w.round].Input
 		for i := max(in.From, w.at); i < min(in.To, to); i++ {
 			switch b := &w.session.Blocks[i]; {
 			case b.Kind == prompt.KindPrompt && w.session.Entry == printed:
@@ -193,6 +196,9 @@ func (w *glances) look(to int32) {
 					f.read, f.changed = true, true
 				}
 			}
+		}
+		if in.To > to {
+			break
 		}
 	}
 	w.at = max(w.at, to)
