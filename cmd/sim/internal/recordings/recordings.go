@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/reports/charts"
+	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -324,4 +327,38 @@ func (s *Opened) Remarks() []string {
 	var w results.Workload
 	s.Remark(&w)
 	return w.Remarks
+}
+
+// StoreFolder returns the folder of parsed sessions.
+func StoreFolder() (string, error) {
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, "compactsim", "sessions"), err
+}
+
+// openStore returns the store of parsed sessions; nil, with a warning, for a user without a cache folder.
+func openStore(w io.Writer) *store.Store {
+	dir, err := StoreFolder()
+	if err == nil {
+		var s *store.Store
+		if s, err = store.Open(dir, new(needs.Index)); err == nil {
+			return s
+		}
+	}
+	warnUnkept(w, err)
+	return nil
+}
+
+// warnUnkept says, even with -q, that the next run will be as slow as this one.
+func warnUnkept(w io.Writer, err error) {
+	console.Say(w, "warning: parsed sessions are not kept: %v; --no-store does not try", err)
+}
+
+// closeStore reports what could not be stored; s may be nil.
+func closeStore(w io.Writer, s *store.Store) {
+	if s == nil {
+		return
+	}
+	if err := s.Close(); err != nil {
+		warnUnkept(w, err)
+	}
 }
