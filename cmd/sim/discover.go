@@ -55,20 +55,20 @@ func (f *traceFlags) begin(cmd *cobra.Command, paths []string, now time.Time) er
 // which the verbs share, and the paths.
 func (f *traceFlags) sameSessions(cmd *cobra.Command, paths []string) (text string) {
 	shared := cmd.Root().Flags()
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			values = list.GetSlice()
 		}
 		for _, value := range values {
 			switch {
-			case shared.Lookup(f.Name) == nil || slices.Contains([]string{"quiet", "verbose", "yes", "discover", "workers", "no-store"}, f.Name):
-			case f.Value.Type() == "bool" && value != "true":
-				text += " --" + f.Name + "=" + value
-			case f.Value.Type() == "bool":
-				text += " --" + f.Name
+			case shared.Lookup(flag.Name) == nil || slices.Contains([]string{"quiet", "verbose", "yes", "discover", "workers", "no-store"}, flag.Name):
+			case flag.Value.Type() == "bool" && value != "true":
+				text += " --" + flag.Name + "=" + value
+			case flag.Value.Type() == "bool":
+				text += " --" + flag.Name
 			default:
-				text += " --" + f.Name + " " + document.Argument(value)
+				text += " --" + flag.Name + " " + document.Argument(value)
 			}
 		}
 	})

@@ -107,8 +107,8 @@ func newRoot() *cobra.Command {
 		Short: "What agent sessions cost under different ways of managing their context",
 		Long: `sim replays recorded coding-agent sessions through context-compaction strategies
 against a model of the provider's prompt cache, and reports cost, cache hits and
-compactions. Without a command it says what the sessions at PATH, or those that it finds in
-the usual places of coding agents, cost, and what to set.`,
+compactions. Without a command it says what the sessions at PATH cost, and what to set;
+without a PATH it takes the sessions in the usual places of coding agents.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),

@@ -82,7 +82,7 @@ var recorded = map[string][]string{
 	},
 	facts.Requests: {"traces-4/request-log/cline__cline/read-file.json", "traces-4/request-log/cline__cline/per-turn-metrics.json", "cases/request-logs/trim.jsonl"},
 	facts.ATIF:     {"traces-4/atif/Arize-ai__phoenix/multi_tool*", "traces-4/atif/sachiny0106__Xelron/terminus_2/hello-world-context-summarization.trajectory.json"},
-	// No recording of these lies there.
+	// Of these agents no recording lies there.
 	facts.Continue: {}, facts.MiniSWE: {}, facts.Goose: {},
 }
 
