@@ -39,7 +39,7 @@ func TestFewSessionsWithoutReads(t *testing.T) {
 	}
 	edited := append(broken(t, now[:3], t.TempDir(), func(_ *brokenText, u counts) { u.read(0) }), now[3:]...)
 	before := plainText(t, filepath.Join(dir, "sim-baseline.json"))
-	const withheld = "this run does not enter the runs that later runs are held against: billed_to_predicted is beyond the bar; if it is meant:"
+	const withheld = "this run is not added to the runs that later runs are held against: billed_to_predicted is beyond the bar; if it is meant:"
 	code, out := run([]string{"--update"}, edited)
 	if code != exitCheck || !strings.Contains(out, "in 3 sessions of ") || !strings.Contains(out, withheld) ||
 		string(plainText(t, filepath.Join(dir, "sim-baseline.json"))) != string(before) {

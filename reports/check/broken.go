@@ -71,7 +71,7 @@ func (r *Report) Withheld(f *File) string {
 			names = append(names, s.Metric)
 		}
 	}
-	what := "this run does not enter the runs that later runs are held against"
+	what := "this run is not added to the runs that later runs are held against"
 	switch {
 	case len(names) > 0:
 		slices.Sort(names)
