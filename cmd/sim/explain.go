@@ -129,9 +129,8 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if o.Call > len(e.Calls) {
-		return console.Misuse(fmt.Errorf("call %d: session %s has only %s under %s; line %[1]d of its file is %[5]s:%[1]d",
-			o.Call, s.ID, document.Count(len(e.Calls), "call"), strategy, args[0]))
-
+		return console.Misuse(fmt.Errorf("call %d: session %s has only %s; line %[1]d of its file is %[4]s:%[1]d",
+			o.Call, s.ID, numbered(e, strategy), args[0]))
 	}
 	if err := explain.Bill(e, s, recorded); err != nil {
 		return err
@@ -161,6 +160,21 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		return console.Misuse(err)
 	}
 	return d.Write(cmd.OutOrStdout(), f.format)
+}
+
+// numbered says which calls of a session have numbers under a strategy: its own, such as summaries, too.
+func numbered(e *studies.Explanation, strategy string) string {
+	beside := 0
+	for i := range e.Calls {
+		if c := &e.Calls[i]; c.Layer != "" || c.Again {
+			beside++
+		}
+	}
+	text := document.Count(len(e.Calls)-beside, "call") + " under " + strategy
+	if beside > 0 {
+		text += fmt.Sprintf(", and %d more beside the conversation, such as summaries", beside)
+	}
+	return text
 }
 
 // describe returns what is known of a session, one fact per line.

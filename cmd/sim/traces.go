@@ -233,10 +233,8 @@ func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table, machine bool) 
 			t.Rows[i][0] = id
 		}
 	}
-	counted := calls.Tally{Advice: total.CallsBy(measures.SourceAdvisor), Summaries: total.CallsBy(measures.SourceCompact)}
-	counted.Calls = total.N(measures.Calls) - counted.Advice - counted.Summaries
 	t.Notes = []string{
-		fmt.Sprintf("%s, %s, $%.2f at API prices of each call's date.", document.Count(len(ids), "session"), counted, total.CostUSD()),
+		fmt.Sprintf("%s, %s, $%.2f at API prices of each call's date.", document.Count(len(ids), "session"), calls.TallyBy(total.CallsBy), total.CostUSD()),
 	}
 	if text := calls.UnpricedCalls(unpriced.Tally, unpriced.Models()); text != "" {
 		t.Notes = append(t.Notes, text)

@@ -326,15 +326,15 @@ func Reading(c *traces.Corpus, chosen *traces.Selection, verbose string) []strin
 		}
 		list = append(list, text)
 	}
-	if others := c.NumProblems - told; others > 0 {
-		what := "problem"
+	if c.NumProblems > told {
+		text := document.Count(c.NumProblems, "problem") + " while reading"
 		if told > 0 {
-			what = "other problem" // verbose lists the problems told above, too
+			text += fmt.Sprintf(", the %d told in these lines among them", told)
 		}
-		lost = append(lost, document.Count(others, what)+" while reading")
+		lost = append(lost, text)
 	}
 	if len(lost) > 0 {
-		list = append(list, strings.Join(lost, ", ")+"; "+verbose+" lists them")
+		list = append(list, strings.Join(lost, "; ")+"; "+verbose+" lists them")
 	}
 	if c.Unread > 0 {
 		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", document.Count(c.Unread, "file"))

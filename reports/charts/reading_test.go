@@ -20,7 +20,7 @@ func TestUnreadFilesAreNamed(t *testing.T) {
 	var w results.Workload
 	Remark(&w, c, &traces.Selection{}, "-v")
 	want := []string{
-		"1 line of 1,000 could not be read, wholly or in part, 1 other problem while reading; -v lists them",
+		"1 line of 1,000 could not be read, wholly or in part; 6 problems while reading, the 5 told in these lines among them; -v lists them",
 		"4 files could not be read to the end; what is missing is not in the figures; a: torn; b: torn; c: torn",
 	}
 	if !slices.Equal(w.Remarks, want) || !slices.Equal(w.Quality, []results.Share{{Of: "files", What: "unread", Value: 0.5}}) {

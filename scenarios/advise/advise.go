@@ -51,8 +51,8 @@ type AgentAdvice struct {
 	Followed   int     `json:"sessions_under_a_setting,omitempty"`
 	Follow     string  `json:"setting_followed,omitempty"`
 	settings   int     // that differ among these sessions
-	Calls      int     `json:"calls"`
-	Unpriced   int     `json:"unpriced_calls,omitempty"` // calls of a model without a price, which cost nothing
+	Calls      int     `json:"calls"`                    // that PaidUSD pays for
+	Unpriced   int     `json:"unpriced_calls,omitempty"` // of these, of a model without a price, which cost nothing
 	PaidUSD    float64 `json:"paid_usd"`
 	DerivedUSD float64 `json:"derived_usd"` // the part of PaidUSD estimated for outputs that the logs cut short
 	AsIsUSD    float64 `json:"as_is_usd"`   // simulated without a change
@@ -288,7 +288,6 @@ func (p *adviser) try(ctx context.Context, sessions []*traces.Session, one *Agen
 // count sets what is known of sessions before they are simulated.
 func (x *AgentAdvice) count(sessions []*traces.Session) {
 	for _, s := range sessions {
-		x.Calls += s.NumCalls()
 		if s.NumCalls() == 1 {
 			x.Single++
 		}
@@ -344,22 +343,9 @@ func (p *adviser) trust(ctx context.Context, one *AgentAdvice, sessions []*trace
 	run := results.Run{Cells: []results.Cell{billed, recorded}}
 	run.Sum()
 	paid := &run.Cells[0].Total
-	one.PaidUSD, one.DerivedUSD, one.Unpriced = paid.CostUSD(), paid.DerivedUSD(), unpriced(p.Prices, sessions)
+	one.PaidUSD, one.DerivedUSD, one.Calls, one.Unpriced = paid.CostUSD(), paid.DerivedUSD(), paid.N(measures.Calls), paid.N(measures.UnpricedCalls)
 	one.Model = results.ErrorOf(&run.Cells[0], &run.Cells[1], config.Profile.Spread())
 	return nil
-}
-
-// unpriced counts the calls of conversations, as NumCalls does, whose model has no price. Calls beside them, such as logged summaries,
-// are in no count that a person could compare it with.
-func unpriced(prices sim.Prices, sessions []*traces.Session) (n int) {
-	for _, s := range sessions {
-		for i, calls := range s.ModelCalls() {
-			if _, err := prices.Lookup(s.Models[i], s.StartTime()); err != nil {
-				n += int(calls)
-			}
-		}
-	}
-	return n
 }
 
 // rank orders changes that are not advised: the likely ones first, and of these the largest saving.

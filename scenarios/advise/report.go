@@ -170,10 +170,11 @@ func (a *Advice) Document(remarks []string, as string) *document.Document {
 
 // dollarsNote says what the columns of advice in dollars are.
 const dollarsNote = "SIMULATED is the cost with the client unchanged, row own of `sim run --agent …`; its agent fetches again what it " +
-	"has lost and can get back. UNLOGGED is the part of SIMULATED that PAID lacks: calls that are in no log, such as summaries " +
-	"and repeated fetches. SAVES is what a setting takes off SIMULATED. Unseen sessions are those not used to choose the " +
-	"value; for their interval sessions are drawn again or, where that is less sure, all sessions of a block of time, a project " +
-	"or a person. RECALL is the share of what the agent uses later that is still in the context or can be fetched."
+	"has lost and can get back. CALLS are all that PAID pays for, logged summary calls included. UNLOGGED is the part of SIMULATED " +
+	"that PAID lacks: calls that are in no log, such as summaries and repeated fetches. SAVES is what a setting takes off SIMULATED. " +
+	"Unseen sessions are those not used to choose the value; for their interval sessions are drawn again or, where that is less sure, " +
+	"all sessions of a block of time, a project or a person. RECALL is the share of what the agent uses later that is still in the " +
+	"context or can be fetched."
 
 // paidLine says what was paid.
 func (a *Advice) paidLine() string {

@@ -276,7 +276,7 @@ func (d *defects) report(r *Report) {
 		}
 	}
 	add(DefectUnpriced, "calls of models without a price, which count as $0; --price-as bills them as another model",
-		d.unpriced.Calls+d.unpriced.Advice+d.unpriced.Summaries, d.unpriced.Models())
+		d.unpriced.Sum(), d.unpriced.Models())
 	if len(r.Defects) > 0 {
 		r.Defects[0].Kinds = d.unpriced.Tally
 	}

@@ -32,6 +32,7 @@ func audited() *Report {
 			{By: "model", Lines: []Line{{Name: "claude-opus-4-6", Sum: all}}},
 			{By: "project", Lines: []Line{{Name: "/b/api", Sum: two}, {Name: "/a/api", Sum: one}}},
 			{By: "session", Lines: []Line{{Name: "fedcba9876", Sum: two}, {Name: "0123456789", Sum: one}}},
+			{By: "source", Lines: []Line{{Name: "main", Sum: all}}},
 		},
 		Findings: []Finding{
 			{Name: "pause_over_5m_main", Title: "Pauses outlived the entries", USD: 5, Count: 3, Tokens: 120_000, Notes: []string{"more"},
@@ -159,10 +160,12 @@ func golden(t *testing.T, file string, got []byte) {
 	}
 }
 
-// The head counts the calls that sim run counts, and summary calls of the log beside them.
+// The head counts the calls that sim run counts, six of the main conversation and two of a sub-agent, and beside them the summary call of
+// the log and the call that no line shows.
 func TestHeadCountsSummariesApart(t *testing.T) {
-	r := Report{Sessions: 1, Total: Sum{Calls: 10}, Splits: []Split{{By: "source", Lines: []Line{{Name: "compact", Sum: Sum{Calls: 1}}}}}}
-	if got, want := r.Document(DocumentOptions{}).Head[0], "$0.00 at API prices · 1 session · 9 calls and 1 summary call"; got != want {
+	r := Report{Sessions: 1, Total: Sum{Calls: 10}, Splits: []Split{{By: "source", Lines: []Line{{Name: "main", Sum: Sum{Calls: 6}}, {Name: "agent", Sum: Sum{Calls: 2}},
+		{Name: "compact", Sum: Sum{Calls: 1}}, {Name: "other", Sum: Sum{Calls: 1}}}}}}
+	if got, want := r.Document(DocumentOptions{}).Head[0], "$0.00 at API prices · 1 session · 8 calls, 1 call that no line shows and 1 summary call"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -13,8 +13,7 @@ import (
 
 // head says what the bill is and where it went.
 func (p *page) head() []string {
-	counted := calls.Tally{Summaries: p.calls(measures.SourceCompact), Advice: p.calls(measures.SourceAdvisor)}
-	counted.Calls = p.Total.Calls - counted.Summaries - counted.Advice
+	counted := calls.TallyBy(p.calls)
 	derived := ""
 	if usd := p.line("class", measures.ClassOutput.String()).USD - p.LoggedOutputUSD; usd >= 0.005 {
 		derived = ", including " + cents(usd) + " " + measures.DerivedText
@@ -80,7 +79,7 @@ func (r *Report) line(property, value string) (line Line) {
 	return line
 }
 
-// calls returns how many calls of the bill are of a source. sim run counts calls of summaries and advisors apart.
+// calls returns how many calls of the bill are of a source.
 func (r *Report) calls(src measures.Source) int { return r.line("source", src.String()).Calls }
 
 // headStated says what the clients themselves log as costs, where that is another sum.

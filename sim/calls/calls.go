@@ -296,38 +296,55 @@ func (m *Price) perToken(input int64) results.Cost {
 	return *m.Rate.PerToken(input)
 }
 
-// Tally counts calls by what they are: of conversations, of advisors and summary calls.
+// Tally counts the calls of a bill by what they are: of conversations, as verbs that replay sessions count them, of advisors, summary
+// calls, and further calls that no line of a recording shows.
 type Tally struct {
 	Calls     int `json:"calls,omitzero"`
+	Unshown   int `json:"unshown_calls,omitzero"`
 	Advice    int `json:"advisor_calls,omitzero"`
 	Summaries int `json:"summary_calls,omitzero"`
 }
 
-// Add counts a call.
-func (t *Tally) Add(c *Call) {
-	switch c.Source {
-	case measures.SourceCompact:
-		t.Summaries++
-	case measures.SourceAdvisor:
-		t.Advice++
-	default:
-		t.Calls++
+// TallyBy counts the calls of a bill by who made them.
+func TallyBy(calls func(measures.Source) int) (t Tally) {
+	for s := range measures.Source(measures.NumSources) {
+		*t.of(s) += calls(s)
 	}
+	return t
 }
+
+// of returns where the calls of a source count.
+func (t *Tally) of(s measures.Source) *int {
+	switch s {
+	case measures.SourceCompact:
+		return &t.Summaries
+	case measures.SourceAdvisor:
+		return &t.Advice
+	case measures.SourceOther:
+		return &t.Unshown
+	}
+	return &t.Calls
+}
+
+// Add counts a call.
+func (t *Tally) Add(c *Call) { *t.of(c.Source)++ }
+
+// Sum returns all calls.
+func (t Tally) Sum() int { return t.Calls + t.Unshown + t.Advice + t.Summaries }
 
 // String says how many calls there are of each kind.
 func (t Tally) String() string {
-	text := document.Count(t.Calls, "call")
-	switch {
-	case t.Advice > 0 && t.Summaries > 0:
-		text += ", " + document.Count(t.Advice, "advisor call")
-	case t.Advice > 0:
-		text += " and " + document.Count(t.Advice, "advisor call")
+	parts := []string{document.Count(t.Calls, "call")}
+	if t.Unshown > 0 {
+		parts = append(parts, document.Count(t.Unshown, "call")+" that no line shows")
+	}
+	if t.Advice > 0 {
+		parts = append(parts, document.Count(t.Advice, "advisor call"))
 	}
 	if t.Summaries > 0 {
-		text += " and " + document.Count(t.Summaries, "summary call")
+		parts = append(parts, document.Count(t.Summaries, "summary call"))
 	}
-	return text
+	return document.And(parts)
 }
 
 // Unpriced counts calls of a bill whose models have no price.

@@ -181,14 +181,14 @@ func TestRecords(t *testing.T) {
 }
 
 // Summary calls have a noun of their own wherever calls are counted, so that the calls of conversations are as many in every verb: two, beside three
-// summaries and one of an advisor.
+// summaries, one of an advisor and one that no line shows.
 func TestUnpricedCallsBySource(t *testing.T) {
 	var n Tally
 	for _, s := range []measures.Source{measures.SourceMain, measures.SourceCompact, measures.SourceBranch, measures.SourceCompact, measures.SourceAdvisor,
-		measures.SourceCompact} {
+		measures.SourceCompact, measures.SourceOther} {
 		n.Add(&Call{Source: s})
 	}
-	const want = "not in the bill: 2 calls, 1 advisor call and 3 summary calls of models without a price (m); --price-as bills them as another model"
+	const want = "not in the bill: 2 calls, 1 call that no line shows, 1 advisor call and 3 summary calls of models without a price (m); --price-as bills them as another model"
 	if got := UnpricedCalls(n, []string{"m"}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
