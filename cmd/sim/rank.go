@@ -23,11 +23,12 @@ func newRank() *cobra.Command {
 		ValidArgsFunction: complete(scenarioNames),
 		Short:             "Rank the strategies of other agents on the same sessions",
 		Long: `Replays the sessions under PATH under every strategy that comes with the program, at the
-window of each session and at one of 200,000 tokens, and orders them by cost, with what
-they keep at hand and make people wait; then by kind of session and on several servers.
-A place is a range: what chance leaves open of the order. With --sensitivity the strategies
-in front are ranked again under other assumptions: sizes of summaries, what agents fetch
-again, longer work, lifetimes of caches, draws.`,
+window of each session's client, and orders them by cost, with what they keep at hand and
+make people wait. The strategies in front are ranked again at a window of 200,000 tokens,
+by kind of session and on several servers; with --all every strategy is, and with
+--sensitivity the strategies in front are ranked under other assumptions, too: sizes of
+summaries, what agents fetch again, longer work, lifetimes of caches, draws. A place is a
+range: what chance leaves open of the order.`,
 		Example: `  sim rank
   sim rank ~/.claude/projects --chart front.svg
   sim rank ~/.claude/projects --sensitivity --chart places=places.svg
@@ -36,7 +37,7 @@ again, longer work, lifetimes of caches, draws.`,
 	}
 	f.bindCells(cmd)
 	f.output.chartFlags.bind(cmd, charts.RankingKinds()...)
-	cmd.Flags().BoolVar(&f.all, "all", false, "list every strategy, and why some are not ranked")
+	cmd.Flags().BoolVar(&f.all, "all", false, "list every strategy in every table, and why some are not ranked; takes three times as long")
 	cmd.Flags().BoolVar(&f.with.Assumptions, "sensitivity", false, "rank the strategies in front under other assumptions, too")
 	cmd.Flags().Lookup("strategy").DefValue = strategies.AllStrategies
 	return cmd
@@ -47,6 +48,7 @@ func (f *rankFlags) rank(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.read.Lazy = true
+	f.with.All = f.all
 	s, err := f.open(cmd, args)
 	if err != nil {
 		return err

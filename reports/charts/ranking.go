@@ -35,7 +35,11 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 	run, other = r.Foremost(run, most), r.Foremost(other, most)
 	add(rankingTable("", first, run))
 	add(rankingTable("Of this program's own, or read in sources, on pages and in reports, and not run", first, other))
-	add(rankingGroups("At another window, by kind of session and by server", slices.Concat(r.Windows[1:], r.Kinds, r.Servers), slices.Concat(run, other)))
+	title := "At another window, by kind of session and by server"
+	if r.Front {
+		title = "The strategies in front alone, at another window, by kind of session and by server"
+	}
+	add(rankingGroups(title, slices.Concat(r.Windows[1:], r.Kinds, r.Servers), slices.Concat(run, other)))
 	add(rankingAssumed(r))
 	if all {
 		add(rankingTable("Schedules that no program runs as they are, by themselves", first, first.Idealised))

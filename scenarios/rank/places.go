@@ -149,8 +149,9 @@ type survival struct {
 // survivors looks through all views of a ranking, those under other assumptions among them.
 func survivors(r *studies.Ranking) (out survival) {
 	views := slices.Concat(r.Windows, r.Kinds, r.Servers)
+	out.front = r.Front || len(r.Assumed) > 0
 	if len(r.Assumed) > 0 {
-		out.front, views = true, append(views, r.Assumed[1:]...) // the first is the first window's, of fewer strategies
+		views = append(views, r.Assumed[1:]...) // the first is the first window's, of fewer strategies
 	}
 	views = slices.DeleteFunc(views, func(v studies.View) bool { return !v.Ordered() })
 	if out.views = len(views); out.views == 0 {
@@ -159,13 +160,16 @@ func survivors(r *studies.Ranking) (out survival) {
 	for i := range views[0].Standings {
 		name := views[0].Standings[i].Strategy
 		var not []string
+		ranked := true
 		for k := range views {
-			if s := views[k].Of(name); s == nil || !s.Cheaper {
+			s := views[k].Of(name)
+			ranked = ranked && s != nil
+			if s == nil || !s.Cheaper {
 				not = append(not, views[k].Name)
 			}
 		}
 		switch held := len(views) - len(not); {
-		case held == 0 || held < out.held:
+		case held == 0 || held < out.held || out.front && !ranked:
 		case held > out.held:
 			out.held, out.names, out.lacks = held, []string{name}, not
 		default:
@@ -249,20 +253,15 @@ func assumptions(seed uint64, usual float64) (list []assumption) {
 	return list
 }
 
-// assume ranks the strategies in front by themselves on the sessions of the first view: as the model has it, in a run of all
-// strategies, and under each assumption. In front are the strategies that the tables show, and the survivors of all other views.
+// assume ranks the strategies in front on the sessions of the first view: as the model has it, in a run of all strategies, and under
+// each assumption.
 func (r *ranker) assume(ctx context.Context, corpus *traces.Corpus, out *studies.Ranking) (list []studies.View, err error) {
-	names := map[string]bool{}
-	run, other := studies.ByBasis(out.Windows[0].Standings)
-	for _, s := range slices.Concat(out.Foremost(run, studies.Front), out.Foremost(other, studies.Front)) {
-		names[s.Strategy] = true
-	}
-	for _, name := range survivors(out).names {
-		names[name] = true
+	if r.front == nil {
+		r.pick(out)
 	}
 	everywhere := func(string) bool { return true }
 	asIs := *out.Run
-	asIs.Cells = slices.DeleteFunc(slices.Clone(asIs.Cells), func(c results.Cell) bool { return !names[c.Cell] })
+	asIs.Cells = slices.DeleteFunc(slices.Clone(asIs.Cells), func(c results.Cell) bool { return !r.front[c.Cell] })
 	v, _ := r.view("as it is", &asIs, everywhere)
 	list = append(list, v)
 	usual := 0.
@@ -274,7 +273,6 @@ func (r *ranker) assume(ctx context.Context, corpus *traces.Corpus, out *studies
 		if err != nil {
 			return nil, err
 		}
-		design.Cells = slices.DeleteFunc(design.Cells, func(c scenarios.Cell) bool { return !names[c.Name] })
 		run, err := r.runDesign(ctx, corpus, r.plan.Prices, design, nil)
 		if err != nil {
 			return nil, err

@@ -50,7 +50,8 @@ type ranker struct {
 	kinds    []map[string]bool    // for each of rankKinds, by session
 	bounds   map[string]reachable // by session; nil where none was sought
 	acting   map[string]bool      // sessions in which a strategy acts, of the latest view
-	alone    map[string]bool      // acting of the first view while strategies are ranked by themselves; nil otherwise
+	alone    map[string]bool      // acting of the first view while strategies are ranked under other assumptions; nil otherwise
+	front    map[string]bool      // the strategies to run; nil for all
 	among    int                  // strategies of the first view, from which these were picked; 0 for all
 	runs     int                  // begun
 	steps    int                  // runs that the ranking takes
@@ -61,10 +62,11 @@ type ranker struct {
 // Options say what a ranking has besides.
 type Options struct {
 	Assumptions bool // the strategies in front under other assumptions, see assumptions: a run for each
+	All         bool // every strategy in every view, which takes three times as long: else the first view alone has them all
 }
 
-// Run orders the strategies of a scenario by what they do on the sessions of a corpus: at two windows, by kind
-// of session, and on several servers.
+// Run orders the strategies of a scenario by what they do on the sessions of a corpus: at the window of each session's client, then,
+// for the strategies in front, at one window for all, by kind of session, and on several servers.
 func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *traces.Corpus, with Options) (*studies.Ranking, error) {
 	r := &ranker{plan: p, file: file, sessions: corpus.WithCalls(), steps: 2 + len(rankServers)}
 	if len(r.sessions) == 0 {
@@ -101,12 +103,13 @@ func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *t
 			return nil, fmt.Errorf("no session to rank on: %s with models without a price (--price-as bills them as another), %s that the agent's own strategy ends early",
 				document.Count(v.Unpriced, "session"), document.Whole(v.Over))
 		}
-		if i == 0 {
-			first = r.acting
-		}
 		out.Windows = append(out.Windows, v)
 		out.NotRun = append(out.NotRun, idle...)
 		if i == 0 {
+			first = r.acting
+			if out.Front = !with.All && r.pick(out) < len(v.Standings); !out.Front {
+				r.front, r.among = nil, 0
+			}
 			continue
 		}
 		for k := range rankKinds {
@@ -122,7 +125,7 @@ func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *t
 		return nil, err
 	}
 	if with.Assumptions {
-		r.alone, r.among = first, len(out.Windows[0].Standings)
+		r.alone = first
 		if out.Assumed, err = r.assume(ctx, corpus, out); err != nil {
 			return nil, err
 		}
@@ -132,6 +135,22 @@ func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *t
 	best := survivors(out)
 	out.Lost, out.Limits, out.Survives, out.Named = r.lost, rankLimits(), best.text(), best.names[:min(len(best.names), mostNamed)]
 	return out, r.broken
+}
+
+// pick takes the strategies in front, which alone are run from now on, and counts them: the ones that the tables show, and the
+// survivors of several views. They are judged among all strategies of the first view, as they were picked from these.
+func (r *ranker) pick(out *studies.Ranking) int {
+	r.front, r.among = map[string]bool{}, len(out.Windows[0].Standings)
+	run, other := studies.ByBasis(out.Windows[0].Standings)
+	for _, s := range slices.Concat(out.Foremost(run, studies.Front), out.Foremost(other, studies.Front)) {
+		r.front[s.Strategy] = true
+	}
+	if len(out.Windows) > 1 {
+		for _, name := range survivors(out).names {
+			r.front[name] = true
+		}
+	}
+	return len(r.front)
 }
 
 // servers returns the views of rankServers under a window, given as an assignment.
@@ -188,6 +207,11 @@ func (r *ranker) runDesign(
 		plan.Done = func(n, total int) { done(step*total+n, r.steps*total) }
 	}
 	r.runs++
+	if r.front != nil {
+		some := *design
+		some.Cells = slices.DeleteFunc(slices.Clone(design.Cells), func(c scenarios.Cell) bool { return !r.front[c.Name] })
+		plan.Design = &some
+	}
 	return r.simulate(ctx, &plan, corpus)
 }
 

@@ -172,6 +172,25 @@ func TestSurvivesAssumptions(t *testing.T) {
 	}
 }
 
+// Where the views behind the first have the strategies in front alone, the headline names none but these: x and z
+// are shown to cost less in the one view that has them, y in none of two.
+func TestSurvivesInFront(t *testing.T) {
+	view := func(strategies ...string) studies.View {
+		v := studies.View{Name: "v", Acting: 12}
+		for _, strategy := range strategies {
+			v.Standings = append(v.Standings, studies.Standing{Strategy: strategy, Cheaper: strategy != "y"})
+		}
+		return v
+	}
+	r := &studies.Ranking{Front: true, Windows: []studies.View{view("x", "y", "z"), view("y")}}
+	if got := survivors(r); got.held != 0 {
+		t.Errorf("%v hold in %d views; only y is ranked in both", got.names, got.held)
+	}
+	if r.Front = false; survivors(r).held != 1 {
+		t.Error("x and z hold in the view that has them where every view ranks all")
+	}
+}
+
 // Every assumption can be set, and is another than what the scenario has, whatever its seed.
 func TestAssumptionsAreSettings(t *testing.T) {
 	for _, text := range []string{"strategies: [none]", "strategies: [none]\nseed: 2"} {

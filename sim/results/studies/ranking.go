@@ -25,6 +25,7 @@ type Ranking struct {
 	Windows []View // as recorded, then one size for all
 	Kinds   []View // of sessions, at the last window
 	Servers []View // at the last window
+	Front   bool   // the views behind the first have the strategies in front alone
 	// Assumed has the strategies in front alone, at the first window: as the model has it, then with one assumption changed in
 	// each view. It is empty where no other assumptions were tried.
 	Assumed []View
