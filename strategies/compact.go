@@ -119,8 +119,8 @@ type reads struct {
 	ResultBytes int32   `yaml:"result_bytes" doc:"bytes that are read of each tool result and each piece of thinking; 0 for all" unit:"bytes" min:"0" off:"0"`
 	Texts       bool    `yaml:"clip_texts" doc:"of each prompt and of each text of the model so many bytes, too" needs:"result_bytes"`
 	Newest      int32   `yaml:"newest" doc:"newest messages that are read, as many as have so many tokens; 0 for all" unit:"tokens" min:"0" off:"0"`
-	Prompt      bool    `yaml:"from_prompt" doc:"of the newest, those from a prompt on: where none is among them, no call is made" needs:"newest"`
-	Nothing     int32   `yaml:"nothing" doc:"tokens of the text that then takes the place of the summary" unit:"tokens" min:"0" needs:"from_prompt"`
+	Prompt      bool    `yaml:"from_prompt" doc:"of the newest, those from a prompt on: where none is among them, no call is made, or with nothing 0 it reads all" needs:"newest"`
+	Nothing     int32   `yaml:"nothing" doc:"tokens of the text that then takes the place of the summary; 0 for a call that reads all" unit:"tokens" min:"0" needs:"from_prompt"`
 	Chunk       float64 `yaml:"chunk" doc:"share of the window that one call reads at most; further calls read the rest, in whole messages, and their summaries are one message; 0 for one call" unit:"share" min:"0" max:"1" off:"0"`
 	Text        bool    `yaml:"text_only" doc:"tool calls, their results and thinking are left out"`
 	Answers     bool    `yaml:"answers" doc:"of the model's texts those beside tool calls, too" needs:"text_only"`
@@ -148,9 +148,12 @@ func (r *reads) shows(c *prompt.Context, from, to int) (n int32) {
 	return n
 }
 
-// limit sets what a call reads.
+// limit sets what a call reads. Where it begins with a prompt, it begins among the newest already, or reads all.
 func (r *reads) limit(in *prompt.Intent) {
-	in.Clip, in.Newest = r.ResultBytes, r.Newest
+	in.Clip = r.ResultBytes
+	if !r.Prompt {
+		in.Newest = r.Newest
+	}
 	if r.Texts {
 		in.Strip |= ask.ClipTexts
 	}

@@ -299,8 +299,10 @@ func (l *compact) choose(t *Turn, to int) {
 			s.to = s.high
 		}
 		if r := l.reads(); r.Prompt {
-			if s.from = r.prompt(c, s.from, s.to); s.from == s.to {
-				s.from, s.unread = body, max(1, r.Nothing)
+			if at := r.prompt(c, s.from, s.to); at < s.to {
+				s.from = at
+			} else if r.Nothing > 0 {
+				s.from, s.unread = body, r.Nothing
 			}
 		}
 		if l.params.SplitTurn {

@@ -128,14 +128,14 @@ func TestCutOfKeepAtAPrompt(t *testing.T) {
 }
 
 // A call that begins with a prompt among the newest 2,000 tokens of what goes; where none is among them, as inside a loop of tools, no call is
-// made and a text of 27 tokens stands for all.
+// made and a text of 27 tokens stands for all, or without such a text it reads all.
 func TestCallFromAPrompt(t *testing.T) {
 	for _, tc := range []struct {
 		rounds  int
 		nothing string // of the fixed text
 		want    Verdict
 		size    int32
-	}{{1, ", nothing: 27", Pending, 0}, {3, ", nothing: 27", Done, 27}, {1, "", Pending, 0}, {3, "", Done, 1}} {
+	}{{1, ", nothing: 27", Pending, 0}, {3, ", nothing: 27", Done, 27}, {1, "", Pending, 0}, {3, "", Pending, 0}} {
 		rounds, want := tc.rounds, tc.want
 		l, k := layer(t, "full-compact: {trigger: {fixed: 1}, call: [streaming], keep: {messages: 2}, streaming: {reads: {newest: 2000, from_prompt: true"+tc.nothing+"}}, "+
 			"summary: {header: 0, pointer: 0, continuation: 0}, attachments: {files: {count: 0}, plan: false, plan_mode: 0, agent_status: 0}}"), newTalk()
@@ -149,8 +149,10 @@ func TestCallFromAPrompt(t *testing.T) {
 		switch {
 		case out.Verdict != want:
 			t.Errorf("%d rounds: %v, want %v", rounds, out, want)
-		case want == Pending && k.Context.At(int(in.From)).Tokens != 40:
+		case want == Pending && rounds == 1 && k.Context.At(int(in.From)).Tokens != 40:
 			t.Errorf("the call begins with entry %d, which is not the prompt", in.From)
+		case want == Pending && rounds == 3 && (int(in.From) != Body(k.Context) || in.Newest > 0):
+			t.Errorf("the call reads the newest %d tokens from entry %d on, and not all", in.Newest, in.From)
 		case want == Done && !slices.Equal(k.sizes(3), []int32{tc.size, 100, 900}):
 			t.Errorf("%d rounds: %v stays", rounds, k.sizes(3))
 		}

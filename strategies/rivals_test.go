@@ -35,7 +35,7 @@ var rivals = map[string][]int64{
 
 	"openhands": {80}, "openhands/planning": {100}, "openhands/class": {240}, "openhands/0-masking": {1}, "openhands/0-browser": {1},
 	"openhands/0-recent": {1, 100}, "openhands/0-amortised": {1, 100}, "openhands/0-window": {1},
-	"langchain/summarization": {160_000}, "langchain/clear-tools": {100_000},
+	"langchain/summarization": {160_000}, "langchain/clear-tools": {100_000}, "langmem": {100_000},
 	"deepagents": {170_000, 170_000}, "deepagents/no-profile": {20, 170_000},
 	"microsoft/context-window": {82_320, 131_544}, "microsoft/summarization": {7}, "semantic-kernel": {15},
 	"autogen/token-limit": {180_000}, "autogen/buffered": {41}, "adk": {5},

@@ -31,6 +31,7 @@ var libraries = []*library{
 	{name: "langchain", packages: []string{"langchain==1.5.2", "langchain-core==1.8.3", "langgraph==1.2.24"},
 		presets: []string{"langchain/summarization", "langchain/clear-tools"}},
 	{name: "deepagents", packages: []string{"deepagents==0.7.32"}, presets: []string{"deepagents", "deepagents/no-profile"}},
+	{name: "langmem", packages: []string{"langmem==0.0.30", "langchain==1.5.2", "langchain-core==1.8.3", "langgraph==1.2.24"}, presets: []string{"langmem"}},
 	{name: "openai-agents", packages: []string{"openai-agents==0.24.0"}, presets: []string{"openai-agents/session", "openai-agents/trimmer"}},
 	{name: "agent-framework", packages: []string{"agent-framework-core==1.23.0"},
 		presets: []string{"microsoft/context-window", "microsoft/summarization"}, unlogged: true},
