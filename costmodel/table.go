@@ -96,7 +96,7 @@ func (t *Table) Names() []string {
 // service ("[fast]", "-fast", "[us]", "[batch]", ":batch", ":free"), whose
 // multipliers the price then includes, or an older order of the parts
 // ("claude-3-5-haiku", "claude-4.5-sonnet"). The longest form of the name that
-// the table has wins. For a zero time the prices are those at AsOf, or the
+// the table has wins. For a zero time the prices are the ones at AsOf, or the
 // newest listed if the table has no such date. The error is an
 // [*UnknownModelError].
 //
@@ -224,7 +224,7 @@ func (m *Model) inherit(old *Model) {
 }
 
 // complete gives a model of a list that was published on a day what the list leaves out. A list that states the input
-// alone has that in place of the window.
+// alone has the input in place of the window.
 func (m *Model) complete(old *Model, published time.Time) {
 	if m.Window == old.MaxInput {
 		m.Window = old.Window

@@ -181,7 +181,7 @@ func TestPeakCallsInFlight(t *testing.T) {
 }
 
 // Dreams want 24 hours and five other sessions of the user since (E5: hours 24, minSessions 5). Of sessions every four
-// hours the sixth is the first with five others before it, at 20 h; the next are those at 44 h and 68 h.
+// hours the sixth is the first with five others before it, at 20 h; the next are the sessions at 44 h and 68 h.
 func TestDreamsOfUsers(t *testing.T) {
 	for name, tc := range map[string]struct{ users, step, n, want int }{ // minutes between sessions
 		"every four hours, three days": {1, 240, 18, 3},

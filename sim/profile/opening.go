@@ -156,7 +156,7 @@ func seenOf(t *traces.Thread, r int, marked bool, way exchange.Serving) (due, sh
 	return due, short, early
 }
 
-// Codex is what recordings show of automatic caches, such as that behind Codex. The zero value is the plain cache.
+// Codex is what recordings show of automatic caches, such as the cache behind Codex. The zero value is the plain cache.
 type Codex struct {
 	Switches CodexSwitches `yaml:"switches"`
 	// Served is how requests are served, by agent, model and client version; for each

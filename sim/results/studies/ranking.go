@@ -57,7 +57,7 @@ type View struct {
 type Standing struct {
 	Strategy string
 	Own      bool // the agent's own strategy, with which all strategies are compared
-	// Place is that by cost, PlaceRecall by recall and PlaceWait by waiting time.
+	// Place is the place by cost, PlaceRecall by recall and PlaceWait by waiting time.
 	Place, PlaceRecall, PlaceWait Place
 	CostUSD                       float64
 	VsOwn                         float64 // cost against the agent's own strategy, as a share of that strategy's cost

@@ -101,7 +101,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	return f, err
 }
 
-// document reads a trajectory with those in it.
+// document reads a trajectory with the trajectories in it.
 func (f *file) document(text []byte) error {
 	bad := (&trajectory{file: f, part: f.Part}).read(text, 1, true)
 	if bad == nil && f.Len() == 0 {
