@@ -136,7 +136,7 @@ func (l looker) tell(c *change) string {
 	case !ok:
 		return line
 	case l.cell.Strategy == measures.StrategyBilled && class == exchange.MissEviction.String():
-		return line + ": calls within the lifetime did not read what was cached, for no visible reason; sim audit" + l.paths + " lists them"
+		return line + ": calls within the lifetime did not read what was cached, and no line of the log says why; sim audit" + l.paths + " lists them"
 	case class == exchange.MissCompaction.String():
 		return line + ": " + missCauses[class] + l.compactions("which pay")
 	}

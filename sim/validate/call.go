@@ -89,8 +89,8 @@ type inFile struct {
 
 // recorded is what the recording says of a call beside its usage.
 type recorded struct {
-	verdict  signs.Verdict
-	Prompted bool // by a person
+	missed   exchange.MissClass // why, as the table of its session says, of what the call before had left
+	Prompted bool               // by a person
 }
 
 // close reports whether a read is within 1 % of the context of the recorded one.
@@ -131,7 +131,7 @@ func callOf(l *calls.Call) Call {
 	s, r := l.Session, l.Recorded
 	c := Call{
 		Session: s.ID, Agent: s.Agent, Version: s.Version(), Model: s.Models[r.Model], Entry: s.Entry,
-		recorded: recorded{r.Verdict, r.Trigger == traces.TriggerPrompt},
+		recorded: recorded{l.Class(), r.Trigger == traces.TriggerPrompt},
 		inFile:   inFile{File: l.File(), Line: int(r.Line)}, Thread: l.Thread.ID, Kind: l.Thread.Kind, Round: int(l.Round), TTL: l.Billed(),
 		TierKnown: r.Flags&signs.TierAssumed == 0 && !l.Automatic(), Gap: r.Wait, Context: r.Usage.Input(),
 		Actual: input(r.Usage), Class: classOf(l), Spread: r.Flags&signs.Spread != 0,

@@ -8,22 +8,23 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/signs"
 )
 
-// Cause says why calls cost more than predicted, as far as logged counts show it. No log
-// holds the prompt itself: a cause is inferred.
+// Cause says why calls cost more than predicted, as far as logged counts show it. What a call of the bill table names as the
+// cause of its miss (calls.Call.Class) counts: sim explain and sim audit say the same of that call.
 type Cause uint8
 
 // The causes. CauseNone has the calls that read what was predicted.
 const (
 	CauseNone     Cause = iota
 	CauseUnasked        // the client neither reads nor writes
-	CauseEvery          // calls in a row read the same part and never the messages
-	CauseHead           // the server says, or the bodies show, that the system prompt or the tools changed
-	CauseMessages       // the server says, or the bodies show, that the messages changed, or the context was edited
+	CauseEvery          // calls in a row read the same part and never the messages, and nothing names a cause
+	CauseHead           // the system prompt, the tools or thinking changed, as the server, the bodies or the log say
+	CauseModel          // another model
+	CauseMessages       // the messages changed: by the server, the bodies, or a line about a compaction or an edit
 	CauseExpiry         // the pause was longer than the lifetime
 	CauseLost           // within the lifetime, and no line says why
 	CauseTail           // the head and most messages are read, and not the last ones
@@ -35,10 +36,11 @@ var causeWords = [NumCauses]string{
 	"calls that read what was predicted",
 	"the client does not ask for the cache: nothing is read or written",
 	"something before the messages changes with every call",
-	"the system prompt or the tools changed",
+	"the system prompt, the tools or thinking changed",
+	"another model was called, which reads nothing of what the one before had left",
 	"messages that were sent before changed",
 	"more is lost after pauses over the lifetime than predicted",
-	"calls within the lifetime did not read what was cached, for no visible reason",
+	"calls within the lifetime did not read what was cached, and no line of the log says why",
 	"calls read most of what was cached, and not the last messages that were sent before",
 }
 
@@ -46,7 +48,7 @@ var causeWords = [NumCauses]string{
 func (c Cause) String() string { return causeWords[min(c, NumCauses-1)] }
 
 // causeNames are the names of causes in documents for programs.
-var causeNames = [NumCauses]string{"rest", "unasked", "head of every call", "head", "messages", "expiry", "lost", "tail"}
+var causeNames = [NumCauses]string{"rest", "unasked", "head of every call", "head", "model", "messages", "expiry", "lost", "tail"}
 
 // Name returns a short name; "rest" for CauseNone.
 func (c Cause) Name() string { return causeNames[min(c, NumCauses-1)] }
@@ -144,27 +146,26 @@ func constantReads(calls []Call) []bool {
 	return in
 }
 
-// causeOf returns why a call cost more than predicted. The server's word counts first.
+// classCauses are the causes that classes of misses name; a class without one has none that a line shows.
+var classCauses = map[exchange.MissClass]Cause{
+	exchange.MissHead: CauseHead, exchange.MissModel: CauseModel, exchange.MissEdit: CauseMessages, exchange.MissCompaction: CauseMessages,
+	exchange.MissExpiry: CauseExpiry,
+}
+
+// causeOf returns why a call cost more than predicted.
 func causeOf(c *Call, every bool) Cause {
+	named := classCauses[c.recorded.missed]
 	switch {
 	case c.Actual.Read+c.Actual.Writes() == 0 && c.Predicted.Read > 0 && c.TierKnown:
 		return CauseUnasked
-	case !short(c) && c.Predicted.Read-c.Actual.Read > c.Context/tailShare:
-		return CauseTail
-	case !short(c):
+	case !short(c) && c.Predicted.Read-c.Actual.Read <= c.Context/tailShare:
 		return CauseNone
-	case c.recorded.verdict == signs.VerdictSystem || c.recorded.verdict == signs.VerdictTools:
-		return CauseHead
+	case named != CauseNone:
+		return named
+	case !short(c):
+		return CauseTail
 	case every:
 		return CauseEvery
-	case c.recorded.verdict == signs.VerdictMessages:
-		return CauseMessages
-	}
-	switch c.Class {
-	case ClassExpiry:
-		return CauseExpiry
-	case ClassMicrocompact, ClassRewind, ClassCompaction:
-		return CauseMessages
 	}
 	return CauseLost
 }
