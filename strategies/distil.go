@@ -153,7 +153,7 @@ func (l *distil) next(t *Turn) Outcome {
 	return Outcome{Verdict: Done}
 }
 
-// intent returns the call for the result at a position.
+// intent returns the call for the result at a position. No other call has its prefix, so that its maker has no reason to mark it for the cache.
 func (l *distil) intent(t *Turn, at int) prompt.Intent {
 	p, tokens := &l.params, t.Context.At(at).Tokens
 	n := max(1, int32(p.Share*float64(tokens)))
@@ -165,7 +165,7 @@ func (l *distil) intent(t *Turn, at int) prompt.Intent {
 		Digest: t.Context.BlockAt(at).Digest.Extend(prompt.DigestString(distilName)),
 	}
 	return prompt.Intent{
-		Source: distilName, Way: waySmallModel.String(), Model: fast(t, distilName, p.Model), Own: true, Head: p.Head,
+		Source: distilName, Way: waySmallModel.String(), Model: fast(t, distilName, p.Model), Own: true, Unmarked: true, Head: p.Head,
 		From: int32(at), To: int32(at) + 1, Instruction: p.Instruction, Summarised: tokens, // the result is a text within it
 		Known: &l.answer, Ordinal: uint8(len(l.waiting)),
 	}

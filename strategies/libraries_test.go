@@ -338,3 +338,24 @@ func TestClearTexts(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// No prompt of a library asks for an analysis ahead of the summary, so that its presets bill none: LangChain's, OpenHands' and CrewAI's name
+// the sections of a summary, Letta's and ADK's its topics, Microsoft's two its five sentences, and what Anthropic and OpenAI give is the block.
+func TestLibrariesAskForNoAnalysis(t *testing.T) {
+	r, n := builtin(t), 0
+	for _, name := range r.Presets() {
+		s := preset(t, r, name)
+		for _, c := range s.layers {
+			p, ok := c.params.(*CompactParams)
+			if s.Group != "libraries" || !ok {
+				continue
+			}
+			if n++; p.AnalysisShare == nil || *p.AnalysisShare != 0 {
+				t.Errorf("%s bills an analysis", name)
+			}
+		}
+	}
+	if n != 19 {
+		t.Errorf("%d presets of libraries summarise", n)
+	}
+}

@@ -269,7 +269,7 @@ func TestTruncateWhatIsNotKept(t *testing.T) {
 	}
 }
 
-// Old results are asked for one by one, oldest first, each with a small model.
+// Old results are asked for one by one, oldest first, each with a small model, and nothing is written to its cache.
 func TestDistil(t *testing.T) {
 	l, k := layer(t, "distil: {trigger: {measure: results, fixed: 4}, min_tokens: 600, keep_results: 1, share: 0.25, most: 300, head: 10, instruction: 20}"), newTalk()
 	k.Model = "claude-opus-5"
@@ -277,7 +277,7 @@ func TestDistil(t *testing.T) {
 		k.round("Bash", "", n)
 	}
 	in := begin(t, l, k)
-	if in.Model != "claude-haiku-4-5" || !in.Own || k.Context.At(int(in.From)).Tokens != 1000 || in.To != in.From+1 || in.Instruction != 20 || in.Known.Summary != 250 {
+	if in.Model != "claude-haiku-4-5" || !in.Own || !in.Unmarked || k.Context.At(int(in.From)).Tokens != 1000 || in.To != in.From+1 || in.Instruction != 20 || in.Known.Summary != 250 {
 		t.Errorf("%+v", in)
 	}
 	out := l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: *in.Known})
