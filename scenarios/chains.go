@@ -265,7 +265,10 @@ type family struct {
 	bounds []bounds // by session
 }
 
-type bounds struct{ compact, clear schedule.Bound }
+type bounds struct {
+	compact schedule.Bound
+	clear   float64 // USD
+}
 
 // boundNote returns the note that gives the sum of the bounds, as a range over all families.
 func boundNote(families []*family) results.Note {
@@ -274,7 +277,7 @@ func boundNote(families []*family) results.Note {
 		var sum [3]float64
 		for i := range f.bounds {
 			b := &f.bounds[i]
-			for k, usd := range [...]float64{b.compact.Below, b.compact.Reached, b.clear.Below} {
+			for k, usd := range [...]float64{b.compact.Below, b.compact.Reached, b.clear} {
 				sum[k] += usd
 			}
 		}
@@ -328,7 +331,7 @@ func (p *Plan) bound(
 		for k, r := range cells[i].Rows.All() {
 			b := &of[i].bounds[at[r.Session]]
 			r.Figures[measures.BoundUSD], r.Figures[measures.BoundReachedUSD], r.Figures[measures.ClearBoundUSD],
-				r.Figures[measures.Bounded] = b.compact.Below, b.compact.Reached, b.clear.Below, 1
+				r.Figures[measures.Bounded] = b.compact.Below, b.compact.Reached, b.clear, 1
 			cells[i].Rows.Edit(k, func(kept *results.Row) { *kept = *r })
 			whole := r.N(measures.OverWindow) == 0 && r.N(measures.UnsimulatedCalls) == 0
 			if alone && whole && r.CostUSD() < b.compact.Below*(1-1e-9) {
@@ -393,7 +396,7 @@ func (f *family) solve(ctx context.Context, p *Plan, sessions []*traces.Session,
 		if err != nil {
 			return err
 		}
-		f.bounds[i] = bounds{*compact, *clear}
+		f.bounds[i] = bounds{*compact, clear}
 		return nil
 	})
 }

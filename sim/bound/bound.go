@@ -69,55 +69,74 @@ func Compact(c sim.Config, p strategies.CompactParams, s *traces.Session, prices
 			x.losses(index, s, needs.Expected(c.Profile), p.Attachments.Files.Count > 0)
 		}
 	}
-	return find(c, s, x, with(p), with(p.WithoutFiles()))
+	below, schedules, err := x.find(c, s, with(p), with(p.WithoutFiles()))
+	if err != nil {
+		return nil, err
+	}
+	b := &Bound{Below: below[0], Schedule: schedules[0]}
+	for i, schedule := range schedules {
+		point := Point{Below: below[i]}
+		same := func(o [][]int32) bool { return slices.EqualFunc(o, schedule, slices.Equal) }
+		if at := slices.IndexFunc(schedules[:i], same); at >= 0 { // most prices change nothing
+			point.Row = b.Front[at].Row
+		} else if point.Row, err = reach(c, with(p), s, schedule); err != nil {
+			return nil, err
+		}
+		b.Front = append(b.Front, point)
+	}
+	b.Reached = b.Front[0].Row.CostUSD()
+	return b, nil
 }
 
-// Clear returns the bound over all schedules that clear in place the tool
+// Clear returns a lower bound, USD, of the cost of every schedule that clears in place the tool
 // results of earlier requests: clearing all such results each time is never worse.
-func Clear(c sim.Config, s *traces.Session) (*Bound, error) {
-	act := func(f due) *strategies.Strategy { return strategies.ScheduledClear(f) }
-	return find(c, s, &solver{clears: true, prices: []float64{0}}, act, act)
+func Clear(c sim.Config, s *traces.Session) (float64, error) {
+	below, _, err := (&solver{clears: true, prices: []float64{0}}).find(c, s, clearing, nil)
+	if err != nil {
+		return 0, err
+	}
+	return below[0], nil
 }
 
-// find returns the bound of an action. least is an action that leaves no more
-// than any sequence of actions can.
-func find(c sim.Config, s *traces.Session, x *solver, act, least action) (*Bound, error) {
+func clearing(f due) *strategies.Strategy { return strategies.ScheduledClear(f) }
+
+// find returns, by price, lower bounds of all schedules of an action, and the cheapest schedules. least is an action that leaves no
+// more than any sequence of actions can; nil if act is one.
+func (x *solver) find(c sim.Config, s *traces.Session, act, least action) (below []float64, schedules [][][]int32, err error) {
 	x.session = s
 	if agents.CacheOf(s, "") == facts.CacheAutomatic {
 		x.coarse = automaticStep
 	}
+	c = unwatched(c)
+	c.Agent, c.Needs = sim.Agent{}, nil // an agent that fetches nothing pays least
+	if x.never, x.window, err = replay(c, act, s, func(int32, int32) bool { return false }); err != nil {
+		return nil, nil, err
+	}
+	for _, act := range []action{least, act} {
+		if act == nil {
+			continue
+		}
+		if x.always, _, err = replay(c, act, s, func(int32, int32) bool { return true }); err != nil {
+			return nil, nil, err
+		}
+		var usd []float64
+		if usd, schedules = x.solve(); below == nil {
+			below = usd
+		}
+	}
+	return below, schedules, nil
+}
+
+// unwatched returns a configuration without what does not change what schedules cost. A request over the window is answered.
+func unwatched(c sim.Config) sim.Config {
 	c.Levels, c.Breaks, c.Verify, c.Overflow = sim.Levels{}, false, false, sim.OverflowAnswer
-	open := c // an agent that fetches nothing pays least
-	open.Agent, open.Needs = sim.Agent{}, nil
-	var err error
-	if x.never, x.window, err = replay(open, act, s, func(int32, int32) bool { return false }); err != nil {
-		return nil, err
-	}
-	all := func(int32, int32) bool { return true }
-	if x.always, _, err = replay(open, least, s, all); err != nil {
-		return nil, err
-	}
-	below, _ := x.solve()
-	if x.always, _, err = replay(open, act, s, all); err != nil {
-		return nil, err
-	}
-	_, schedules := x.solve()
-	b := &Bound{Below: below[0], Schedule: schedules[0]}
-	for i, schedule := range schedules {
-		row, err := reach(c, act, s, schedule)
-		if err != nil {
-			return nil, err
-		}
-		if b.Front = append(b.Front, Point{below[i], row}); i == 0 {
-			b.Reached = row.CostUSD()
-		}
-	}
-	return b, nil
+	return c
 }
 
 // reach simulates a session under a schedule: by thread, the rounds before
 // which the action is taken.
 func reach(c sim.Config, act action, s *traces.Session, schedule [][]int32) (results.Row, error) {
+	c = unwatched(c)
 	c.Strategy = act(func(thread, round int32) bool {
 		_, found := slices.BinarySearch(schedule[thread], round)
 		return found

@@ -176,15 +176,19 @@ func TestClearIsBelowAllSchedules(t *testing.T) {
 			round{cold, 500}, round{warm, 500}, round{warm, 500}, round{cold, 500}),
 		"branch": branched(),
 	} {
-		b, err := Clear(surroundings(t), s)
+		c := surroundings(t)
+		below, schedules, err := (&solver{clears: true, prices: []float64{0}}).find(c, s, clearing, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		act := func(f due) *strategies.Strategy { return strategies.ScheduledClear(f) }
-		want := least(t, surroundings(t), s, s.NumCalls(), act)
-		if b.Below > want+1e-9 || b.Reached < want-1e-9 || b.Reached > want*1.05 {
-			t.Errorf("%s: bound $%.6f, reached $%.6f by %v; the cheapest of all schedules costs $%.6f",
-				name, b.Below, b.Reached, b.Schedule, want)
+		row, err := reach(c, clearing, s, schedules[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := least(t, c, s, s.NumCalls(), clearing)
+		if bound, err := Clear(c, s); err != nil || bound != below[0] || bound > want+1e-9 || row.CostUSD() < want-1e-9 || row.CostUSD() > want*1.05 {
+			t.Errorf("%s: bound $%.6f, reached $%.6f by %v; the cheapest of all schedules costs $%.6f, error %v",
+				name, bound, row.CostUSD(), schedules[0], want, err)
 		}
 	}
 }
@@ -219,7 +223,7 @@ func TestOnlySchedulesThatFitAreFollowed(t *testing.T) {
 	c, p := surroundings(t), params(t)
 	x := &solver{prices: []float64{0}}
 	act := func(f due) *strategies.Strategy { return strategies.Scheduled(p, f) }
-	if _, err := find(c, session(rounds...), x, act, act); err != nil {
+	if _, _, err := x.find(c, session(rounds...), act, nil); err != nil {
 		t.Fatal(err)
 	}
 	most := 0
