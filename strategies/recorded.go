@@ -110,9 +110,13 @@ func (l *recorded) call(t *Turn, e *traces.Event) Outcome {
 	}
 	from := Body(t.Context)
 	if e.Asked > 0 { // the log has it
-		l.answer.Output = e.Told
+		l.answer.Output, l.answer.Head = e.Told, [2]prompt.Ref{prompt.Ref(e.CallHead.From), prompt.Ref(e.CallHead.To)}
+		asked := e.Asked
+		for _, b := range t.Blocks[e.CallHead.From:e.CallHead.To] {
+			asked -= b.Tokens
+		}
 		return t.Call(prompt.Intent{
-			Source: "compact", Own: true, Unmarked: true, From: int32(t.Context.Len()), Instruction: e.Asked, Known: &l.answer,
+			Source: "compact", Own: true, Unmarked: !e.Cached, From: int32(t.Context.Len()), Instruction: max(1, asked), Known: &l.answer,
 			Ordinal: uint8(l.done), Summarised: int32(tokensBetween(t.Context, from, t.Context.Len())),
 		})
 	}

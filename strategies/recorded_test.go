@@ -51,6 +51,15 @@ func TestRecordedCompaction(t *testing.T) {
 			t.Errorf("%s: the call reads %d bytes of each result, want %d", agent, in.Clip, want)
 		}
 	}
+	for cached, unmarked := range map[bool]bool{true: false, false: true} { // the log has the call: 4,000 of 10,000 tokens are its head
+		k := rounds(3, 900)
+		k.Blocks = []prompt.Block{{Tokens: 600}, {Tokens: 4000}}
+		k.Events = []traces.Event{{Kind: traces.EventCompact, Summary: traces.Span{To: 1}, Asked: 10_000, Told: 650, Cached: cached, CallHead: traces.Span{From: 1, To: 2}}}
+		in := begin(t, layer(t, "recorded: {}"), k)
+		if in.Instruction != 6000 || in.Known.Head != [2]prompt.Ref{1, 2} || in.Known.Output != 650 || in.Unmarked != unmarked {
+			t.Errorf("cached %v: %+v, answer %+v", cached, in, in.Known)
+		}
+	}
 	for p, want := range map[prefixChoice]bool{prefixOwn: true, 0: false} {
 		if p.own(facts.ClaudeCode, "2.1.5", "") != want {
 			t.Errorf("prefix %d: own %v", p, !want)

@@ -242,11 +242,13 @@ type Event struct {
 	// Asked and Told are the tokens in and out of the call that made a summary, where the log shows it and it read
 	// nothing of the conversation's prefix; 0 elsewhere.
 	Asked, Told int32
+	Cached      bool  // that call read the cache or wrote it
 	Round       int32 // happens before this round's request; len(Rounds) when nothing follows
 	PreTokens   int32 // client's count that was logged, 0 if none
 	Preserved   int32 // messages that stayed as they were in a compaction, 0 if not logged
-	// Summary are the blocks of the summary, outside every round.
-	Summary Span
+	// Summary are the blocks of the summary, and CallHead the tools and system prompt of the call that Asked counts, as far as the log
+	// shows them, outside every round.
+	Summary, CallHead Span
 	// Kept is the total tokens of the messages after the event other than
 	// the round's own input: summary, restored files, reminders. 0 when unknown.
 	Kept int32

@@ -89,6 +89,8 @@ type Answer struct {
 	Digest  Digest // of the summary's content
 	Failed  string // reason of a failure: "" for none
 	Excess  int64  // FailTooLong: tokens above the limit; 0 when the server does not say
+	// Head are blocks of the session that the recording's own call had as its tools and system prompt: from, and up to.
+	Head [2]Ref
 	// Measured is what a real server said of the call; nil for a modelled one.
 	Measured *Measured
 }

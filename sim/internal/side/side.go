@@ -44,6 +44,8 @@ func Build(side *prompt.Context, blocks []prompt.Block, c *prompt.Context, h Hea
 		if in.NoTools {
 			leaveOutTools(side, in.Source)
 		}
+	} else if a := in.Known; a != nil && a.Head[1] > 0 {
+		side.AppendRange(a.Head[0], a.Head[1])
 	} else if in.Head > 0 {
 		side.Add(client.Injected(prompt.KindSystem, in.Source, in.Head))
 	}

@@ -51,6 +51,19 @@ func TestWhatACallLeavesOut(t *testing.T) {
 	}
 }
 
+// A call that the recording shows begins with its own tools and system prompt, as the recording has them, and so finds what others of the same
+// head left in the cache.
+func TestHeadOfARecordedCall(t *testing.T) {
+	blocks := []prompt.Block{{Kind: prompt.KindPrompt, Tokens: 5}, {Kind: prompt.KindSystem, Tokens: 4000, Digest: prompt.DigestString("summarise")}}
+	var c, side prompt.Context
+	c.Reset(blocks, new(prompt.Arena))
+	c.Append(0)
+	Build(&side, blocks, &c, nil, &prompt.Intent{Source: "compact", Own: true, From: 1, Head: 99, Instruction: 700, Known: &prompt.Answer{Head: [2]prompt.Ref{1, 2}}})
+	if side.Len() != 2 || side.At(0).Block != 1 || side.At(0).Tokens != 4000 || side.At(1).Tokens != 700 {
+		t.Errorf("%d entries, %+v", side.Len(), side.Seal())
+	}
+}
+
 // What a round weighs beyond the estimate of its texts is cut as its results are: of 6,000 bytes 2,000 are shown, so of 300
 // unseen tokens 100. Rounds do not mix.
 func TestUnseenIsCutWithItsRound(t *testing.T) {

@@ -195,6 +195,7 @@ type Event struct {
 	Source  *File
 	Stayed  []Block // messages that stayed or came back
 	Text    []Block // the summary
+	head    []Block // tools and system prompt of the call that made it, as far as the log shows them
 	Cleared []prompt.Digest
 	dropped []prompt.Digest     // of blocks of any kind
 	forgot  []*Block            // thinking that left the context

@@ -94,7 +94,7 @@ func (t *Thread) size() int {
 		n += len(t.Calls[r].Before) + len(t.Calls[r].Reply)
 	}
 	for e := range t.Happened {
-		n += len(t.Happened[e].Text)
+		n += len(t.Happened[e].Text) + len(t.Happened[e].head)
 	}
 	return n
 }
@@ -241,6 +241,9 @@ func (e *emitter) event(ev *Event) traces.Event {
 	out := ev.Event
 	out.File = e.files[ev.Source]
 	out.Summary = e.span(ev.Text)
+	if len(ev.head) > 0 {
+		out.CallHead = e.span(ev.head)
+	}
 	return out
 }
 

@@ -204,6 +204,7 @@ func (f *fitter) endAt(rd *Round) {
 // close fits the growth from the last call to rd. The event it returns is one
 // that no line shows; without Saved it is none.
 func (f *fitter) close(rd *Round, events []Event) Event {
+	f.weighHead(rd.Before)
 	compact, micro := -1, -1
 	for i := range events {
 		switch events[i].Kind {
@@ -254,6 +255,21 @@ func (f *fitter) close(rd *Round, events []Event) Event {
 		return shrunk(-rest)
 	}
 	return Event{}
+}
+
+// weighHead gives what comes to tools and system prompt as many tokens for a byte as those have that the thread began with.
+func (f *fitter) weighHead(list []Block) {
+	var bytes, tokens int64
+	for i := range f.t.Ahead {
+		if b := &f.t.Ahead[i]; b.Kind.Level() != prompt.LevelMessages && b.Bytes > 0 {
+			bytes, tokens = bytes+int64(b.Bytes), tokens+int64(b.Tokens)
+		}
+	}
+	for i := range list {
+		if b := &list[i]; bytes > 0 && b.Kind.Level() != prompt.LevelMessages {
+			b.Tokens = clamp32(int64(b.Bytes) * tokens / bytes)
+		}
+	}
 }
 
 // bound sets the total of a round to the recorded one, or to MaxTokens when the

@@ -429,6 +429,23 @@ func digests(list []*Message) (all []prompt.Digest) {
 	return all
 }
 
+// apart reports whether two requests begin with different tools, or with different system prompts where they have none: they share no prefix.
+func (r *Request) apart(o *Request) bool {
+	return len(r.Ahead) > 0 && len(o.Ahead) > 0 && r.Ahead[0].Digest != o.Ahead[0].Digest
+}
+
+// head returns a call's tools and system prompt with their share of what it sent.
+func (r *Request) head() []Block {
+	c := Round{Call: &Call{Usage: r.Usage, Breakpoints: r.Breakpoints}}
+	for _, m := range r.Messages {
+		for _, b := range m.Blocks {
+			b.Tokens = b.Bytes / bytesPerToken
+			c.Before = append(c.Before, b)
+		}
+	}
+	return sizeHead(&Thread{Ahead: slices.Clone(r.Ahead), Calls: []Round{c}})
+}
+
 // steps returns the steps of a call.
 func (p *placed) steps() []Step {
 	var steps []Step
@@ -440,7 +457,10 @@ func (p *placed) steps() []Step {
 		s := Step{Kind: StepCompact, At: p.Start, Uncalled: p.Whole && p.made == nil, Dropped: digests(p.cleared)}
 		if c := p.made; c != nil {
 			s.Model, s.Usage = c.Model, c.Usage
-			s.Usage.Bad, s.Aside = !c.Usage.OK, 2*c.Usage.Read < c.Usage.Input()
+			s.Usage.Bad, s.Aside = !c.Usage.OK, 2*c.Usage.Read < c.Usage.Input() || c.apart(p.Request)
+			if s.Aside {
+				s.Blocks = c.head()
+			}
 		}
 		for _, m := range p.stayed {
 			s.Blocks = append(s.Blocks, m.Blocks...)

@@ -236,18 +236,22 @@ func (t *Rounds) Retract() *Round {
 
 // compact records that the history was replaced before the next call. What was
 // said since the last call went into the summary. The summary comes last in the
-// blocks of the step, after messages that stayed or came back.
+// blocks of the step, after messages that stayed or came back; the head of the call that made it comes first.
 func (t *Rounds) compact(s *Step) {
 	t.abandon()
 	ev := Event{Source: s.Source, dropped: s.Dropped, Event: traces.Event{
 		Kind: traces.EventCompact, Round: int32(len(t.Calls)), Absorbed: int32(len(t.open.Before)), At: s.At, Line: s.Line,
 		Manual: s.Manual, PreTokens: s.Tokens, Uncalled: s.Uncalled,
 	}}
-	n := slices.IndexFunc(s.Blocks, func(b Block) bool { return b.Kind == prompt.KindSummary })
-	if n < 0 {
-		n = len(s.Blocks)
+	first := func(list []Block, is func(b Block) bool) ([]Block, []Block) {
+		n := slices.IndexFunc(list, is)
+		if n < 0 {
+			n = len(list)
+		}
+		return list[:n:n], list[n:]
 	}
-	ev.Stayed, ev.Text = s.Blocks[:n:n], s.Blocks[n:]
+	ev.head, ev.Text = first(s.Blocks, func(b Block) bool { return b.Kind.Level() == prompt.LevelMessages })
+	ev.Stayed, ev.Text = first(ev.Text, func(b Block) bool { return b.Kind == prompt.KindSummary })
 	if s.At != 0 && t.lastAt != 0 {
 		output := s.Usage.Output
 		for i := 0; output == 0 && i < len(ev.Text); i++ {
@@ -257,7 +261,7 @@ func (t *Rounds) compact(s *Step) {
 	}
 	ev.uncounted = s.Usage.Bad && !s.Usage.OK || s.Usage.Doubt && !s.Aside // a request of its own may say nothing of the cache
 	if s.Usage.OK && (s.Aside || s.Usage.Read == 0 && s.Usage.Writes() == 0) {
-		ev.Asked, ev.Told = int32(s.Usage.Input()), int32(s.Usage.Output)
+		ev.Asked, ev.Told, ev.Cached = int32(s.Usage.Input()), int32(s.Usage.Output), s.Usage.Read+s.Usage.Writes() > 0
 	}
 	if s.Usage.OK {
 		ev.summary = &traces.SummaryCall{Model: cmp.Or(s.Model, unnamed), Usage: s.Usage.Usage, Calls: s.Calls}

@@ -132,11 +132,15 @@ func TestSystemPromptGrows(t *testing.T) {
 	if got := events(s); len(s.Threads) != 1 || got != "microcompact@3" {
 		t.Fatalf("%d threads, events %s", len(s.Threads), got)
 	}
+	main := s.Blocks[s.Threads[0].Prefix.From]
 	for i, r := range s.Threads[0].Rounds {
 		var head []int32
 		for _, b := range s.Blocks[r.Input.From:r.Input.To] {
 			if b.Kind == prompt.KindSystem {
 				head = append(head, b.Bytes)
+				if want := 900 * main.Tokens / main.Bytes; i == 3 && b.Tokens != want { // as heavy as what it is added to
+					t.Errorf("call %d: %d tokens, want %d", i, b.Tokens, want)
+				}
 			}
 		}
 		grown := i == 3 || i == 5
@@ -233,6 +237,35 @@ func TestSummariesInTheLog(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The log has the call that wrote a summary, under a system prompt of 3,639 bytes that another call beside the conversation has as well: both
+// have one block for it. It is a part of what the call sent, by bytes, though most of that was read from a cache.
+func TestHeadOfASummaryCall(t *testing.T) {
+	var c chat
+	for n := range 5 {
+		if n == 3 {
+			c.call("summarise", []message{{"role": "user", "content": "notes" + strings.Repeat(" note", 200)}}, "noted")
+		}
+		c.answer(n, talk(n))
+	}
+	summary := "the summary:" + strings.Repeat(" sum", 200)
+	c.call("summarise", []message{{"role": "user", "content": strings.Repeat("all", 469)}}, summary)
+	for n := 5; n < 8; n++ {
+		c.answer(n, append([]message{{"role": "user", "content": "So far, " + summary}}, talk(n)[8:]...))
+	}
+	s := c.read(t)
+	if len(s.Threads) != 2 || len(s.Threads[0].Events) != 1 {
+		t.Fatalf("%d threads, events %s", len(s.Threads), events(s))
+	}
+	e, beside := s.Threads[0].Events[0], s.Threads[1].Prefix
+	if e.Asked != 1300 || !e.Cached || e.CallHead.Len() != 1 || beside.Len() != 1 {
+		t.Fatalf("%+v, another call begins with %v", e, beside)
+	}
+	head, other := s.Blocks[e.CallHead.From], s.Blocks[beside.From]
+	if want := int32(1300 * 909 / (909 + 351)); head.Digest != other.Digest || head.Kind != prompt.KindSystem || head.Tokens != want {
+		t.Errorf("%+v, and not %d tokens of %+v", head, want, other)
 	}
 }
 
