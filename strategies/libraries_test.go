@@ -355,7 +355,7 @@ func TestLibrariesAskForNoAnalysis(t *testing.T) {
 			}
 		}
 	}
-	if n != 19 {
+	if n < 20 {
 		t.Errorf("%d presets of libraries summarise", n)
 	}
 }
