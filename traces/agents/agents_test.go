@@ -84,6 +84,11 @@ func TestFormatOf(t *testing.T) {
 		{"Goose", sqlite.Magic + "CREATE TABLE messages (id INTEGER, content_json TEXT)", facts.Goose},
 		{"Goose of 2025", `{"working_dir":"/p","description":"d","total_tokens":1280,"accumulated_total_tokens":1280}`, "goose-lines"},
 		{"aider", `{"event":"message_send","properties":{"main_model":"claude-sonnet-4","prompt_tokens":1200}}`, "aider"},
+		{"Grok Build, what was said", `{"type":"system","content":"You are Grok released by xAI. You are an autonomous agent"}` + "\n" + `{"type":"user","content":[{"type":"text","text":"hi"}],"prompt_index":0}`, "grok-build"},
+		{"Grok Build, updates", `{"timestamp":1796007136,"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"user_message_chunk"},"_meta":{"agentTimestampMs":1796007136625}}}`, "grok-build"},
+		{"Grok Build, events", `{"ts":"2026-11-30T02:52:16.625Z","type":"turn_started","session_id":"s","turn_number":0,"model_id":"m","yolo_mode":true,"conversation_message_count":3}`, "grok-build"},
+		{"Grok Build, its log", `{"ts":"2026-11-30T02:54:52.675Z","src":"shell","pid":1,"lvl":"info","msg":"AuthManager::new","ctx":{"grok_home":"/root/.grok"}}`, "grok-build"},
+		{"Droid", `{"type":"session_start","id":"2baa27b3","title":"t","owner":"unknown","version":2,"cwd":"/p"}`, "droid"},
 		{"Roo", `[{"ts":1765000000000,"type":"say","say":"text","text":"hi"}]`, "cline-extension"},
 		{"a list of something else", `[{"ts":1765000000000,"level":"info"}]`, ""},
 		{"empty", "", ""},
@@ -106,6 +111,19 @@ func folder(t *testing.T, files map[string][]string) string {
 		}
 	}
 	return dir
+}
+
+// A folder of a client without a reader is named by it, whatever its files beside the sessions are called.
+func TestUnreadClientIsNamed(t *testing.T) {
+	dir := folder(t, map[string][]string{
+		"chat_history.jsonl":    {`{"type":"system","content":"You are Grok released by xAI."}`, `{"type":"user","content":[{"type":"text","text":"hi"}],"prompt_index":0}`},
+		"rewind_points.jsonl":   {`{"prompt_index":0,"created_at":"2026-11-30T02:57:16.2Z","file_snapshots":{},"after_snapshots":{}}`},
+		"a_later_feature.jsonl": {`{"at":"2026-11-30T02:57:16.2Z"}`},
+	})
+	_, err := Read(context.Background(), traces.Options{}, dir)
+	if err == nil || !strings.Contains(err.Error(), "chat_history.jsonl: recordings of Grok Build") {
+		t.Errorf("%v, want the name of the client", err)
+	}
 }
 
 // A folder of several agents gives one corpus, ordered by start; formats without

@@ -152,6 +152,13 @@ var unread = [...]*facts.Agent{
 	{Name: "crush", Title: "Crush, and of OpenCode before its rewriting, whose database keeps the counts of a session's last call alone", Document: func(head []byte) bool {
 		return sqlite.Has(head, "summary_message_id")
 	}},
+	{Name: "grok-build", Title: "Grok Build, whose counts are sums of turns", Document: func(head []byte) bool {
+		return bytes.HasPrefix(head, []byte(`{"type":"system","content":"You are Grok`)) || holds(head, `"method":"session/update"`, `"agentTimestampMs"`) ||
+			holds(head, `"type":"turn_started"`, `"conversation_message_count"`) || holds(head, `"src":"shell"`, `"grok_home"`)
+	}},
+	{Name: "droid", Title: "Factory's Droid, whose counts are sums of sessions", Document: func(head []byte) bool {
+		return bytes.HasPrefix(head, []byte(`{"type":"session_start","id":`))
+	}},
 	{Name: "goose-lines", Title: "Goose before its database, whose lines have the counts of a session alone", Document: looks(func(l *look) bool {
 		return l.Dir != nil && l.Accumulated != nil
 	})},
@@ -201,8 +208,8 @@ func looks(is func(*look) bool) func(head []byte) bool {
 // settings, caches and indexes, which lie beside recordings, are none.
 
 // companions are names of files of JSON lines that clients keep beside their sessions: what was typed, and where sessions lie.
-// Claude Code and Codex have the first, Codex and Kimi Code the second.
-var companions = []string{"history.jsonl", "session_index.jsonl"}
+// Claude Code and Codex have the first, Codex and Kimi Code the second, Grok Build the others.
+var companions = []string{"history.jsonl", "session_index.jsonl", "prompt_history.jsonl", "rewind_points.jsonl"}
 
 // looked is how much of a document that no reader knows is looked at for counts, bytes: a first message may be long.
 const looked = 256 << 10
