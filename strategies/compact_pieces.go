@@ -27,7 +27,11 @@ func summarisePieces(l *compact, t *Turn) Outcome {
 	size, fired := t.measured(&l.params.Trigger), l.begins(t)
 	switch fold := l.params.Beside.Fold; {
 	case fold > 0 && low > body+1 && tokensBetween(t.Context, body, low) >= fold:
-		l.call = summaryCall{by: startedByTrigger, began: t.Now, from: body, to: low, low: body, high: low, end: t.Context.Len()}
+		high := body + 2 // of one alone nothing would be gained
+		for high < low && tokensBetween(t.Context, body, high+1) <= fold/2 {
+			high++
+		}
+		l.call = summaryCall{by: startedByTrigger, began: t.Now, from: body, to: high, low: body, high: high, end: t.Context.Len()}
 		return l.ask(t)
 	case !fired:
 		b.before = size + countOfNone
@@ -186,7 +190,7 @@ type besideParams struct {
 	Ahead   float64 `yaml:"ahead" doc:"share of the window by which the call comes ahead of the trigger, which the summary then waits for, 0…1; 0 for a summary that takes its place as soon as it is there" unit:"share" min:"0" below:"1" off:"0" needs:"enabled"`
 	Every   int64   `yaml:"every" doc:"tokens behind the last summary at each multiple of which a call reads what none has read, at each half step near the trigger, and then as many of the summaries that are ready take their place as leave about keep.tokens; 0 for one call" unit:"tokens" min:"0" off:"0" needs:"enabled"`
 	Share   float64 `yaml:"share" doc:"size of a summary of such a piece, as a share of what it stands for, 0…1; 0 as the summariser draws it" unit:"share" min:"0" max:"1" off:"0" needs:"every"`
-	Fold    int64   `yaml:"fold" doc:"tokens of summaries from which on a call replaces all summaries by one; 0 for never" unit:"tokens" min:"0" off:"0" needs:"every"`
+	Fold    int64   `yaml:"fold" doc:"tokens of summaries from which on a call replaces the oldest by one: as many as have half of so many tokens, and two at least; 0 for never" unit:"tokens" min:"0" off:"0" needs:"every"`
 }
 
 // prompt reports whether a summary is in its place where the trigger fires: of one that comes calls later, recorded sizes show no threshold.

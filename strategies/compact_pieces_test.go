@@ -114,6 +114,26 @@ func TestPiecesFold(t *testing.T) {
 	}
 }
 
+// Of three summaries of 1,270, 800 and 800 tokens the first two are folded where 2,500 are enough: the third would go beyond half of that.
+func TestPiecesFoldTheOldest(t *testing.T) {
+	l, k, round, _ := piecesTalk(t, ", fold: 2500")
+	for range 11 {
+		if out := round(5900); out.Verdict == Pending {
+			t.Fatalf("%+v of %v", out, k.sizes(3))
+		}
+	}
+	if out := round(100); out.Verdict != Pending {
+		t.Fatalf("%+v of %v", out, k.sizes(3))
+	}
+	if in, _ := k.Intent(); in.Summarised != 2070 || in.Recorded != 0 {
+		t.Errorf("the call reads %d tokens", in.Summarised)
+	}
+	l.IntentResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Summary: 400}})
+	if got, want := k.sizes(3)[:3], []int32{470, 800, 100}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // Where the one summary of 2,470 tokens that is left is itself above what is folded, it is not folded again with each request.
 func TestPiecesFoldOneSummaryOnce(t *testing.T) {
 	l, k, round, _ := piecesTalk(t, ", fold: 2000")
