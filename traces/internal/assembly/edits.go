@@ -52,7 +52,7 @@ func editOf(old, now []*Message, reply []Block) *edit {
 	if len(old) == 0 || len(now) == 0 {
 		return nil
 	}
-	if len(reply) > 0 && now[0].Digest == NewMessage(true, reply).Digest {
+	if len(reply) > 0 && len(now) > 1 && now[0].Digest == NewMessage(true, reply).Digest {
 		return &edit{dropped: old, answer: now[:1], fresh: now[1:]}
 	}
 	newest := old[len(old)-1].Digest
@@ -151,6 +151,9 @@ func (h *history) edited(r *Request) bool {
 		return false
 	}
 	e := editOf(from.Messages, r.Messages, from.Reply)
+	if e != nil && len(e.answer) == 0 && len(e.dropped) > 0 && len(e.stayed) == 1 {
+		e = nil // the same question of other messages, as programs ask for each summary
+	}
 	switch same := from.Head == r.Head; {
 	case e != nil && (same || e.answers(from.Reply)):
 		h.edit(last, e, r, nil)

@@ -180,6 +180,7 @@ func (h *history) extend(r *Request) bool {
 		switch {
 		case k == 0:
 			return false
+		case i < last && c.beside(r): // a call that reads the beginning of the conversation, such as one for a summary of it
 		case k == n && k == len(r.Messages): // sent again
 			h.calls = append(h.calls, placed{Request: r, parent: c.parent, fresh: c.fresh})
 			return true
@@ -195,6 +196,14 @@ func (h *history) extend(r *Request) bool {
 		}
 	}
 	return false
+}
+
+// beside reports whether a request has neither the tools nor any of the system prompt of another: the program asks something else of the model.
+func (r *Request) beside(o *Request) bool {
+	same := func(a, b Block) bool { return a.Digest == b.Digest }
+	return r.Whole && o.Whole && r.Head != o.Head && !slices.ContainsFunc(r.Ahead, func(a Block) bool {
+		return slices.ContainsFunc(o.Ahead, func(b Block) bool { return same(a, b) })
+	})
 }
 
 // answered reports whether a request has the answer that the last call has behind as many messages, or whether that has none.
@@ -354,10 +363,11 @@ const leastCompacted = 4
 
 func (h *history) end() *placed { return &h.calls[len(h.calls)-1] }
 
-// compactedInto reports whether next is what a compaction made of a history.
+// compactedInto reports whether next is what a compaction made of a history. Two calls that nothing goes on from are no conversation: a
+// program asks for each of its summaries by one call, of other messages.
 func (h *history) compactedInto(next *history) bool {
 	a, b := h.end(), &next.calls[0]
-	return h.lane == next.lane && (b.Starter.IsZero() || b.Starter == h.calls[0].Starter && h.lane != "") && a.Head == b.Head && a.End <= b.Start && len(a.Messages) >= leastCompacted &&
+	return h.lane == next.lane && len(h.calls)+len(next.calls) > 2 && (b.Starter.IsZero() || b.Starter == h.calls[0].Starter && h.lane != "") && a.Head == b.Head && a.End <= b.Start && len(a.Messages) >= leastCompacted &&
 		b.Messages != nil && len(b.Messages) < len(a.Messages) && b.Usage.Input() < a.Usage.Input()
 }
 
