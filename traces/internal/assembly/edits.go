@@ -52,15 +52,18 @@ func editOf(old, now []*Message, reply []Block) *edit {
 	if len(old) == 0 || len(now) == 0 {
 		return nil
 	}
-	if len(reply) > 0 && len(now) > 1 && now[0].Digest == NewMessage(true, reply).Digest {
-		return &edit{dropped: old, answer: now[:1], fresh: now[1:]}
+	find := func(d prompt.Digest) int {
+		i := len(now) - 1
+		for i >= 0 && now[i].Digest != d {
+			i--
+		}
+		return i
 	}
-	newest := old[len(old)-1].Digest
-	end := len(now) - 1 // where the newest of the old ones is
-	for end >= 0 && now[end].Digest != newest {
-		end--
+	end, answered := find(old[len(old)-1].Digest), false // where the newest of the old ones is, or else their answer
+	if end < 0 && len(reply) > 0 {
+		end, answered = find(NewMessage(true, reply).Digest), true
 	}
-	if end < 0 {
+	if end < 0 || answered && end == len(now)-1 { // a program that asks of an answer alone asks something else
 		return nil
 	}
 	places := map[prompt.Digest][]int{}
@@ -83,7 +86,11 @@ func editOf(old, now []*Message, reply []Block) *edit {
 		e.dropped, e.added = append(e.dropped, gone...), append(e.added, added...)
 		added = nil
 	}
-	for i, m := range now[:end+1] {
+	ahead := now[:end]
+	if !answered {
+		ahead = now[:end+1]
+	}
+	for i, m := range ahead {
 		at := len(old) - 1
 		if i < end {
 			if at = later(places[m.Digest], next); at < 0 || at == len(old)-1 {
@@ -96,7 +103,8 @@ func editOf(old, now []*Message, reply []Block) *edit {
 		}
 		e.stayed, next = append(e.stayed, m), at+1
 	}
-	rest := now[end+1:]
+	gap(len(old))
+	rest := now[len(ahead):]
 	for len(e.answer) < len(rest) && rest[len(e.answer)].Assistant {
 		e.answer = rest[:len(e.answer)+1]
 	}
