@@ -269,6 +269,45 @@ func TestHeadOfASummaryCall(t *testing.T) {
 	}
 }
 
+// Calls for summaries are no conversation of their own, and none of each other: where each sends the oldest messages themselves (as Strands
+// does) or the summary before (Semantic Kernel), and where nothing but the newest answer stays behind a reminder (Mastra).
+func TestCallsForSummariesInARow(t *testing.T) {
+	ask, reminder := message{"role": "user", "content": "summarise the conversation"}, message{"role": "user", "content": "go on"}
+	for name, ahead := range map[string]func(c *chat, n int, all []message) []message{
+		"the oldest messages": func(c *chat, n int, all []message) []message {
+			summary := turn("user", 100+n)
+			c.call("summarise", append(slices.Clone(all[:4]), ask), summary["content"])
+			return append([]message{summary}, all[4:]...)
+		},
+		"the summary before": func(c *chat, n int, all []message) []message {
+			summary := turn("assistant", 100+n)
+			c.call("summarise", slices.Clone(all[:1]), summary["content"])
+			return append([]message{summary}, all[1:]...)
+		},
+		"but the answer": func(c *chat, n int, all []message) []message {
+			c.call("observe", []message{{"role": "user", "content": fmt.Sprint(all)}}, turn("assistant", 100+n)["content"])
+			return append([]message{reminder}, all[len(all)-2:]...)
+		},
+	} {
+		var c chat
+		var sent []message
+		for n := range 9 {
+			if n > 0 {
+				sent = append(sent[:len(sent):len(sent)], turn("assistant", n-1))
+			}
+			sent = append(sent, turn("user", n))
+			if n >= 4 && n%2 == 0 {
+				sent = ahead(&c, n, sent)
+			}
+			c.answer(n, sent)
+		}
+		s := c.read(t)
+		if got := events(s); len(s.Threads) != 1 || len(s.Threads[0].Rounds) != 9 || got != "compact@4, compact@6, compact@8" || len(s.Summaries) != 3 {
+			t.Errorf("%s: %d threads, %d calls, events %s, %d summary calls; want 1, 9, at 4, 6 and 8, and 3", name, len(s.Threads), len(s.Threads[0].Rounds), got, len(s.Summaries))
+		}
+	}
+}
+
 // Usage of a cache without a marker in the requests: a gateway sets them. Where all calls hold as much, it marks what precedes the messages.
 // Answers of one length have one count of tokens: no contradiction.
 func TestMarkedByGateway(t *testing.T) {
