@@ -180,7 +180,7 @@ func (h *history) extend(r *Request) bool {
 		switch {
 		case k == 0:
 			return false
-		case i < last && c.beside(r): // a call that reads the beginning of the conversation, such as one for a summary of it
+		case i < last && c.beside(r): // a call that reads the beginning of the conversation, as for a summary
 		case k == n && k == len(r.Messages): // sent again
 			h.calls = append(h.calls, placed{Request: r, parent: c.parent, fresh: c.fresh})
 			return true
