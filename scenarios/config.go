@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/learning"
@@ -256,8 +257,8 @@ func lesson(l *learning.Learned) string {
 	if len(l.Epochs) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("the profile has no recordings of clients from %s on: tried on %d sessions here, ",
-		strings.Join(l.Epochs, ", "), l.Of)
+	text := fmt.Sprintf("the profile has no recordings of clients from %s on: tried on %s here, ",
+		strings.Join(l.Epochs, ", "), document.Count(l.Of, "session"))
 	if len(l.Rules) == 0 {
 		return text + "no rule of other versions predicts them better than the plain cache"
 	}

@@ -213,8 +213,7 @@ func (x *expansion) listed() []*yaml.Node {
 	return append([]*yaml.Node{spec.Text(measures.StrategyRecorded)}, nodes...)
 }
 
-// uniqueNames reports strategies of the same name. A preset that is only named
-// twice counts once.
+// uniqueNames reports strategies of the same name. A preset that several patterns of a flag name counts once.
 func (x *expansion) uniqueNames(nodes []*yaml.Node) []*yaml.Node {
 	first := map[string]*yaml.Node{}
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *yaml.Node) bool {
@@ -227,6 +226,8 @@ func (x *expansion) uniqueNames(nodes []*yaml.Node) []*yaml.Node {
 			return false
 		case n.Kind != yaml.ScalarNode || before.Kind != yaml.ScalarNode:
 			x.errorf(n, "strategy %q is defined twice, first at %s: give one another name", entryName(n), x.tree.At(before))
+		case n != before && n.Line > 0 && before.Line > 0:
+			x.errorf(n, "strategy %q stands twice, first at %s", entryName(n), x.tree.At(before))
 		}
 		return true
 	})

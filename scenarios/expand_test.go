@@ -39,8 +39,8 @@ func TestExpand(t *testing.T) {
 		"recorded comes of itself": {
 			"strategies: [none]", 2, []string{"recorded", "none"},
 		},
-		"a preset named twice counts once": {
-			"strategies: [none, recorded, none, billed]", 2, []string{"recorded", "none"},
+		"what was billed is no cell": {
+			"strategies: [none, recorded, billed]", 2, []string{"recorded", "none"},
 		},
 		// recorded 1 + 3 + none 1
 		"an axis of one strategy does not multiply another": {

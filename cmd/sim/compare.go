@@ -65,12 +65,14 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return console.Misuse(errors.New("which runs? Give folders of sim run --out"))
 	}
-	inputs := make([]compare.Input, len(args))
+	inputs, paths := make([]compare.Input, len(args)), make([]string, len(args))
 	var errs []error
 	for i, arg := range args {
 		var err error
-		inputs[i], err = readInput(cmd.Context(), arg)
-		if !slices.Contains(args[:i], arg) { // already reported
+		inputs[i], paths[i], err = readInput(cmd.Context(), arg)
+		if k := slices.IndexFunc(paths[:i], func(path string) bool { return outputs.SameRun(path, paths[i]) }); k >= 0 && arg == paths[i] {
+			errs = append(errs, fmt.Errorf("%s and %s are one run, which has no difference to itself; LABEL=%s compares it all the same", args[k], arg, arg))
+		} else if !slices.Contains(args[:i], arg) { // already reported
 			errs = append(errs, err)
 		}
 	}
@@ -93,15 +95,15 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 	return compare.Write(cmd.OutOrStdout(), f.format, report)
 }
 
-// readInput reads [LABEL=]PATH.
-func readInput(ctx context.Context, arg string) (compare.Input, error) {
+// readInput reads [LABEL=]PATH, and returns the path too.
+func readInput(ctx context.Context, arg string) (in compare.Input, path string, err error) {
 	label, path := "", arg
 	if l, p, found := strings.Cut(arg, "="); found {
 		// A path may contain "=".
 		if _, err := os.Stat(arg); err != nil {
 			label, path = l, p
 			if label == "" {
-				return compare.Input{}, fmt.Errorf("%s: no label before =", arg)
+				return in, path, fmt.Errorf("%s: no label before =", arg)
 			}
 		}
 	}
@@ -109,7 +111,7 @@ func readInput(ctx context.Context, arg string) (compare.Input, error) {
 	if err == nil && label == "" {
 		label, err = labelOf(path)
 	}
-	return compare.Input{Label: label, Run: run}, err
+	return compare.Input{Label: label, Run: run}, path, err
 }
 
 // labelOf returns the name of the folder of a run, or the name of the file if it

@@ -167,14 +167,30 @@ func givenValues(cmd *cobra.Command, _ []string) error {
 			name, _ := pflag.UnquoteUsage(f)
 			errs = append(errs, fmt.Errorf("--%s: no %s given", f.Name, name))
 		}
+		if list, ok := f.Value.(pflag.SliceValue); ok && f.Value.Type() == "stringSlice" {
+			errs = append(errs, checkList(f.Name, list.GetSlice()))
+		}
 	})
 	if err := cmd.ValidateFlagGroups(); err != nil {
 		_, given, _ := strings.Cut(err.Error(), "; [")
 		given, _, _ = strings.Cut(given, "]")
 		errs = append(errs, fmt.Errorf("--%s exclude each other", strings.ReplaceAll(given, " ", " and --")))
 	}
-	if len(errs) > 0 {
-		return console.Misuse(errors.Join(errs...))
+	if err := errors.Join(errs...); err != nil {
+		return console.Misuse(err)
+	}
+	return nil
+}
+
+// checkList returns an error for a list that has an empty item, or one item twice.
+func checkList(flag string, items []string) error {
+	for i, item := range items {
+		switch {
+		case item == "":
+			return fmt.Errorf("--%s %s: item %d of the list is empty", flag, strings.Join(items, ","), i+1)
+		case slices.Contains(items[:i], item):
+			return fmt.Errorf("--%s %s: %s is given twice", flag, strings.Join(items, ","), item)
+		}
 	}
 	return nil
 }

@@ -129,5 +129,5 @@ func drawContext(name string, e *studies.Explanation, window int64) []string {
 		}
 		bars[at] = []rune("▁▂▃▄▅▆▇█")[min(7, max(0, most*8/max(1, window)))]
 	}
-	return []string{"", fmt.Sprintf("%s: $%.2f, acts %d times", name, usd, acts), string(bars), strings.TrimRight(string(marks), " ")}
+	return []string{"", fmt.Sprintf("%s: $%.2f, acts %s", name, usd, document.Count(acts, "time")), string(bars), strings.TrimRight(string(marks), " ")}
 }

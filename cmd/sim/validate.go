@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/cmd/sim/internal/console"
 	"github.com/compactsim/compactsim/cmd/sim/internal/outputs"
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
@@ -176,6 +177,6 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	learned.Name = f.name
-	learned.Source = fmt.Sprintf("%s; with %d sessions more", base.Source, len(corpus.Sessions))
+	learned.Source = fmt.Sprintf("%s; with %s more", base.Source, document.Count(len(corpus.Sessions), "session"))
 	return writeOr(cmd, f.out, learned.Write)
 }

@@ -40,7 +40,7 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 	paired := f.pairedCases(in, all, b)
 	limits := f.limits(in, all)
 	if all.grown > 0 {
-		r.note("%s other calls now: not paired", counted(all.grown, "session of the baseline has", "sessions of the baseline have"))
+		r.note("%s other calls now: not paired", document.Counted(all.grown, "session of the baseline has", "sessions of the baseline have"))
 	}
 	drawn, apart := 0, 0
 	for _, c := range slices.Concat(cases, paired) {
@@ -65,10 +65,10 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 	f.tellUnpriced(r, in, slices.Concat(cases, paired))
 	f.compareHead(r, in, was)
 	if drawn > 0 {
-		r.note("%s averaged over %d seeds", counted(drawn, "figure is", "figures are"), f.Seeds)
+		r.note("%s averaged over %d seeds", document.Counted(drawn, "figure is", "figures are"), f.Seeds)
 	}
 	if apart > 0 {
-		r.note("%s compared with other sessions'", counted(apart, "figure is", "figures are"))
+		r.note("%s compared with other sessions'", document.Counted(apart, "figure is", "figures are"))
 	}
 	if drawn+apart > 0 {
 		r.note("false-alarm rate: at most %.3g %%", 100*f.Level)
@@ -95,14 +95,6 @@ func (r *Report) judge(cases []*verdict, share float64) {
 
 func (f *File) report() *Report {
 	return &Report{Schema: reportSchema, File: f.Name, Results: []Result{}, strict: f.Suspect == "fail"}
-}
-
-// counted says of how many things something holds: with the words for one, or with a number before those for more.
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return document.Whole(n) + " " + more
 }
 
 // Empty returns the report of a check that has nothing to judge, for a reason.
@@ -169,7 +161,7 @@ func (f *File) compareHead(r *Report, in *Input, was Loaded) {
 			r.note("%s has other prices of %s", f.Baseline, document.Few(models))
 		}
 		if f.needsSame(in) {
-			r.fail(f.baselineLine, "%s holds other sessions: %d with %d calls, not these %d with %d; %s", f.Baseline, b.Sessions, b.Calls,
+			r.fail(f.baselineLine, "%s holds other sessions: %d with %s, not these %d with %d; %s", f.Baseline, b.Sessions, document.Count(b.Calls, "call"),
 				len(in.Sessions), in.Calls, f.Accept.anew())
 		}
 	default:
@@ -275,7 +267,7 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 	}
 	few, allowed := f.few(in), f.mayLose(in, was)
 	if n := len(in.Doubted); n > 0 {
-		text := counted(n, "session was", "sessions were") + " read with a defect; the first is " + in.Doubted[0]
+		text := document.Counted(n, "session was", "sessions were") + " read with a defect; the first is " + in.Doubted[0]
 		if in.NumLost-few > allowed && simulates(f.Rules, in) {
 			r.fail(0, "%s", text)
 		} else {
@@ -286,7 +278,7 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 	if lost == 0 {
 		return
 	}
-	text := counted(lost, "line, file or session", "lines, files or sessions") + " could not be read"
+	text := document.Counted(lost, "line, file or session", "lines, files or sessions") + " could not be read"
 	switch share := float64(in.LostLines) / float64(max(in.Lines, 1)); {
 	case in.NumLost-few > allowed:
 	case few > 0 && share > noteLost && in.NumLost > allowed:
@@ -390,7 +382,7 @@ func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 	if len(models) > 0 {
 		of = " of " + document.Few(models)
 	}
-	text := counted(calls, "call"+of+" has", "calls"+of+" have") + " no price"
+	text := document.Counted(calls, "call"+of+" has", "calls"+of+" have") + " no price"
 	i := slices.IndexFunc(cases, func(v *verdict) bool { return v.unpriced })
 	if i < 0 {
 		r.note("%s and cost nothing here", text)

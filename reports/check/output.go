@@ -147,7 +147,7 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 		if v.Group != "" {
 			t.Columns[2].Title = "SESSIONS"
 		}
-		noticed := ""
+		noticed := any("")
 		if v.Noticed != nil {
 			t.Columns[8].Title, noticed = "DETECTS", v.noticed()
 		}
@@ -162,11 +162,11 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 }
 
 // noticed returns the smallest change that shows, in per cent of the baseline where that is no ratio below 1.
-func (s *Result) noticed() string {
+func (s *Result) noticed() any {
 	if s.Unit == measures.UnitRatio || s.Baseline == nil || *s.Baseline <= 0 {
 		return difference(s.Unit, *s.Noticed)
 	}
-	return signedPoints(math.Round(1000**s.Noticed / *s.Baseline) / 10)
+	return document.Detects(signedPoints(math.Round(1000**s.Noticed / *s.Baseline)/10), *s.Noticed, *s.Baseline)
 }
 
 // margin returns the distance to the bar. Differences between machines count as

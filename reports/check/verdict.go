@@ -77,7 +77,7 @@ func (v *verdict) judgeable(f *File) bool {
 		v.refuse("calls have no price")
 		v.result.told, v.unpriced = true, true
 	} else if n := v.slice.cutShort(v.rule.Metric); n > 0 {
-		v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on", counted(n, "session ends", "sessions end"))
+		v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on", document.Counted(n, "session ends", "sessions end"))
 	}
 	return v.result.Status != Unjudged
 }

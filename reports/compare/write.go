@@ -129,7 +129,7 @@ func (f *Figure) row() []any {
 	if f.Verdict > Same {
 		row[7] = pText(f.P)
 		if finite(f.Detectable) {
-			row[8] = sc.Change(f.Detectable)
+			row[8] = document.Detects(sc.Change(f.Detectable), f.Detectable, max(math.Abs(f.Base), math.Abs(f.Other)))
 		}
 	}
 	return row

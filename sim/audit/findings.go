@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/results/confusion"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -111,7 +112,7 @@ func (t *toolResults) findings(top int) []Finding {
 			continue
 		}
 		k := slices.IndexFunc(resultKinds, func(k resultKind) bool { return k.matches(c) })
-		tallies[k].add(c.place, c.tokens, c.usd, fmt.Sprintf("%s, %d tokens in %d calls", c.place.Text, c.tokens, c.calls))
+		tallies[k].add(c.place, c.tokens, c.usd, fmt.Sprintf("%s, %d tokens in %s", c.place.Text, c.tokens, document.Count(c.calls, "call")))
 	}
 	for k := range resultKinds {
 		list = append(list, tallies[k].finding(resultKinds[k].name,

@@ -224,7 +224,7 @@ func (r *Row) LoggedUSD(billed *Row) float64 {
 // sessions ended early: then CostUSD covers less work than other rows do.
 func (r *Row) WholeUSD() (float64, error) {
 	if n := r.N(measures.UnsimulatedCalls); n > 0 {
-		return 0, fmt.Errorf("%d recorded calls were not simulated, as sessions ended early", n)
+		return 0, fmt.Errorf("%s not simulated, as sessions ended early", document.Counted(n, "recorded call was", "recorded calls were"))
 	}
 	return r.CostUSD(), nil
 }

@@ -291,7 +291,7 @@ func (r *Report) notes() []string {
 	}
 	for i, k := range r.Skipped {
 		if i == maxSkippedNotes {
-			notes = append(notes, fmt.Sprintf("… and %d more sessions.", len(r.Skipped)-i))
+			notes = append(notes, fmt.Sprintf("… and %s more.", document.Count(len(r.Skipped)-i, "session")))
 			break
 		}
 		notes = append(notes, "Session "+k.Session+": "+k.Reason+".")

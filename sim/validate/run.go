@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/calls"
@@ -243,13 +244,14 @@ func reasons(kept, without, lost, spread int) string {
 	case kept+without+lost == 0:
 		return "no calls"
 	case lost > 0:
-		return fmt.Sprintf("%d calls were not reached", lost)
+		return document.Counted(lost, "call was not reached", "calls were not reached")
 	case without > 0 && spread == 0:
-		return fmt.Sprintf("%d calls without recorded usage", without)
+		return document.Counted(without, "call", "calls") + " without recorded usage"
 	case spread > 0:
-		text := fmt.Sprintf("%d calls whose input is recorded in sum are compared by the cost of the session alone", spread)
+		text := document.Counted(spread, "call whose input is recorded in sum is", "calls whose input is recorded in sum are") +
+			" compared by the cost of the session alone"
 		if without > 0 {
-			text += fmt.Sprintf(", without %d more that have no recorded usage", without)
+			text += ", without " + document.Counted(without, "call", "calls") + " more without recorded usage"
 		}
 		return text
 	case kept == 1:

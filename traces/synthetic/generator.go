@@ -208,7 +208,7 @@ func (g *Generator) Corpus(ctx context.Context, n int, seed uint64, workers int)
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("generate %d sessions: %w", n, err)
+		return nil, fmt.Errorf("generate sessions: %w", err)
 	}
 	slices.SortFunc(c.Sessions, func(a, b *traces.Session) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), strings.Compare(a.ID, b.ID))
@@ -263,7 +263,7 @@ func (g *Generator) Each(ctx context.Context, n int, seed uint64, workers int, d
 	}
 	err := parallel.Do(ctx, workers, n, func(i int) error { return do(g.Session(seed, i)) })
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("generate %d sessions: %w", n, err)
+		return fmt.Errorf("generate sessions: %w", err)
 	}
 	return err
 }

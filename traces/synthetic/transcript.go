@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"fmt"
 	"io"
 
 	"github.com/go-json-experiment/json"
@@ -42,10 +41,7 @@ func (w *Workload) Transcripts(s *traces.Session) []Transcript {
 func (f Transcript) Write(w io.Writer) error {
 	x := newScribe(w, f.w, f.s, f.thread)
 	x.thread(f.thread)
-	if err := x.buf.Flush(); err != nil {
-		return fmt.Errorf("write %s: %w", f.Name, err)
-	}
-	return nil
+	return x.buf.Flush()
 }
 
 // scribe writes the lines of one file, with the fields of versions 2.1.x in the

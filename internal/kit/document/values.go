@@ -93,11 +93,25 @@ type Number interface{ int | int64 | float64 }
 func Whole[T Number](v T) string { return Grouped(float64(v), 0) }
 
 // Count formats a number of things: "1 session", "1,200 sessions".
-func Count(n int, noun string) string {
+func Count(n int, noun string) string { return Counted(n, noun, noun+"s") }
+
+// Counted says of how many things something holds: with the words for one, or with a number before those for more.
+func Counted(n int, one, more string) string {
 	if n == 1 {
-		return "1 " + noun
+		return "1 " + one
 	}
-	return Whole(n) + " " + noun + "s"
+	return Whole(n) + " " + more
+}
+
+// blind is how many times a figure the smallest change that a sample shows may be: above it the sample shows nothing.
+const blind = 10
+
+// Detects shows as a text, or in words where it says nothing, the smallest change of a figure that a sample shows.
+func Detects(text string, least, figure float64) Cell {
+	if least > blind*figure {
+		return Cell{Value: "nothing", Notes: []string{fmt.Sprintf("so few sessions, or so unlike, show no change below %d times the figure", blind)}}
+	}
+	return Cell{Value: text}
 }
 
 // And joins names as a sentence does: "a", "a and b", "a, b and c".

@@ -75,3 +75,16 @@ func TestQuoted(t *testing.T) {
 		t.Errorf("two: %s", got)
 	}
 }
+
+// One thing has no plural, and the smallest change that a sample shows is no figure where it is more than ten times the figure.
+func TestWords(t *testing.T) {
+	if got := Counted(1, "file is", "files are") + ", " + Counted(1200, "file is", "files are"); got != "1 file is, 1,200 files are" {
+		t.Error(got)
+	}
+	if c := Detects("+1,000.0 %", 10, 1); c.Value != "+1,000.0 %" || c.Notes != nil {
+		t.Errorf("%+v", c)
+	}
+	if c := Detects("+10,000,000,000,000.0 %", 1e11, 1); c.Value != "nothing" || len(c.Notes) != 1 {
+		t.Errorf("%+v", c)
+	}
+}

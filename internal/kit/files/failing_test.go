@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -166,6 +167,34 @@ func TestWriteUnderFailure(t *testing.T) {
 			wantFile(t, name, "again")
 			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 				t.Errorf("operation %d: left %v, %v", n, entries, err)
+			}
+		}
+	}
+}
+
+// A full disk is told once, with the name that was asked for: the temporary file is nobody's.
+func TestFullDiskNamesTheFile(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "page.html")
+	members := []files.Member{{"page.html", text("new")}, {"rows.jsonl", text("new")}}
+	for _, c := range []struct {
+		write func(ctx context.Context) error
+		want  string
+	}{
+		{func(ctx context.Context) error { return files.Write(ctx, name, text("new")) }, "write " + name + ": no space left on device"},
+		{func(ctx context.Context) error { return files.New(ctx, name, 0, text("new")) }, "write " + name + ": no space left on device"},
+		{func(ctx context.Context) error { return files.WriteAll(ctx, dir, members, nil) }, "write into " + dir + ": page.html: no space left on device"},
+	} {
+		for n := 1; n < 100; n++ {
+			disk := &filestest.Failing{At: n, Err: syscall.ENOSPC, Dead: true}
+			err := c.write(files.With(t.Context(), disk))
+			if ops, failed := disk.Ops(); ops < n {
+				t.Fatalf("no write fails: %v", err)
+			} else if strings.HasPrefix(failed, "write") && strings.Contains(failed, "page.html") {
+				if fmt.Sprint(err) != c.want {
+					t.Errorf("%v\nwant %s", err, c.want)
+				}
+				break
 			}
 		}
 	}

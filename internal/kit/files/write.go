@@ -87,13 +87,24 @@ func replace(s System, target string, mode fs.FileMode, write func(io.Writer) er
 	return cause(syncFolder(s, dir))
 }
 
-// finish writes a file, syncs its content to the disk and closes it.
+// finish writes a file, syncs its content to the disk and closes it. The error is the first one.
 func finish(f File, write func(io.Writer) error) error {
-	err := write(f)
+	err := write(unnamed{f})
 	if err == nil {
 		err = cause(f.Sync())
 	}
-	return errors.Join(err, cause(f.Close()))
+	if closed := cause(f.Close()); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// unnamed is a file whose errors do not name it, as nobody has asked for a file of a temporary name.
+type unnamed struct{ io.Writer }
+
+func (u unnamed) Write(p []byte) (int, error) {
+	n, err := u.Writer.Write(p)
+	return n, cause(err)
 }
 
 // writeThrough writes to the device, pipe or link with a name without replacing it.
@@ -102,7 +113,11 @@ func writeThrough(s System, name string, write func(io.Writer) error) error {
 	if err != nil {
 		return cause(err)
 	}
-	return errors.Join(write(w), cause(w.Close()))
+	err = write(unnamed{w})
+	if closed := cause(w.Close()); err == nil {
+		err = closed
+	}
+	return err
 }
 
 // temporary is in the names of files and folders that are not complete.

@@ -92,11 +92,11 @@ func Parse(text []byte, name string) (*Tree, error) {
 	case errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("%s: empty document", name)
 	case err != nil:
-		return nil, yamlError(name, err)
+		return nil, yamlError(name, text, err)
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		if err != nil {
-			return nil, yamlError(name, err)
+			return nil, yamlError(name, text, err)
 		}
 		return nil, fmt.Errorf("%s: more than one document", name)
 	}
@@ -108,12 +108,30 @@ func Parse(text []byte, name string) (*Tree, error) {
 	return &Tree{Name: name, Root: root}, nil
 }
 
-// yamlError returns an error of yaml.v3 in the form file:line: text.
-func yamlError(name string, err error) error {
+// yamlError returns an error of yaml.v3 in the form file:line: text. A tab that indents a line is named: yaml.v3 says of some what else they
+// cannot be, and of others the line before.
+func yamlError(name string, text []byte, err error) error {
 	if m := linePattern.FindStringSubmatch(err.Error()); m != nil {
+		if line, _ := strconv.Atoi(m[1]); strings.Contains(m[2], "tab character") || strings.Contains(m[2], "start any token") {
+			for _, at := range [...]int{line, line + 1} {
+				if tabbed(text, at) {
+					return fmt.Errorf("%s:%d: a tab indents this line, and YAML takes spaces alone", name, at)
+				}
+			}
+		}
 		return fmt.Errorf("%s:%s: %s", name, m[1], m[2])
 	}
 	return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
+}
+
+// tabbed reports whether a tab stands ahead of what a line says.
+func tabbed(text []byte, line int) bool {
+	lines := bytes.SplitN(text, []byte("\n"), line+1)
+	if line < 1 || len(lines) < line {
+		return false
+	}
+	said := bytes.TrimLeft(lines[line-1], " \t-")
+	return bytes.IndexByte(lines[line-1][:len(lines[line-1])-len(said)], '\t') >= 0
 }
 
 // expand copies a node and replaces aliases by their anchors, until left is below 0: an alias within its own anchor has no end.

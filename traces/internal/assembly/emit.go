@@ -59,7 +59,7 @@ func (s *Session) emit(heard bool) *traces.Session {
 		out.Unshown = append(out.Unshown, e.unshown(&s.Unshown[i]))
 	}
 	if e.untimed > 0 && n > 0 {
-		s.Problems.Add(s.Files[0].Name, 0, "session %s: %d of its calls have no usable time; nothing expires before them", s.ID, e.untimed)
+		s.Problems.Add(s.Files[0].Name, 0, "session %s: %s no usable time; nothing expires before them", s.ID, Some(e.untimed, "of its calls has", "of its calls have"))
 	}
 	if calls := out.NumCalls(); calls > 2 && oneTime(out) {
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: all of its %d calls have one time: prices are of that date, and nothing expires", s.ID, calls)

@@ -78,7 +78,7 @@ func (p *Part) AddBeside(what, id string, at int64, line int, model string, u Us
 // tell tells of messages without counts, where others have some.
 func (p *Part) tell() {
 	if p.bare > 0 && p.Counted() {
-		p.Lacks(p.bare, p.first, "%d messages of the model have no token counts; each is taken for part of the next call", p.bare)
+		p.Lacks(p.bare, p.first, "%s no token counts; each is taken for part of the next call", Some(p.bare, "message of the model has", "messages of the model have"))
 	}
 	for _, b := range p.Below {
 		b.tell()

@@ -241,7 +241,7 @@ func (f *File) accept(ln Line, err error) error {
 // Loose records blocks after the last call of a thread as a problem.
 func (f *File) Loose(blocks []Block) {
 	if n := len(blocks); n > 0 {
-		f.Problems.Add(f.Name, int(blocks[0].Line), "%d blocks after the last counted call belong to no call", n)
+		f.Problems.Add(f.Name, int(blocks[0].Line), "%s to no call", Some(n, "block after the last counted call belongs", "blocks after the last counted call belong"))
 	}
 }
 

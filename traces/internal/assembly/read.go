@@ -53,8 +53,8 @@ func (r *Reader[S]) Read(
 		if len(c.Problems) > 0 {
 			why = "; first problem: " + c.Problems[0].String()
 		}
-		return c, fmt.Errorf("%s: %w with API calls (%d files, %d lines read)%s",
-			what, traces.ErrNoSessions, len(inputs.Files), c.Lines, why)
+		return c, fmt.Errorf("%s: %w with API calls (%s, %s read)%s",
+			what, traces.ErrNoSessions, Some(len(inputs.Files), "file", "files"), Some(c.Lines, "line", "lines"), why)
 	}
 	return c, nil
 }

@@ -282,13 +282,14 @@ func (f *file) compare(s *assembly.Session, files []*file) {
 		less += max(0, f.sum.completion.N-f.final.completion.N)
 	}
 	if lost > 0 {
-		s.Problems.Add(f.Name, 0, "final_metrics count %d tokens more than the steps at hand: calls of other trajectories, or such as no step has; they are not in the bill", lost)
+		s.Problems.Add(f.Name, 0, "final_metrics count %s more than the steps at hand: calls of other trajectories, or such as no step has; they are not in the bill",
+			assembly.Some(lost, "token", "tokens"))
 		if !f.resumed {
 			s.Quality.LostTokens += lost
 		}
 	}
 	if less > 0 {
-		s.Problems.Add(f.Name, 0, "final_metrics count %d fewer tokens than the steps", less)
+		s.Problems.Add(f.Name, 0, "final_metrics count %s than the steps", assembly.Some(less, "fewer token", "fewer tokens"))
 		s.Quality.Uncounted++
 	}
 }

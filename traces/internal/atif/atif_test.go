@@ -157,7 +157,7 @@ func TestExtra(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	whole := trajectoryOf("s", "", asked, first, second)
 	for text, want := range map[string]string{
-		strings.Replace(whole, `"metrics":{"prompt_tokens":1000`, `"x":{"prompt_tokens":1000`, 1): "1 messages of the model have no token counts",
+		strings.Replace(whole, `"metrics":{"prompt_tokens":1000`, `"x":{"prompt_tokens":1000`, 1): "1 message of the model has no token counts",
 		strings.Replace(whole, `"cached_tokens":1000`, `"cached_tokens":5000`, 1):                 "no usable token counts",
 		whole[:len(whole)-20]: "text ends", `{"schema_version":"ATIF-v1.5","steps":[]}`: "it has no steps",
 		strings.Replace(whole, "2026-06-01T10:00:15Z", "yesterday", 1): "cannot be read",

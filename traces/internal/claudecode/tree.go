@@ -61,7 +61,8 @@ func (b *builder) plant(st *stream) *tree {
 	}
 	if t.twice > 0 {
 		s := b.session
-		s.Problems.Add(s.Files[0].Name, 0, "session %s: %d lines have the uuid of an earlier line that says something else; all are read", s.ID, t.twice)
+		s.Problems.Add(s.Files[0].Name, 0, "session %s: %s the uuid of an earlier line that says something else; all are read", s.ID,
+			assembly.Some(t.twice, "line has", "lines have"))
 	}
 	return t
 }

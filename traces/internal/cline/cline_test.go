@@ -114,7 +114,7 @@ func TestCompaction(t *testing.T) {
 	s.user("kept").answer(words("before"), "").user("next")
 	got := read(t, s.answer(words("ok"), counts(9000, 8000, 0, 5)).text())
 	th := &got.Threads[0]
-	if len(th.Rounds) != 1 || len(got.Problems) != 1 || got.Problems[0].String() != "c1.messages.json:9: 1 messages of the model have no token counts; each is taken for part of the next call" {
+	if len(th.Rounds) != 1 || len(got.Problems) != 1 || got.Problems[0].String() != "c1.messages.json:9: 1 message of the model has no token counts; each is taken for part of the next call" {
 		t.Fatalf("%d calls, problems %v", len(th.Rounds), got.Problems)
 	}
 	if kinds := agenttest.Kinds(got, th.Prefix); !slices.Contains(kinds, "summary") || !th.MidContext {

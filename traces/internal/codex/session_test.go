@@ -231,7 +231,7 @@ func TestInterrupted(t *testing.T) {
 	if len(rd) != 1 || rd[0].ID != "msg_2" || kinds(s, rd[0].Input) != "prompt thinking text prompt unseen" {
 		t.Fatalf("%d calls; input %s", len(rd), kinds(s, rd[0].Input))
 	}
-	if len(s.Problems) != 1 || !strings.HasSuffix(s.Problems[0].String(), "a.jsonl:9: 1 blocks after the last counted call belong to no call") {
+	if len(s.Problems) != 1 || !strings.HasSuffix(s.Problems[0].String(), "a.jsonl:9: 1 block after the last counted call belongs to no call") {
 		t.Errorf("problems %v", s.Problems)
 	}
 }

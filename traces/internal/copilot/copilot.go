@@ -378,7 +378,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 		}
 		s.Counted(opts)
 		if n := len(f.open); n > 0 && s.Threads != nil {
-			f.Problems.Add(f.Name, int(f.open[0].of.Line), "no shutdown counts the input of %d calls from here on; it is estimated, and only their output is in the bill", n)
+			f.Problems.Add(f.Name, int(f.open[0].of.Line), "no shutdown counts the input of %s from here on; it is estimated, and only their output is in the bill", assembly.Some(n, "call", "calls"))
 		}
 		s.Own(f.File)
 		s.Quality.LostTokens = f.lost

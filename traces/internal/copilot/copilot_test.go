@@ -125,7 +125,7 @@ func TestNoShutdown(t *testing.T) {
 	got := read(t, turns().shutdown(totalsOf("claude-opus-5", 16_300, 7900, 8300, 70)).user("more").answer("c", "x", 9, "").text())
 	last := got.Threads[0].Rounds[2]
 	if got.Quality.Uncounted != 1 || last.Usage != (prompt.Usage{Output: 9}) || len(got.Problems) != 1 ||
-		got.Problems[0].String() != "a.jsonl:9: no shutdown counts the input of 1 calls from here on; it is estimated, and only their output is in the bill" {
+		got.Problems[0].String() != "a.jsonl:9: no shutdown counts the input of 1 call from here on; it is estimated, and only their output is in the bill" {
 		t.Errorf("usage %+v, problems %v", last.Usage, got.Problems)
 	}
 	if n := got.Tokens(got.Threads[0].Prefix); n < 8000 { // what the client counts of tools and system prompt

@@ -234,7 +234,7 @@ func TestBadInput(t *testing.T) {
 	}
 	// An answer without counts is told once, with the first such answer.
 	s := good.add(`{"id":"m2","timestamp":"$AT","type":"gemini","content":"x","tokens":null}`).answer("m3", "b", 8100, 8000, 10, "")
-	if got := read(t, s.text()); got.NumCalls() != 2 || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].String(), "a.jsonl:4: 1 messages of the model have no token counts") {
+	if got := read(t, s.text()); got.NumCalls() != 2 || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].String(), "a.jsonl:4: 1 message of the model has no token counts") {
 		t.Errorf("%d calls, problems %v", got.NumCalls(), got.Problems)
 	}
 	// Two messages of one id are both read.

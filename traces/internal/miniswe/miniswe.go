@@ -109,9 +109,9 @@ func (f *file) document(text []byte) error {
 	switch n := about.Stats.Calls.N - int64(f.calls); {
 	case bad != nil || !about.Stats.Calls.Logged:
 	case n > 0:
-		f.Lacks(int(min(n, assembly.MaxTokens)), 0, "the agent made %d calls whose responses are in no message; they are not in the bill", n)
+		f.Lacks(int(min(n, assembly.MaxTokens)), 0, "the agent made %s in no message; not in the bill", assembly.Some(n, "call whose response is", "calls whose responses are"))
 	case n < 0:
-		bad = f.Refuse(0, fmt.Errorf("%d responses are here, of which the agent counts %d: some are here twice, or are another run's", f.calls, about.Stats.Calls.N))
+		bad = f.Refuse(0, fmt.Errorf("%s here, of which the agent counts %d: some are here twice, or are another run's", assembly.Some(f.calls, "response is", "responses are"), about.Stats.Calls.N))
 	}
 	return bad
 }

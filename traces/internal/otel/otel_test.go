@@ -326,7 +326,7 @@ func TestBadInput(t *testing.T) {
 	for text, want := range map[string]string{
 		forms["OTLP lines"](whole) + "[1,2]\n":                                                                "a.json:3: it holds no spans",
 		forms["OTLP lines"](whole) + "\x00\n":                                                                 "a.json:3: found",
-		forms["OTLP"]([]spanOf{agent("a", "", 0, 9)}):                                                         "none of its 1 spans is a call of a model",
+		forms["OTLP"]([]spanOf{agent("a", "", 0, 9)}):                                                         "1 span, none a call of a model with token counts",
 		strings.ReplaceAll(forms["OTLP"](whole), "intValue", "other"):                                         "conversation c1 has no call with token counts, of 2;",
 		`{"resourceSpans":[]}`:                                                                                "or an empty one",
 		`{"resourceSpans":[{"scopeSpans":[{"spans":[` + whole[0].otlp() + `,{"traceId":"t1","spa`:             "text ends",

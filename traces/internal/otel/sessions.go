@@ -88,7 +88,7 @@ func collect(files []*file) (list []*span, of map[prompt.Digest]*span) {
 			}
 		}
 		if len(f.spans) > 0 && !slices.ContainsFunc(f.spans, func(sp *span) bool { return sp.call != nil }) {
-			f.Problems.Add(f.Name, 0, "none of its %d spans is a call of a model with token counts", len(f.spans))
+			f.Problems.Add(f.Name, 0, "%s, none a call of a model with token counts", assembly.Some(len(f.spans), "span", "spans"))
 		}
 		twice, open, ended := 0, 0, false
 		for _, sp := range f.spans {
@@ -106,10 +106,11 @@ func collect(files []*file) (list []*span, of map[prompt.Digest]*span) {
 			}
 		}
 		if open > 0 && ended { // what tells that two spans report one call
-			f.Problems.Add(f.Name, 0, "%d spans of calls have no end, and others of the file have one: calls that two spans report may count twice", open)
+			f.Problems.Add(f.Name, 0, "%s no end, and others of the file have one: calls that two spans report may count twice",
+				assembly.Some(open, "span of a call has", "spans of calls have"))
 		}
 		if f.spans = nil; twice > 0 {
-			f.Problems.Add(f.Name, 0, "%d spans arrive a second time; each is counted once", twice)
+			f.Problems.Add(f.Name, 0, "%s a second time; each is counted once", assembly.Some(twice, "span arrives", "spans arrive"))
 		}
 	}
 	return list, of
@@ -308,10 +309,10 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 		err = f.Refuse(0, errNoSpans)
 	}
 	if f.cut > 0 {
-		f.Problems.Add(f.Name, 0, "%d spans have messages that cannot be read to their end; what is missing counts as unseen", f.cut)
+		f.Problems.Add(f.Name, 0, "%s messages that cannot be read to their end; what is missing counts as unseen", assembly.Some(f.cut, "span has", "spans have"))
 	}
 	if f.objects > 0 {
-		f.Problems.Add(f.Name, 0, "%d spans have no cached counts of their own; these come from the usage object that they hold", f.objects)
+		f.Problems.Add(f.Name, 0, "cached counts come from the usage object that a span holds: %s", assembly.Some(f.objects, "span", "spans"))
 	}
 	return f, err
 }

@@ -96,7 +96,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	f := newFile(assembly.NewFile(in.Name, opts))
 	err := f.ReadObjects(ctx, opts, in, errNoExchanges, f.read)
 	if f.cut > 0 {
-		f.Problems.Add(f.Name, 0, "%d requests cannot be read to their end; what is missing counts as unseen", f.cut)
+		f.Problems.Add(f.Name, 0, "%s cannot be read to the end; what is missing counts as unseen", assembly.Some(f.cut, "request", "requests"))
 	}
 	return f, err
 }
@@ -131,7 +131,7 @@ func whole(files []*file) (list []*call) {
 	halves, seen := map[string]*call{}, map[prompt.Digest]bool{}
 	for _, f := range files {
 		if f.others > 0 && len(f.calls) == 0 {
-			f.Problems.Add(f.Name, 0, "none of its %d exchanges is a call of a model that was answered", f.others)
+			f.Problems.Add(f.Name, 0, "%s, none a call of a model that was answered", assembly.Some(f.others, "exchange", "exchanges"))
 		}
 		again, line := 0, 0
 		for _, c := range f.calls {

@@ -390,7 +390,7 @@ func TestBadInput(t *testing.T) {
 	for text, want := range map[string]string{
 		whole + "{\"request\":{\"bo": "last line is cut off", whole + "[1,2]\n": "a.jsonl:3: it holds no requests",
 		whole + whole: "calls that are told a second time: 2;", strings.ReplaceAll(whole, `"usage"`, `"use"`): "conversation a has no call with token counts, of 2;",
-		strings.ReplaceAll(whole, "/v1/messages", "/v1/messages/count_tokens"): "none of its 2 exchanges is a call",
+		strings.ReplaceAll(whole, "/v1/messages", "/v1/messages/count_tokens"): "2 exchanges, none a call",
 	} {
 		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": text})
 		told := fmt.Sprint(c.Problems)

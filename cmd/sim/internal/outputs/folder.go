@@ -195,6 +195,21 @@ func ReadRun(ctx context.Context, path string) (*results.Run, error) {
 	return run, nil
 }
 
+// SameRun reports whether two paths are of one run: its folder, its rows, and links to these.
+func SameRun(a, b string) bool {
+	var found [2]fs.FileInfo
+	for i, path := range [...]string{a, b} {
+		rows, err := rowsOf(path)
+		if err == nil {
+			found[i], err = os.Stat(files.Path(rows))
+		}
+		if err != nil {
+			return false
+		}
+	}
+	return os.SameFile(found[0], found[1])
+}
+
 // rowsOf returns the rows file for a path.
 func rowsOf(path string) (string, error) {
 	info, err := os.Stat(path)
