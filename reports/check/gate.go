@@ -385,7 +385,7 @@ func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 	text := document.Counted(calls, "call"+of+" has", "calls"+of+" have") + " no price"
 	i := slices.IndexFunc(cases, func(v *verdict) bool { return v.unpriced })
 	if i < 0 {
-		r.note("%s and cost nothing here", text)
+		r.note("%s and cost nothing here; costs per call are of calls with a price", text)
 		return
 	}
 	r.fail(cases[i].result.Line, "%s, so that their costs are not judged; prices: {as: {%s: MODEL}} in the scenario prices them as "+

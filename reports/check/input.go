@@ -253,7 +253,7 @@ type Past struct {
 	ID     string  `json:"id"`
 	Task   string  `json:"task,omitzero"`
 	Agent  string  `json:"agent,omitzero"` // its client, as sim traces ls names it
-	Calls  int     `json:"calls"`          // 0 where the bill lacks prices
+	Calls  int     `json:"calls"`          // that have a price; 0 where the bill lacks too many
 	Tokens int64   `json:"tokens"`         // of all its calls, input and output
 	USD    float64 `json:"usd"`            // billed
 	// Input is what the calls were billed for input, first calls of threads aside, and what is predicted
@@ -292,7 +292,7 @@ func (f *File) past(in *Input) []Past {
 	byID := map[string]*Past{}
 	for id := range in.Sessions {
 		s := in.Sessions[id]
-		own := Past{key: id, ID: cmp.Or(s.Name, id), Task: s.Task, Agent: s.Agent, Excess: s.Excess, Facts: s.Facts, Groups: s.groupsBy(f.Rules)}
+		own := Past{key: id, ID: cmp.Or(s.Name, id), Task: s.Task, Agent: s.Agent, Facts: s.Facts, Groups: s.groupsBy(f.Rules)}
 		byID[id] = &own
 	}
 	for i := range in.Cells {
@@ -307,7 +307,8 @@ func (f *File) past(in *Input) []Past {
 				switch {
 				case own == nil || row.N(measures.UnpricedCalls) > 0 && f.refuses(row):
 				case billed:
-					own.Calls, own.USD = row.N(measures.Calls), row.CostUSD()
+					own.Calls, own.USD = row.N(measures.Calls)-row.N(measures.UnpricedCalls), row.CostUSD()
+					own.Excess = in.Sessions[row.Session].Excess
 					own.Input = [2]float64{row.Figures[measures.PredictedOfUSD], row.Figures[measures.PredictedUSD]}
 				case f.Paired.asked() && k == len(own.Costs[c.Name]):
 					own.Costs = put(own.Costs, c.Name, append(own.Costs[c.Name], row.CostUSD()))

@@ -190,6 +190,31 @@ func TestDivide(t *testing.T) {
 	}
 }
 
+// Calls without a price are in no part of a change: ten of twenty calls cost $10, of which $1 is beyond the prediction, and ten have no
+// price, so that a call costs the $1 and the cache the 10 cents that it did. A session that is refused for its calls without a price has
+// no excess either.
+func TestUnpricedCallsAreInNoPart(t *testing.T) {
+	was, now := bills(map[string]float64{"a": 10}), bills(map[string]float64{"b": 10})
+	for _, in := range []*Input{was, now} {
+		for id, s := range in.Sessions {
+			s.Excess = map[string]float64{"lost": 1, rest: 0}
+			in.Sessions[id] = s
+		}
+		in.Price = func(string, func(string) float64) (map[string]float64, bool, error) { return nil, false, nil }
+	}
+	now.Cells[0].Draws[0].Rows.Edit(0, func(r *results.Row) {
+		r.Figures[measures.UnpricedCalls], r.Figures[measures.Calls] = 10, r.Figures[measures.Calls]+10
+	})
+	f := levels(t, "unpriced: allow\n"+pairedRules)
+	c := against(t, f, was, now).Change
+	if c == nil || c.Now != 1 || c.Cache != 0 || c.Work != 0 || c.Text != "±0 % per call: work ±0 %, cache ±0 %" {
+		t.Errorf("%+v", c)
+	}
+	if p := levels(t, pairedRules).past(now); p[0].Calls != 0 || p[0].predicted() != 0 {
+		t.Errorf("refused: %+v is predicted to cost $%g", p[0], p[0].predicted())
+	}
+}
+
 // Tasks in the place of calls: the mean of the tries of each, both tasks once.
 func TestDividePerTask(t *testing.T) {
 	was := bills(map[string]float64{"a1 x": 1, "a2 x": 3, "b1 y": 8})

@@ -51,7 +51,7 @@ func TestUnpricedIsAllowed(t *testing.T) {
 	for _, text := range []string{"unpriced: allow\nrules:\n  - {metric: cost_usd, max: 10}\n", "unpriced: refuse\nrules:\n  - {metric: calls, max: 100}\n"} {
 		r := levels(t, text).Judge(unpricedRun(), Loaded{})
 		says(t, r)
-		if want := "3 calls of m have no price and cost nothing here"; !slices.Contains(r.Notes, want) {
+		if want := "3 calls of m have no price and cost nothing here; costs per call are of calls with a price"; !slices.Contains(r.Notes, want) {
 			t.Errorf("notes %q, want %q", r.Notes, want)
 		}
 	}
