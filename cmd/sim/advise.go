@@ -88,6 +88,7 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	advice.Again = f.sameSessions(cmd, args, "agent") // commands name one
 	return advice.Document(corpus.Remarks(), f.as).Write(cmd.OutOrStdout(), f.format)
 }
 

@@ -52,9 +52,9 @@ func (f *traceFlags) begin(cmd *cobra.Command, paths []string, now time.Time) er
 }
 
 // sameSessions returns the arguments with which another verb reads the same sessions at the same prices: the flags of sim without a verb,
-// which the verbs share, and the paths.
-func (f *traceFlags) sameSessions(cmd *cobra.Command, paths []string) (text string) {
-	shared := cmd.Root().Flags()
+// which the verbs share, but for some, and the paths.
+func (f *traceFlags) sameSessions(cmd *cobra.Command, paths []string, but ...string) (text string) {
+	shared, but := cmd.Root().Flags(), append(but, "quiet", "verbose", "yes", "discover", "workers", "no-store", "format")
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		values := []string{flag.Value.String()}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
@@ -62,7 +62,7 @@ func (f *traceFlags) sameSessions(cmd *cobra.Command, paths []string) (text stri
 		}
 		for _, value := range values {
 			switch {
-			case shared.Lookup(flag.Name) == nil || slices.Contains([]string{"quiet", "verbose", "yes", "discover", "workers", "no-store"}, flag.Name):
+			case shared.Lookup(flag.Name) == nil || slices.Contains(but, flag.Name):
 			case flag.Value.Type() == "bool" && value != "true":
 				text += " --" + flag.Name + "=" + value
 			case flag.Value.Type() == "bool":

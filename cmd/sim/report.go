@@ -174,8 +174,11 @@ func hideNames(key []byte, run *results.Run, calls []results.CellCalls, chains [
 // parts returns what a page has beside the figures of a run over the sessions of s.
 func (s *study) parts(ctx context.Context, run *results.Run, advice *advise.Advice) (parts charts.PageParts, err error) {
 	parts.Chosen = map[string]string{}
+	sessions := s.plan.Design.Scenario.Sessions
+	read := readsAgain(&sessions)
+	sessions.Agents = nil // commands of advice name one
+	advice.Again = readsAgain(&sessions)
 	parts.Advice, parts.Verdict = advice.Document(nil, advise.AsDollars), advice.Verdict()
-	read := readsAgain(&s.plan.Design.Scenario.Sessions)
 	if seed := run.Provenance.Seed; seed != 1 {
 		read = fmt.Sprintf(" --seed %d", seed) + read
 	}

@@ -27,6 +27,8 @@ type Advice struct {
 	// DerivedUSD is the part of PaidUSD estimated for outputs that the logs cut short.
 	DerivedUSD float64       `json:"derived_usd"`
 	Agents     []AgentAdvice `json:"agents"`
+	// Again are the arguments with which another verb reads the sessions, whatever their agent; "" to print PATH.
+	Again string `json:"-"`
 }
 
 // AgentAdvice is the advice for the sessions of one agent. Its figures are of

@@ -324,7 +324,7 @@ func TestEveryAgentHasItsOwnReason(t *testing.T) {
 	if err := a.Document(nil, AsDollars).Write(&page, "markdown"); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(page.String(), "sim rank PATH compares") != 1 {
+	if strings.Count(page.String(), "sim rank --agent opencode PATH compares") != 1 {
 		t.Errorf("what else to do is not told once of OpenCode:\n%s", page.String())
 	}
 	for _, reason := range []string{chance, few, none} {
@@ -427,6 +427,31 @@ func TestBlocksOfTime(t *testing.T) {
 			if (at == other) != ((sessions[i].Start-1)/2 == (sessions[j].Start-1)/2) {
 				t.Fatalf("sessions that start at %d and %d are in blocks %d and %d", sessions[i].Start, sessions[j].Start, at, other)
 			}
+		}
+	}
+}
+
+// Changes that are told together are told with what they lose together, beside changes that are advised, too: two changes that lose 4 points
+// of recall each are told without, and both with the 8 points and the five minutes that they cost. Commands read what was typed.
+func TestTogetherTellsTheLoss(t *testing.T) {
+	effect := func(recall, wait float64) Effect { return Effect{Recall: &[2]float64{0.98, recall}, WaitSeconds: [2]float64{60, wait}} }
+	x := AgentAdvice{Agent: facts.Codex, Title: "Codex", Sessions: 45, PaidUSD: 100, AsIsUSD: 100, Changes: []Change{
+		{Setting: "a", Does: "set a", SavesUSD: 10, Unseen: 0.1, Assign: "a=1", Effect: effect(0.94, 60)},
+		{Setting: "b", Does: "set b", SavesUSD: 8, Unseen: 0.1, Assign: "b=1 c=2", Effect: effect(0.94, 60)},
+	}, Together: &Together{Settings: []string{"a", "b"}, SavesUSD: 15, Effect: effect(0.90, 360)}}
+	a := Advice{Agents: []AgentAdvice{x}, Again: " --since 7d 'my logs'"}
+	var out strings.Builder
+	if err := a.Document(nil, AsDollars).Write(&out, "table"); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		"2 changes together save $15.00, 15.0 % of what is simulated. The saving has a price: 10 % of what the agent uses later is lost " +
+			"and cannot be fetched, instead of 2 %. Waiting grows from 1 m 00 s to 6 m 00 s.",
+		"`sim run --agent codex --strategy own --set b=1 --set c=2 --since 7d 'my logs'` shows $92.00.",
+	} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("no %q once in\n%s", want, &out)
 		}
 	}
 }

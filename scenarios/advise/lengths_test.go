@@ -31,7 +31,7 @@ func TestAdviceSaysWhySimulatedDiffersFromPaid(t *testing.T) {
 	x := AgentAdvice{Sessions: 20, Calls: 100, PaidUSD: 100, AsIsUSD: 86.5, Model: results.ModelError{BilledUSD: 100, RecordedUSD: 88, LossUSD: 9, Sessions: 20}}
 	text := func() string {
 		var b strings.Builder
-		d := document.Document{Sections: []document.Section{x.section(AsDollars)}}
+		d := document.Document{Sections: []document.Section{x.section(AsDollars, anywhere)}}
 		if err := d.Write(&b, "markdown"); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -192,7 +193,7 @@ func (a *Advice) paidLine() string {
 func (a *Advice) inDollars() []document.Section {
 	list := []document.Section{{Way: AsDollars, Blocks: []document.Block{a.paid()}}}
 	for i := range a.Agents {
-		list = append(list, a.Agents[i].section(AsDollars))
+		list = append(list, a.Agents[i].section(AsDollars, cmp.Or(a.Again, anywhere)))
 	}
 	return list
 }
@@ -236,8 +237,11 @@ func cents(usd float64) string {
 	return document.USD(usd, 2)
 }
 
-// section returns the changes of an agent, in dollars or tokens.
-func (x *AgentAdvice) section(as string) document.Section {
+// anywhere stands in commands where nobody typed which sessions are read.
+const anywhere = " PATH"
+
+// section returns the changes of an agent, in dollars or tokens; again is what commands read.
+func (x *AgentAdvice) section(as, again string) document.Section {
 	s := document.Section{Title: x.Title, Way: as}
 	say := func(format string, args ...any) {
 		s.Blocks = append(s.Blocks, document.Text{Text: fmt.Sprintf(format, args...)})
@@ -249,7 +253,7 @@ func (x *AgentAdvice) section(as string) document.Section {
 		say("%s", document.Sentence(x.none()))
 	}
 	if x.known() && len(agents.Of(x.Agent).Settings) == 0 {
-		say("sim rank PATH compares what the strategies of other agents would make of these sessions.")
+		say("sim rank --agent %s%s compares what the strategies of other agents would make of these sessions.", x.Agent, again)
 	}
 	for _, line := range x.lacks() {
 		say("%s", line)
@@ -261,14 +265,14 @@ func (x *AgentAdvice) section(as string) document.Section {
 		s.Blocks = append(s.Blocks, x.table())
 	}
 	for i := range x.Changes {
-		s.Blocks = append(s.Blocks, document.Text{Lead: strconv.Itoa(i+1) + ". ", Text: x.how(&x.Changes[i], as)})
+		s.Blocks = append(s.Blocks, document.Text{Lead: strconv.Itoa(i+1) + ". ", Text: x.how(&x.Changes[i], as, again)})
 	}
 	for i := range x.Open {
 		if c := &x.Open[i]; c.verdict != stats.Same { // else it changes nothing on other sessions
 			say("%s.", c.open())
 		}
 	}
-	if t := x.Together; t != nil && len(x.Changes) == 0 {
+	if t := x.Together; t != nil && (len(x.Changes) == 0 || t.Effect.loss() != "") { // the table has what they save, and not what they lose
 		say("%s save %s, %s of what is simulated.%s", t.text(), document.USD(t.SavesUSD, 2), document.Percent(t.SavesUSD/x.AsIsUSD), t.Effect.loss())
 	}
 	if off, ok := x.Model.Relative(); ok && x.Bare == 0 {
@@ -306,7 +310,7 @@ func (x *AgentAdvice) apart(difference, off float64) string {
 const leastPart = 0.005
 
 // how says where a change goes, how sure it is and what it costs beside.
-func (x *AgentAdvice) how(c *Change, as string) string {
+func (x *AgentAdvice) how(c *Change, as, again string) string {
 	text := fmt.Sprintf("%s: %s. On unseen sessions %s.", c.Where, c.Snippet, share(c))
 	if c.Edge != "" {
 		text += fmt.Sprintf(" It is the %s value tried: %s.", c.Edge, c.EdgeWhy)
@@ -319,7 +323,7 @@ func (x *AgentAdvice) how(c *Change, as string) string {
 		text += " " + document.Sentence(c.Caveat)
 	}
 	if as == AsDollars && !c.some() {
-		text += fmt.Sprintf(" `sim run --agent %s --strategy own --set %s PATH` shows %s.", x.Agent, strings.ReplaceAll(c.Assign, " ", " --set "),
+		text += fmt.Sprintf(" `sim run --agent %s --strategy own --set %s%s` shows %s.", x.Agent, strings.ReplaceAll(c.Assign, " ", " --set "), again,
 			document.USD(x.AsIsUSD-c.SavesUSD, 2))
 	}
 	return text

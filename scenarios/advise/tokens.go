@@ -259,7 +259,7 @@ func (a *Advice) used() string {
 // inTokens returns what the sessions use, and what to set in each client.
 func (a *Advice) inTokens() (list []document.Section) {
 	for i := range a.Agents {
-		list = append(list, a.Agents[i].section(AsTokens))
+		list = append(list, a.Agents[i].section(AsTokens, cmp.Or(a.Again, anywhere)))
 	}
 	return list
 }
