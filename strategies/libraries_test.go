@@ -19,6 +19,9 @@ func TestClearRounds(t *testing.T) {
 		"keep_results: 2, rounds: true":   {500, 0, 0, 405, 30, 100, 100, 300, 1000, 30, 100, 2000}, // the newest two rounds
 		// OpenHands V0: the newest three events end within the second round, which then goes whole.
 		"keep: {messages: 3, count: parts, pairs_go: true}, rounds: true": {500, 0, 0, 405, 0, 0, 0, 305, 105, 30, 100, 2000},
+		// Its events are a call and its result in turn: of the newest five the first is that round's first result, and the sixth is its call.
+		"keep: {messages: 5, count: parts, pairs_go: true}, rounds: true": {500, 0, 0, 405, 0, 0, 0, 305, 105, 30, 100, 2000},
+		"keep: {messages: 6, count: parts, pairs_go: true}, rounds: true": {500, 0, 0, 405, 30, 100, 100, 300, 1000, 30, 100, 2000},
 	} {
 		l, k := layer(t, "clear: {trigger: {fixed: 1}, leave: {tokens: 5, head: 1600}, "+text+"}"), newTalk()
 		k.add(prompt.KindText, 30)
