@@ -33,8 +33,8 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 	}
 	run, other := studies.ByBasis(first.Standings)
 	run, other = r.Foremost(run, most), r.Foremost(other, most)
-	add(rankingTable("", first, run))
-	add(rankingTable("Of this program's own, or read in sources, on pages and in reports, and not run", first, other))
+	add(rankingTable("Of programs and libraries that were run", first, run, all))
+	add(rankingTable("Of this program's own, or read in sources, on pages and in reports, and not run", first, other, all))
 	title := "At another window, by kind of session and by server"
 	if r.Front {
 		title = "The strategies in front alone, at another window, by kind of session and by server"
@@ -42,7 +42,7 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 	add(rankingGroups(title, slices.Concat(r.Windows[1:], r.Kinds, r.Servers), slices.Concat(run, other)))
 	add(rankingAssumed(r))
 	if all {
-		add(rankingTable("Schedules that no program runs as they are, by themselves", first, first.Idealised))
+		add(rankingTable("Schedules that no program runs as they are, by themselves", first, first.Idealised, all))
 		ended := &document.Table{Title: "Without a place: they end every session that the agent's own strategy brings to its end",
 			Columns: document.Left("STRATEGY", "WINDOW", "SESSIONS", "CALLS NOT ANSWERED")}
 		for _, v := range r.Windows {
@@ -59,25 +59,29 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 	} else if hidden := hiddenText(r, len(run)+len(other)); hidden != "" {
 		d.Notes = append(d.Notes, "not shown: "+hidden+"; --all lists them, with reasons")
 	}
+	if len(r.Unranked) > 0 {
+		d.Notes = append(d.Notes, "without a place: "+document.And(r.Unranked)+"; strategies are held against the agent's own here, and by sim run against the recording")
+	}
+	d.Notes = append(d.Notes, comparedTexts(r.Windows)[1:]...)
 	d.Notes = append(d.Notes,
 		"PLACE 3–7: at least 2 strategies cost less, and at most 6, as all pairs are judged together, session by session (Holm). "+
-			"In brackets: the first place, by that figure. VS OWN: cost against the agent's own strategy; 95 % INTERVAL: of VS OWN for other "+
-			"sessions like these, drawn by the units that are least sure (DRAWN BY: sessions, blocks of time, projects or people). WAIT: "+
-			"waiting that it adds, negative where shorter contexts answer sooner. BASIS: how the strategy's algorithm is known. A "+
-			"strategy that ends sessions early is compared on the sessions that both strategies bring to their end."+overBestText(first),
+			"VS OWN: cost against the agent's own strategy; 95 % INTERVAL: of VS OWN for other sessions like these, drawn by the units that are "+
+			"least sure (DRAWN BY: sessions, blocks of time, projects or people). WAIT: waiting that it adds, negative where shorter contexts answer "+
+			"sooner. ENDS: sessions that it ends early; it is compared on those that both strategies bring to their end. BASIS: how the "+
+			"algorithm is known. WHY: what saves the most, or costs the most."+overBestText(first),
 		rankingKey(r))
 	d.Notes = append(append(d.Notes, r.Lost...), "", errorLine(r.Run))
 	return d
 }
 
-// rankingHead has what the ranking cannot say and what survives, then on what it is.
+// rankingHead has what survives and what the ranking cannot say, then on what it is.
 func rankingHead(r *studies.Ranking) (list []string) {
-	for _, text := range []string{r.Limits, r.Survives} {
+	for _, text := range []string{r.Survives, r.Limits} {
 		if text != "" {
 			list = append(list, text)
 		}
 	}
-	return slices.Concat(list, headLines(r.Run), comparedTexts(r.Windows))
+	return slices.Concat(list, headLines(r.Run), comparedTexts(r.Windows)[:1])
 }
 
 // overBestText says what OVER BEST is measured from, and how near to it a schedule came.
@@ -181,6 +185,11 @@ func placeRange(p studies.Place) string {
 	return placed(p) + "–" + document.Whole(p.Last)
 }
 
+// wholePercent is a share with its sign, in whole percents.
+func wholePercent(share float64) string {
+	return cmp.Or(document.Signed(math.Round(100*share), func(v float64) string { return fmt.Sprintf("%.0f %%", v) }), "±0 %")
+}
+
 // ranked is a standing with its view.
 type ranked struct {
 	*studies.Standing
@@ -215,7 +224,10 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		if math.IsNaN(s.Low) {
 			return nil
 		}
-		return document.SignedPercent(s.Low) + " … " + document.SignedPercent(s.High)
+		if max(math.Abs(s.Low), math.Abs(s.High)) < 0.095 {
+			return document.SignedPercent(s.Low) + " … " + document.SignedPercent(s.High)
+		}
+		return wholePercent(s.Low) + " … " + wholePercent(s.High)
 	}
 	drawn := func(s ranked) any {
 		if math.IsNaN(s.Low) {
@@ -243,28 +255,43 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		column("vs_own_high", "", true, func(s ranked) any { return figure(s.High, "") }),
 		column("drawn_by", "DRAWN BY", false, drawn),
 		column("needed_recall", "RECALL", true, func(s ranked) any {
-			return figure(s.Recall, document.Percent(s.Recall)+" ("+placed(s.PlaceRecall)+")")
+			return figure(s.Recall, document.Percent(s.Recall))
 		}),
 		column("place_recall", "", true, func(s ranked) any { return place(s.PlaceRecall.First) }),
 		column("added_latency_seconds", "WAIT", true, func(s ranked) any {
-			return figure(held(s, s.WaitSeconds), document.Seconds(s.WaitSeconds)+" ("+placed(s.PlaceWait)+")")
+			return figure(held(s, s.WaitSeconds), document.Seconds(s.WaitSeconds))
 		}),
 		column("place_wait", "", true, func(s ranked) any { return place(s.PlaceWait.First) }),
 		column("over_best_usd", "OVER BEST", true, func(s ranked) any { return figure(s.OverBestUSD, document.USD(s.OverBestUSD, 2)) }),
-		column("ended_sessions", "", true, func(s ranked) any { return s.Ends }),
+		column("ended_sessions", "ENDS", true, func(s ranked) any {
+			return document.Cell{Value: s.Ends, Text: cmp.Or(strings.TrimPrefix(document.Whole(s.Ends), "0"), "–")}
+		}),
 		column("unanswered_calls", "", true, func(s ranked) any { return s.Unanswered }),
 		column("basis", "BASIS", false, basis),
 		column("why", "WHY", false, func(s ranked) any { return s.Why }),
 	}
 }
 
-// rankingTable has a row for each standing of a list.
-func rankingTable(title string, v *studies.View, list []studies.Standing) *document.Table {
+// rankingOrder are the columns that people read, the most important first: a narrow screen has no room for the last.
+var rankingOrder = []string{"PLACE", "STRATEGY", "COST", "VS OWN", "95 % INTERVAL", "ENDS", "RECALL", "WAIT", "WHY", "BASIS", "OVER BEST", "DRAWN BY"}
+
+// rankingTable has a row for each standing of a list. In short it has the first reason alone.
+func rankingTable(title string, v *studies.View, list []studies.Standing, all bool) *document.Table {
 	var rows []ranked
 	for i := range list {
-		rows = append(rows, ranked{Standing: &list[i], view: v})
+		s := &list[i]
+		if !all {
+			short := *s
+			short.Why, _, _ = strings.Cut(s.Why, ";")
+			s = &short
+		}
+		rows = append(rows, ranked{Standing: s, view: v})
 	}
-	t := document.TableOf(rankingColumns(), rows)
+	columns := slices.DeleteFunc(rankingColumns(), func(c document.ColumnOf[ranked]) bool { return c.Title == "" })
+	slices.SortFunc(columns, func(a, b document.ColumnOf[ranked]) int {
+		return cmp.Compare(slices.Index(rankingOrder, a.Title), slices.Index(rankingOrder, b.Title))
+	})
+	t := document.TableOf(columns, rows)
 	t.Title, t.Fitted = title, true
 	return t
 }
@@ -301,8 +328,7 @@ func rankingGroups(title string, views []studies.View, list []studies.Standing) 
 		for k := range views {
 			text := any(nil)
 			if s := views[k].Of(list[i].Strategy); s != nil {
-				share := document.Signed(math.Round(100*s.VsOwn), func(v float64) string { return fmt.Sprintf("%.0f %%", v) })
-				text = cmp.Or(share, "±0 %") + " (" + placed(s.Place) + ")"
+				text = wholePercent(s.VsOwn) + " (" + placed(s.Place) + ")"
 			}
 			row = append(row, text)
 		}

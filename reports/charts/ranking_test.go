@@ -63,6 +63,28 @@ func TestPlacesUnderAssumptions(t *testing.T) {
 	}
 }
 
+// People read the columns in another order than programs: what decides comes first, and in short a row says one reason, and a dash where no
+// session ends early. Rows for programs keep 0 and all reasons.
+func TestRankingIsShort(t *testing.T) {
+	v := rankedView("w", studies.Place{First: 1, Last: 2})
+	v.Standings[0].Why, v.Standings[0].Low, v.Standings[0].High = "shorter context; writes again after edits", -0.532, 0.0151
+	table := rankingTable("", &v, v.Standings, false)
+	var titles []string
+	for _, c := range table.Columns {
+		titles = append(titles, c.Title)
+	}
+	if !slices.Equal(titles, rankingOrder) {
+		t.Errorf("columns %v", titles)
+	}
+	cell := func(x *document.Table, title string) any { return x.Rows[0][slices.Index(titles, title)] }
+	if ends, _ := cell(table, "ENDS").(document.Cell); ends.Text != "–" || cell(table, "WHY") != any("shorter context") || cell(table, "95 % INTERVAL") != any("−53 % … +2 %") {
+		t.Errorf("%v", table.Rows[0])
+	}
+	if all := rankingTable("", &v, v.Standings, true); cell(all, "WHY") != any(v.Standings[0].Why) {
+		t.Errorf("%v", all.Rows[0])
+	}
+}
+
 // Of sixteen strategies a ranking shows the first twelve, and the strategies that its headline names.
 func TestNamedAreShown(t *testing.T) {
 	v := rankedView("w", make([]studies.Place, 16)...)

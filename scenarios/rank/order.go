@@ -223,7 +223,7 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 		}
 		s.Why = why(&x.total, own)
 		if x.own {
-			s.Why = "your agents' own strategy"
+			s.Why = "your agents' own"
 		}
 		s.Lacks, s.Ends, s.Unanswered = len(all[at].rows)-len(x.rows), len(x.cut), countUnanswered(x.cut)
 		if s.Ends > 0 {
@@ -248,7 +248,7 @@ func (r *ranker) nameSame(list []studies.Standing) {
 		s, err := r.plan.Registry.Strategy(list[i].Strategy)
 		for j := 0; j < i && err == nil; j++ {
 			if first, unknown := r.plan.Registry.Strategy(list[j].Strategy); unknown == nil && s.Same(first) {
-				list[i].Why = "the same schedule as " + list[j].Strategy
+				list[i].Why = "same as " + list[j].Strategy
 				break
 			}
 		}
@@ -262,8 +262,6 @@ const minor = 0.005
 func why(x, own *results.Row) string {
 	diff, usd := x.CostUSD()-own.CostUSD(), own.CostUSD()
 	switch {
-	case acts(x) == 0 && math.Abs(diff) > minor*usd:
-		return "never acts, sends everything"
 	case acts(x) == 0:
 		return "never acts"
 	case math.Abs(diff) <= minor*usd:

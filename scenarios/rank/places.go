@@ -139,10 +139,8 @@ func rankLimits() string {
 // survival is which strategies are shown to cost less than the agents' own in the most views that have an order.
 type survival struct {
 	names []string
-	held  int      // views in which each of names is
-	lacks []string // views in which none of names is
-	shows []string // the rest of the views
-	views int
+	shows [][]string // for each of names, the views that show it: as many of each
+	views []string
 	front bool // some views are of the strategies in front alone
 }
 
@@ -154,70 +152,97 @@ func survivors(r *studies.Ranking) (out survival) {
 		views = append(views, r.Assumed[1:]...) // the first is the first window's, of fewer strategies
 	}
 	views = slices.DeleteFunc(views, func(v studies.View) bool { return !v.Ordered() })
-	if out.views = len(views); out.views == 0 {
+	if len(views) == 0 {
 		return out
 	}
+	for i := range views {
+		out.views = append(out.views, views[i].Name)
+	}
+	most := 1
 	for i := range views[0].Standings {
 		name := views[0].Standings[i].Strategy
-		var not []string
+		var shows []string
 		ranked := true
 		for k := range views {
 			s := views[k].Of(name)
-			ranked = ranked && s != nil
-			if s == nil || !s.Cheaper {
-				not = append(not, views[k].Name)
+			if ranked = ranked && s != nil; s != nil && s.Cheaper {
+				shows = append(shows, views[k].Name)
 			}
 		}
-		switch held := len(views) - len(not); {
-		case held == 0 || held < out.held || out.front && !ranked:
-		case held > out.held:
-			out.held, out.names, out.lacks = held, []string{name}, not
-		default:
-			out.names = append(out.names, name)
-			out.lacks = slices.DeleteFunc(out.lacks, func(view string) bool { return !slices.Contains(not, view) })
+		if len(shows) < most || out.front && !ranked {
+			continue
 		}
-	}
-	for i := range views {
-		if !slices.Contains(out.lacks, views[i].Name) {
-			out.shows = append(out.shows, views[i].Name)
+		if len(shows) > most {
+			most, out.names, out.shows = len(shows), nil, nil
 		}
+		out.names, out.shows = append(out.names, name), append(out.shows, shows)
 	}
 	return out
 }
 
 // text is the headline of a ranking, "" where no view has an order.
 func (s survival) text() string {
+	all := document.Count(len(s.views), "view")
 	switch {
-	case s.views == 0:
+	case len(s.views) == 0:
 		return ""
-	case s.held == 0:
+	case len(s.names) == 0:
 		return "What survives: no strategy is shown to cost less than the agents' own in any view."
 	}
-	names := s.names
-	if n := len(names); n > mostNamed {
-		names = append(names[:mostNamed:mostNamed], fmt.Sprintf("%d more", n-mostNamed))
-	}
-	are := "are"
-	if len(names) == 1 {
-		are = "is"
+	names, named := s.names, min(len(s.names), mostNamed)
+	if more := len(names) - named; more > 0 {
+		names = append(names[:named:named], fmt.Sprintf("%d more", more))
 	}
 	than := "and no other strategy in as many"
 	if s.front {
 		than = "more than any other strategy that all views rank"
 	}
-	text := fmt.Sprintf("What survives: %s %s shown to cost less than the agents' own strategy in %d of %s below, %s.",
-		document.And(names), are, s.held, document.Count(s.views, "view"), than)
-	switch {
-	case len(s.lacks) > len(s.shows):
-		text += " Only these views show it: " + strings.Join(s.shows, ", ") + "."
-	case len(s.lacks) > 0:
-		text += " No strategy named here is shown to cost less in: " + strings.Join(s.lacks, ", ") + "."
+	if held := len(s.shows[0]); held < len(s.views) {
+		return fmt.Sprintf("What survives: no strategy is shown to cost less than the agents' own in all %s below. %s in %d of them, %s%s.",
+			all, are(names), held, than, s.where(named))
 	}
-	return text
+	return fmt.Sprintf("What survives: %s shown to cost less than the agents' own strategy in all %s below, %s.", are(names), all, than)
 }
 
-// mostNamed is how many strategies a headline names.
-const mostNamed = 6
+// are joins names with the verb behind them.
+func are(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return document.And(names) + " are"
+}
+
+// where says which views show it of the first names, of those with the same views together; "" for many.
+func (s survival) where(named int) string {
+	var groups []string
+	told := make([]bool, named)
+	for i := range named {
+		if told[i] {
+			continue
+		}
+		var same []string
+		for k := i; k < named; k++ {
+			if slices.Equal(s.shows[k], s.shows[i]) {
+				same, told[k] = append(same, s.names[k]), true
+			}
+		}
+		text := "in " + strings.Join(s.shows[i], ", ")
+		if 2*len(s.shows[i]) > len(s.views) {
+			text = "not in " + strings.Join(slices.DeleteFunc(slices.Clone(s.views), func(v string) bool { return slices.Contains(s.shows[i], v) }), ", ")
+		}
+		if len(same) < named {
+			text = document.And(same) + " " + text
+		}
+		groups = append(groups, text)
+	}
+	if len(groups) > mostWhere {
+		return ""
+	}
+	return ": " + strings.Join(groups, "; ")
+}
+
+// mostNamed is how many strategies a headline names, and mostWhere of how many it says which views show it, where these differ.
+const mostNamed, mostWhere = 6, 2
 
 // assumption is something that the model takes from little evidence, or by chance, taken otherwise.
 type assumption struct {

@@ -84,6 +84,11 @@ func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *t
 	}
 	p.Index(ctx, corpus)
 	out := &studies.Ranking{NotRun: r.listed()}
+	for _, name := range file.StrategyNames() {
+		if name == measures.StrategyRecorded || name == measures.StrategyBilled {
+			out.Unranked = append(out.Unranked, name)
+		}
+	}
 	var first map[string]bool // the sessions that the first view is of
 	window := fmt.Sprintf("client.window=%d", rankWindow)
 	for i, set := range [][]string{nil, {window}} {

@@ -30,7 +30,9 @@ type Ranking struct {
 	// each view. It is empty where no other assumptions were tried.
 	Assumed []View
 	NotRun  []NotRun
-	Lost    []string // what the program fails on, and why
+	// Unranked are rows that were asked for and are no strategies: the recording and the bill.
+	Unranked []string
+	Lost     []string // what the program fails on, and why
 }
 
 // View is the order on some sessions, under one window and server.
