@@ -131,7 +131,7 @@ func rankLimits() string {
 	for _, t := range list {
 		pairs, mean, worst = pairs+t.Pairs, mean+float64(t.Pairs)*t.Closed[0], max(worst, t.Closed[1])
 	}
-	return text + fmt.Sprintf("What is known of the error: sim validate --strategy own finds %d of %d automatic compactions of Claude Code at the "+
+	return text + fmt.Sprintf("What is known of the error: under own, sim validate finds %d of %d automatic compactions of Claude Code at the "+
 		"very call, and in %s of real clients under one setting and another the cost was predicted to %s on average, %s at worst (docs/validation.md).",
 		fired.exact, fired.automatic, document.Count(pairs, "pair"), document.Percent(mean/float64(pairs)), document.Percent(worst))
 }
