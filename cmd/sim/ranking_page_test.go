@@ -46,9 +46,13 @@ func TestRankingPage(t *testing.T) {
 	if code != exitOK {
 		t.Fatal(errs)
 	}
-	held := 0
+	held, elsewhere := 0, false
 	for _, line := range pageLines(out) {
+		if strings.HasPrefix(line, "**") { // there the page ranks the strategies in front alone, which act in fewer sessions
+			elsewhere = strings.Contains(strings.ToLower(line), "at another window")
+		}
 		switch {
+		case elsewhere, strings.HasPrefix(line, "window "):
 		case strings.HasPrefix(line, "not shown"), strings.HasPrefix(line, "What survives"), strings.HasPrefix(line, "# "), strings.Contains(line, "everywhere"):
 		case !slices.ContainsFunc(page, func(shown string) bool { return unplaced(shown) == unplaced(line) }):
 			t.Errorf("docs/ranking.md has no line like %q: docs/rank makes it anew", line)
