@@ -79,12 +79,12 @@ func TestCallerOf(t *testing.T) {
 // By the counts beside them, 51 calls behind nothing and 335 behind a read, Google's factors leave the average as it is.
 func TestLossesBehind(t *testing.T) {
 	const gemini = "gemini-3-flash"
-	none, read := LossesBehind(gemini, true), LossesBehind(gemini, false)
+	none, read := LossesOf(gemini).Behind(true), LossesOf(gemini).Behind(false)
 	if mean := (51*none + 335*read) / 386; mean < 0.99 || mean > 1.01 || none <= read {
 		t.Errorf("%g behind nothing and %g behind a read are %g on average, want 1", none, read, mean)
 	}
 	for _, model := range []string{"gpt-5.5", "unheard-of"} {
-		if LossesBehind(model, true) != 1 || LossesBehind(model, false) != 1 {
+		if LossesOf(model).Behind(true) != 1 || LossesOf(model).Behind(false) != 1 {
 			t.Errorf("losses of %s depend on the call before", model)
 		}
 	}

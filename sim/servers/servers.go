@@ -246,16 +246,23 @@ type Losses struct {
 	BehindRead float64 `yaml:"behind_read" min:"0"`
 }
 
-// LossesBehind returns what calls to a model lose in proportion to the average, behind a call that read nothing or
-// something: 1 where that makes no difference.
-func LossesBehind(model string, nothing bool) float64 {
-	switch s := reference()[promptcache.ProviderOf(model)]; {
-	case s == nil || s.Losses == nil:
+// LossesOf returns the losses of a model, nil where the call before makes no difference.
+func LossesOf(model string) *Losses {
+	if s := reference()[promptcache.ProviderOf(model)]; s != nil {
+		return s.Losses
+	}
+	return nil
+}
+
+// Behind returns what calls lose in proportion to the average, behind a call that read nothing or something.
+func (l *Losses) Behind(nothing bool) float64 {
+	switch {
+	case l == nil:
 		return 1
 	case nothing:
-		return s.Losses.BehindNone
+		return l.BehindNone
 	default:
-		return s.Losses.BehindRead
+		return l.BehindRead
 	}
 }
 
@@ -346,11 +353,11 @@ func Grids(model string) []exchange.Serving {
 	return by[""]
 }
 
-// OnGrid reports whether a read of a model, tokens, ends at a step of a known grid. Grids in a server's own tokens leave any
+// OnGrid reports whether a read, tokens, ends at a step of one of the known grids. Grids in a server's own tokens leave any
 // read possible.
-func OnGrid(model string, read int64) bool {
+func OnGrid(grids []exchange.Serving, read int64) bool {
 	counted := false
-	for _, way := range Grids(model) {
+	for _, way := range grids {
 		if way.Ratio > 0 {
 			continue
 		}

@@ -255,7 +255,7 @@ func offGrid(calls []Call) bool {
 	for i := range calls {
 		if c := &calls[i]; later(c) && !c.Spread && c.Actual.Read > 0 && agents.Of(c.Agent).Cache(c.Model) == facts.CacheAutomatic {
 			n++
-			off += index(!servers.OnGrid(c.Model, c.Actual.Read))
+			off += index(!servers.OnGrid(servers.Grids(c.Model), c.Actual.Read))
 		}
 	}
 	return off >= leastOff && 2*off > n

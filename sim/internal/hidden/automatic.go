@@ -64,18 +64,50 @@ func (t *Thread) Serving(index int32, model string) exchange.Serving {
 	default:
 		return exchange.Serving{}
 	}
-	best := servers.ServingOf(servers.CallerOf(t.Session, t.Recent()), model)
-	if fitted, ok := p.Codex.ServingFor(t.Session.Agent, model, s.Version); ok {
-		fitted.FromStart, fitted.Forgets = best.FromStart, best.Forgets
-		best = fitted
-	}
+	to := s.routeOf(t.Recent(), model)
+	best := to.fitted
 	if u := t.automatic.of(uint16(index)); u != nil {
-		best = u.serving(best, model, p.Weight)
+		best = u.serving(best, to.grids, p.Weight)
 	}
 	if s.halfDay {
 		best.Retention = keptHalfDay
 	}
 	return best
+}
+
+// route is where a call goes, with what is known of how a cache there serves it.
+type route struct {
+	model    string
+	round    uint16 // its model, by index: a strategy's may be another
+	gateway  uint16
+	provider string             // "" for one that is not known
+	caller   servers.Caller     // who asks
+	serving  exchange.Serving   // by the files of servers
+	fitted   exchange.Serving   // by the profile, where it has the client's
+	grids    []exchange.Serving // that may serve it
+	losses   *servers.Losses
+}
+
+// routeOf returns where a call of a round goes, for a model. It is valid until the next call of routeOf.
+func (s *Session) routeOf(r *traces.Round, model string) *route {
+	for i := range s.routes {
+		if to := &s.routes[i]; to.round == r.Model && to.gateway == r.Gateway && to.model == model {
+			return to
+		}
+	}
+	to := route{
+		model: model, round: r.Model, gateway: r.Gateway, provider: promptcache.ProviderOf(model), caller: servers.CallerOf(s.session, r),
+		grids: servers.Grids(model), losses: servers.LossesOf(model),
+	}
+	to.serving = servers.ServingOf(to.caller, model)
+	if to.fitted = to.serving; s.Fitted != nil {
+		if fitted, ok := s.Fitted.Codex.ServingFor(s.session.Agent, model, s.Version); ok {
+			fitted.FromStart, fitted.Forgets = to.serving.FromStart, to.serving.Forgets
+			to.fitted = fitted
+		}
+	}
+	s.routes = append(s.routes, to)
+	return &s.routes[len(s.routes)-1]
 }
 
 // keptHalfDay is how long OpenAI keeps what a client asks it to keep for 12 hours, ns: that is the minimum (openai
@@ -96,9 +128,9 @@ func halfDay(s *traces.Session) bool {
 
 // serving returns how the calls seen are served, which began as base with the weight of so many calls. Where most
 // reads end at no step of a known grid the steps are estimated from them. It keeps the lifetime of base.
-func (u *seen) serving(base exchange.Serving, model string, weight float64) exchange.Serving {
+func (u *seen) serving(base exchange.Serving, grids []exchange.Serving, weight float64) exchange.Serving {
 	best, most := grid(base), weight
-	for i, way := range servers.Grids(model) {
+	for i, way := range grids {
 		fits := u.fits[i]
 		if way == grid(base) {
 			fits += weight
@@ -230,14 +262,14 @@ func (t *Thread) MoveFound(ev *traces.Event) {
 // learnServed takes from a call that has ended what it shows of the cache.
 func (t *Thread) learnServed(r *traces.Round) {
 	all := &t.automatic
-	u, model := all.of(r.Model), t.Session.Models[r.Model]
+	u, grids := all.of(r.Model), t.of.routeOf(r, t.Session.Models[r.Model]).grids
 	if u == nil {
 		all.models = append(all.models, seen{model: r.Model, first: r.Usage.Read})
 		u = &all.models[len(all.models)-1]
 	} else if sent, reply := t.Trace.Stayed(t.Round); sent && r.Model == all.last && r.Usage.Read > u.first {
-		u.see(r.Usage.Read, model, reply)
+		u.see(r.Usage.Read, grids, reply)
 	}
-	for _, way := range servers.Grids(model) {
+	for _, way := range grids {
 		if u.ratio > 0 {
 			way.Ratio = u.ratio
 		}
@@ -249,8 +281,8 @@ func (t *Thread) learnServed(r *traces.Round) {
 }
 
 // see counts the grids that explain a read behind the last call, tokens. reply says that the last reply is sent as it came.
-func (u *seen) see(read int64, model string, reply bool) {
-	for i, way := range servers.Grids(model) {
+func (u *seen) see(read int64, grids []exchange.Serving, reply bool) {
+	for i, way := range grids {
 		end := u.input
 		if way.Replies && reply {
 			end += u.output
@@ -259,7 +291,7 @@ func (u *seen) see(read int64, model string, reply bool) {
 			u.fits[i]++
 		}
 	}
-	if !servers.OnGrid(model, read) {
+	if !servers.OnGrid(grids, read) {
 		u.off++
 	}
 	u.steps.see(read, u.input)
@@ -283,7 +315,7 @@ func (t *Thread) LossRate(model string, now int64) float64 {
 	share, kept := p.Losses.Rate(&c)
 	t.automatic.kept = kept
 	if u := t.automatic.of(t.Current().Model); u != nil {
-		share *= servers.LossesBehind(model, u.nothing)
+		share *= s.routeOf(t.Current(), model).losses.Behind(u.nothing)
 	}
 	if asked || t.Agent() || !agents.ClaudeCode(s.session) {
 		times := s.lossTimes(p, t.Current(), model)
@@ -322,7 +354,7 @@ func (s *Session) learnLost(t *Thread, r *traces.Round) {
 	}
 	way := exchange.Serving{}
 	if s.Automatic {
-		way = servers.ServingOf(servers.CallerOf(s.session, r), s.session.Models[r.Model])
+		way = s.routeOf(r, s.session.Models[r.Model]).serving
 		if u := t.automatic.of(r.Model); u != nil && u.ratio > 0 && way.Ratio > 0 {
 			way.Ratio = u.ratio
 		}
@@ -339,7 +371,7 @@ type ownLosses struct {
 
 // ownShown returns what the session's own calls so far show where a round of a model goes: what one provider loses says nothing of the next.
 func (s *Session) ownShown(r *traces.Round, model string) *profile.Shown {
-	provider := promptcache.ProviderOf(model)
+	provider := s.routeOf(r, model).provider
 	for i := range s.shown {
 		if o := &s.shown[i]; o.provider == provider && o.gateway == r.Gateway {
 			return &o.Shown
@@ -357,8 +389,9 @@ type scaled struct {
 
 // gatherShown says what of other sessions tells about one of this session's calls, of a model.
 func (s *Session) gatherShown(r *traces.Round, model string) profile.Shown {
+	to := s.routeOf(r, model)
 	return profile.Shown{
-		Agent: s.session.Agent, Provider: promptcache.ProviderOf(model), Gateway: profile.Name(servers.CallerOf(s.session, r).Gateway), Model: profile.Name(model), Series: profile.Series(s.Version),
+		Agent: s.session.Agent, Provider: to.provider, Gateway: profile.Name(to.caller.Gateway), Model: profile.Name(model), Series: profile.Series(s.Version),
 		Session: profile.Key(prompt.DigestString(s.session.ID)), Marked: !s.Automatic,
 	}
 }

@@ -47,6 +47,7 @@ type Session struct {
 	scaled  scaled      // the model and gateway for which scale was found
 	scale   float64     // what calls lose in proportion to the shares of the profile
 	shown   []ownLosses // what its calls show of its losses, by provider and gateway
+	routes  []route     // where its calls go
 	own     float64     // the same for the session's person; 0 before it is asked for
 	held    int         // calls that wrote all results of parallel calls, less those that left some uncached
 }
@@ -60,6 +61,7 @@ const OpensInLines = "2.1.277"
 func (s *Session) Begin(m Model, session *traces.Session, automatic bool) {
 	*s = Session{
 		Model: m, session: session, Version: session.Version(), Hides: session.MayHide(), halfDay: halfDay(session), scale: 1, shown: s.shown[:0],
+		routes: s.routes[:0],
 	}
 	s.Serve(automatic)
 }
@@ -84,9 +86,9 @@ func (s *Session) Serve(automatic bool) {
 
 // CopyFrom makes s know what o knows, keeping s's storage. Both go on apart.
 func (s *Session) CopyFrom(o *Session) {
-	shown := append(s.shown[:0], o.shown...)
+	shown, routes := append(s.shown[:0], o.shown...), append(s.routes[:0], o.routes...)
 	*s = *o
-	s.shown = shown
+	s.shown, s.routes = shown, routes
 }
 
 // Thread is what the calls of a conversation have shown so far. Bind must have been called before any method.

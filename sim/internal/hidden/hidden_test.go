@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
+	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/signs"
 )
@@ -470,7 +471,7 @@ func TestWhatACallTellsOfItsServing(t *testing.T) {
 		"its last reasoning left":   {first: 1000, events: []traces.Event{{Kind: traces.EventForget, Round: 3, Cleared: []int32{5}}}, learns: true},
 	} {
 		session := &traces.Session{Models: []string{"deepseek-v4-flash", "deepseek-v4-pro"}}
-		th := &Thread{Course: &course.Course{Session: session, Trace: &traces.Thread{Events: tc.events, Rounds: rounds}, Round: 3, Event: len(tc.events)}}
+		th := &Thread{of: &Session{session: session}, Course: &course.Course{Session: session, Trace: &traces.Thread{Events: tc.events, Rounds: rounds}, Round: 3, Event: len(tc.events)}}
 		th.automatic.models = []seen{{first: tc.first, input: input}, {model: 1, first: tc.first, input: input}}
 		th.learnServed(&traces.Round{Model: tc.model, Usage: prompt.Usage{Read: plainRead(input)}})
 		if got := th.automatic.of(tc.model).fits[0] > 0; got != tc.learns {
@@ -492,5 +493,26 @@ func TestCopyLearnsApart(t *testing.T) {
 	apart.learnServed(&traces.Round{Usage: prompt.Usage{Read: 9984, Uncached: 2000}})
 	if got := run.automatic.of(0); got.input != 10_000 || got.fits[0] != 0 {
 		t.Errorf("the run knows a call of %d tokens, want 10,000; %v reads explained", got.input, got.fits)
+	}
+}
+
+// What is known of where calls go is found once for each model and gateway: of six calls one is for another model, one goes through a
+// gateway, and one is for another model than the recording's.
+func TestRoutesAreFoundOnce(t *testing.T) {
+	s := &Session{session: &traces.Session{Agent: "pi", Models: []string{"gpt-5.4", "deepseek-v4-pro"}, Tools: []string{"", signs.NameGateway.Of("github-copilot")}}}
+	for _, call := range []struct {
+		round traces.Round
+		model string
+	}{
+		{traces.Round{}, "gpt-5.4"}, {traces.Round{}, "gpt-5.4"}, {traces.Round{Model: 1}, "deepseek-v4-pro"}, {traces.Round{Gateway: 1}, "gpt-5.4"},
+		{traces.Round{}, "deepseek-v4-pro"}, {traces.Round{}, "gpt-5.4"},
+	} {
+		to := s.routeOf(&call.round, call.model)
+		if want := servers.ServingOf(servers.CallerOf(s.session, &call.round), call.model); to.serving != want || to.fitted != want {
+			t.Errorf("%+v for %s is served by %+v, want %+v", call.round, call.model, *to, want)
+		}
+	}
+	if len(s.routes) != 4 {
+		t.Errorf("%d routes, want 4", len(s.routes))
 	}
 }
