@@ -486,7 +486,7 @@ func plainRead(tokens int64) int64 { return tokens / 128 * 128 }
 // A copy of a run learns of its own calls alone: it leaves what the run itself knows as it is.
 func TestCopyLearnsApart(t *testing.T) {
 	session := &traces.Session{Models: []string{"deepseek-v4-flash"}}
-	run := &Thread{Course: &course.Course{Session: session, Trace: new(traces.Thread)}}
+	run := &Thread{of: &Session{session: session}, Course: &course.Course{Session: session, Trace: new(traces.Thread)}}
 	run.learnServed(&traces.Round{Usage: prompt.Usage{Read: 1280, Uncached: 8720}})
 	apart := new(Thread)
 	apart.CopyFrom(run)
