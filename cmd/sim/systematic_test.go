@@ -40,10 +40,8 @@ var untold = map[string]map[string][]string{
 		".messages.[].metrics.outputTokens", // in a short session, whose answers may be equally long
 		".messages.[].modelInfo",            // another model with a price
 	}},
-	// An export of Goose has no sum, and its messages do not name their session.
-	facts.Goose: {"tail moved into the other file": {string(lines)}, "one moved into the other file": {string(lines)}},
-	facts.DSH:   {"constant": {".data.chunk", ".data.usage"}}, // of a step that was cut off, of a summary, or of a log without chunks
-	facts.Kimi:  {"constant": {".usage"}},                     // of a compaction
+	facts.DSH:  {"constant": {".data.chunk", ".data.usage"}}, // of a step that was cut off, of a summary, or of a log without chunks
+	facts.Kimi: {"constant": {".usage"}},                     // of a compaction
 	// Gateways never say what they do not count, and few calls of one script may have one count.
 	facts.Requests: {
 		"removed everywhere": unread, "renamed everywhere": unread, "null everywhere": unread,

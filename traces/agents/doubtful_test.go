@@ -70,7 +70,7 @@ var doubtfuls = []doubtful{
 		name:  "a span that arrives twice is one call",
 		files: map[string][]string{"a.jsonl": {span("a", "", "0000", "0005", "500 400 90 9")}, "b.jsonl": {span("a", "", "0000", "0005", "500 400 90 9"), span("b", "", "0010", "0015", "600 490 100 9")}},
 		calls: 2, bill: prompt.Usage{Uncached: 20, Read: 890, Write5m: 190, Output: 18},
-		told: []string{"b.jsonl: 1 spans arrive a second time; each is counted once", "shows no messages"},
+		told: []string{"b.jsonl: 1 span arrives a second time; each is counted once", "shows no messages"},
 	},
 	{
 		name: "messages of a span that are cut at a limit leave its counts",
@@ -79,14 +79,14 @@ var doubtfuls = []doubtful{
 			span("b", "", "0010", "0015", "600 490 100 9", `,{"key":"gen_ai.input.messages","value":{"stringValue":"[{\"role\":\"user\",\"content\":\"look\"},{\"role\":\"us"}}`),
 		}},
 		calls: 2, bill: prompt.Usage{Uncached: 20, Read: 890, Write5m: 190, Output: 18},
-		told: []string{"a.jsonl: 1 spans have messages that cannot be read to their end; what is missing counts as unseen"},
+		told: []string{"a.jsonl: 1 span has messages that cannot be read to their end; what is missing counts as unseen"},
 	},
 	{
 		name: "a request that is cut at a limit leaves the counts of its response",
 		files: map[string][]string{"a.jsonl": {exchange("0000", `{\"role\":\"user\",\"content\":\"look at the`,
 			`"input_tokens":10,"cache_read_input_tokens":400,"cache_creation_input_tokens":90,"output_tokens":9`)}},
 		calls: 1, bill: prompt.Usage{Uncached: 10, Read: 400, Write5m: 90, Output: 9},
-		told: []string{"a.jsonl: 1 requests cannot be read to their end; what is missing counts as unseen"},
+		told: []string{"a.jsonl: 1 request cannot be read to the end; what is missing counts as unseen"},
 	},
 	{
 		name: "a response that is cut at a limit has no counts",

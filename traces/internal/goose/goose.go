@@ -1,6 +1,6 @@
 // Package goose reads the sessions of Goose: the database in which they are, and exports (goose session export), one JSON
 // document per session. Each call has its counts with the first message of its answer, and a ledger, which no export has,
-// has the counts of all calls but the calls that name sessions.
+// has the counts of all calls but the calls that name sessions. An export has their sum.
 //
 // Two things are assumed: all of the first call that no message shows counts as tools and system prompt, and writes to the cache live
 // for five minutes.
@@ -10,9 +10,11 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
@@ -73,7 +75,15 @@ var reader = assembly.Reader[*file]{
 			}
 			named[f.ID] = f
 		}
-		return assembly.Families(Agent, opts, all)
+		list := assembly.Families(Agent, opts, all)
+		for _, s := range list {
+			for _, f := range all {
+				if slices.Contains(s.Files, f.File) {
+					s.Quality.LostTokens += f.lost
+				}
+			}
+		}
+		return list
 	},
 }
 
@@ -83,8 +93,11 @@ type file struct {
 	store  bool
 	within []*file
 
-	ledger   []entry // in order
-	kept     bool    // it has a call of a message
+	ledger   []entry      // in order
+	kept     bool         // it has a call of a message
+	all      sums         // of all calls, as an export counts them
+	sum      prompt.Usage // of the calls of messages and ledger
+	lost     int64        // tokens that all has and sum lacks
 	messages []message
 	answer   *message        // the first message of the call under way
 	said     []assembly.Step // in it

@@ -151,3 +151,31 @@ func TestStoreWithoutCounts(t *testing.T) {
 		t.Errorf("%v, problems %v", err, c.Problems)
 	}
 }
+
+// An export has the sum of all calls: what it has beyond the messages is lost, and messages beyond it are told. The answer has 700 tokens of
+// input, 500 of these read, and 7 of output.
+func TestExport(t *testing.T) {
+	export := func(input, read, output int) string {
+		return fmt.Sprintf(`{"id":"s1","working_dir":"/p","extension_data":{},"accumulated_usage":{"input_tokens":%d,"output_tokens":%d,"total_tokens":%d,`+
+			`"cache_read_input_tokens":%d,"cache_write_input_tokens":200},"conversation":[
+{"id":"m1","role":"user","created":1795993500,"content":%s,"metadata":%s},
+{"id":"m2","role":"assistant","created":1795993510,"content":%s,"metadata":%s}]}`, input, output, input+output, read, text("go"), seen, text("done"), counted(700, 500, 200, 7))
+	}
+	for name, test := range map[string]struct {
+		text      string
+		lost      int64
+		uncounted int
+		told      string
+	}{
+		"equal":               {export(700, 500, 7), 0, 0, "[]"},
+		"a summary":           {export(5700, 500, 407), 5400, 0, "counts 5400 tokens more than its messages"},
+		"another's message":   {export(0, 0, 0), 0, 1, "counts 700 tokens less than its messages"},
+		"one token of output": {export(700, 500, 6), 0, 1, "counts 1 token less than its messages"},
+		"other reads":         {export(700, 400, 7), 0, 1, "counts 100 tokens less than its messages"},
+	} {
+		s := agenttest.Read(t, Describe(), map[string]string{"a.json": test.text}).Sessions[0]
+		if q := s.Quality; q.LostTokens != test.lost || q.Uncounted != test.uncounted || !strings.Contains(fmt.Sprint(s.Problems), test.told) {
+			t.Errorf("%s: %d lost, %d uncounted, %v", name, q.LostTokens, q.Uncounted, s.Problems)
+		}
+	}
+}

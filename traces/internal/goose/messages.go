@@ -124,6 +124,8 @@ func (f *file) read(text []byte) error {
 			if v[0] != 'n' {
 				return assembly.Decode(v, &s.Parent)
 			}
+		case "accumulated_usage":
+			return assembly.Decode(v, &f.all)
 		case "ledger":
 			return assembly.EachOf([]byte(`{"ledger":`+string(v)+`}`), "ledger", nil, func(v []byte, line int) error {
 				e := entry{line: line}
@@ -154,6 +156,7 @@ func (f *file) read(text []byte) error {
 	})
 	f.ID, f.Project, f.Up = s.ID, s.Dir, s.Parent
 	f.converse()
+	f.compare()
 	if bad == nil && (f.ID == "" || len(f.messages) == 0) {
 		bad = errNoExport
 	}
@@ -161,6 +164,39 @@ func (f *file) read(text []byte) error {
 		return f.Refuse(0, bad)
 	}
 	return nil
+}
+
+// sums are what an export says of all calls of its session, summaries too. Input holds what was read and written.
+type sums struct {
+	Input  assembly.Count `json:"input_tokens"`
+	Output assembly.Count `json:"output_tokens"`
+	Read   assembly.Count `json:"cache_read_input_tokens"`
+	Write  assembly.Count `json:"cache_write_input_tokens"`
+}
+
+// compare holds the counts of messages and ledger against the session's own. What the session has beyond these is lost: calls of summaries, which
+// no message has, or messages that are elsewhere.
+func (f *file) compare() {
+	more, less := int64(0), int64(0)
+	for _, c := range [...]struct {
+		of   assembly.Count
+		said int64
+	}{{f.all.Input, f.sum.Input()}, {f.all.Output, f.sum.Output}, {f.all.Read, f.sum.Read}, {f.all.Write, f.sum.Writes()}} {
+		if !c.of.Logged || c.of.N < 0 {
+			continue
+		}
+		less = max(less, c.said-c.of.N)
+		if c.of == f.all.Input || c.of == f.all.Output { // reads and writes are input
+			more += max(0, c.of.N-c.said)
+		}
+	}
+	if f.lost = more; more > 0 {
+		f.Problems.Add(f.Name, 0, "the session counts %s more than its messages: summaries, whose calls no message has, or messages that are elsewhere; "+
+			"they are not in the bill", assembly.Some(more, "token", "tokens"))
+	}
+	if less > 0 {
+		f.Lacks(1, 0, "the session counts %s less than its messages: some are here twice, or another session's", assembly.Some(less, "token", "tokens"))
+	}
 }
 
 // converse makes steps of the messages, and of the calls in the ledger that no message tells of.
@@ -180,8 +216,10 @@ func (f *file) converse() {
 	}
 	f.end()
 	for i := range f.ledger {
-		if e := &f.ledger[i]; !e.taken {
-			f.AddBeside("beside@ledger", "", f.seconds(e.line, e.Created), e.line, e.Model, e.counts(e.Model))
+		e := &f.ledger[i]
+		counts := e.counts(e.Model)
+		if f.sum.Add(&counts.Usage); !e.taken {
+			f.AddBeside("beside@ledger", "", f.seconds(e.line, e.Created), e.line, e.Model, counts)
 		}
 		f.USD += f.Cost(f.ledger[i].line, f.ledger[i].USD)
 	}
@@ -333,6 +371,7 @@ func (f *file) end() {
 		f.ledger[i].taken, f.kept = true, true
 	} else {
 		f.USD += f.Cost(m.line, u.USD)
+		f.sum.Add(&counts.Usage)
 		if f.kept && counts.OK { // calls from before the client kept a ledger stand ahead of all that it has
 			f.Problems.Add(f.Name, m.line, "the session's ledger lacks this call: the message may be of another session")
 		}
