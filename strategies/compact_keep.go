@@ -270,6 +270,7 @@ func newestWithin(c *prompt.Context, body, to int, budget int64, size func(c *pr
 type keepParams struct {
 	KeepSet `yaml:",inline"`
 	User    int64       `yaml:"user_tokens" doc:"the person's own messages that stay before the summary, newest first, tokens; the one that passes them is cut" min:"0" off:"0"`
+	Task    bool        `yaml:"task" doc:"of these only the newest prompt of the conversation, where it does not stay with the newest messages" needs:"user_tokens"`
 	Initial bool        `yaml:"initial" doc:"of the first request, what the client had put into it stays before them: messages of its own, and what no line shows" needs:"user_tokens"`
 	Oldest  int64       `yaml:"all_but_oldest" doc:"only the oldest go: as many groups, messages or responses with their results, as have so many tokens with the instruction; larger ones ahead of them stay; the limits above hold besides" unit:"tokens" min:"0" off:"0"`
 	BySize  KeepSet     `yaml:"by_size" doc:"the newest messages that stay where another condition than the trigger started it, or a refusal; none for what the other limits say"`
@@ -389,6 +390,9 @@ func (k *keepParams) keepUser(c *prompt.Context, low, high int) int {
 		opening++
 	}
 	left, end, kept := k.User, high, 0
+	if k.Task && holdsPrompt(c, high) {
+		left = 0
+	}
 	for i := high - 1; i >= low; i-- {
 		e := *c.At(i)
 		switch {
@@ -396,7 +400,9 @@ func (k *keepParams) keepUser(c *prompt.Context, low, high int) int {
 			if int64(e.Tokens) > left {
 				c.SetForm(i, prompt.FormRange, int32(left), prompt.CauseCompaction)
 			}
-			left -= int64(e.Tokens)
+			if left -= int64(e.Tokens); k.Task {
+				left = 0
+			}
 		case e.Kind != prompt.KindPrompt && i < opening:
 		default:
 			continue
@@ -407,6 +413,16 @@ func (k *keepParams) keepUser(c *prompt.Context, low, high int) int {
 	}
 	c.Replace(low, end, nil, prompt.CauseCompaction)
 	return low + kept
+}
+
+// holdsPrompt reports whether a prompt is among the entries from a position on.
+func holdsPrompt(c *prompt.Context, from int) bool {
+	for i := from; i < c.Len(); i++ {
+		if c.At(i).Kind == prompt.KindPrompt {
+			return true
+		}
+	}
+	return false
 }
 
 // drawRemainder is the ordinal of the draw of what comes back beyond the parts.

@@ -193,3 +193,27 @@ func TestCutOfTheNewestPartsNoPair(t *testing.T) {
 		}
 	})
 }
+
+// Haystack's compactors keep the prompt that the agent is at work on ahead of what they leave: behind the first turn it goes with none of its
+// rounds' limits. Where the newest messages that stay begin with a later prompt, no prompt that goes is kept.
+func TestKeptTask(t *testing.T) {
+	for keep, want := range map[string][]int32{
+		"messages: 2, user_tokens: 1000, task: true":                    {80, 40, 100, 900},
+		"messages: 2, user_tokens: 1000":                                {500, 80, 40, 100, 900},
+		"tokens: 2200, at_prompt: next, user_tokens: 1000, task: true":  {40, 80, 100, 900, 100, 900},
+		"tokens: 2200, at_prompt: next, user_tokens: 1000":              {500, 40, 80, 100, 900, 100, 900},
+		"tokens: 1100, at_prompt: prefer, user_tokens: 50, task: true":  {50, 40, 100, 900},
+		"tokens: 1100, at_prompt: prefer, user_tokens: 999, task: true": {80, 40, 100, 900},
+	} {
+		l, k := layer(t, "full-compact: {trigger: {fixed: 1}, call: [none], local: {tokens: 40}, keep: {"+keep+"}, summary: {header: 0, pointer: 0, continuation: 0}, "+
+			"attachments: {files: {count: 0}, skills: {each: 0}, plan: false, plan_mode: 0, agent_status: 0}}"), rounds(3, 900)
+		k.add(prompt.KindPrompt, 80)
+		k.round("Read", "", 900)
+		k.round("Read", "", 900)
+		k.InputAt = k.Context.Len() - 1
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		if got := k.sizes(3); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", keep, got, want)
+		}
+	}
+}

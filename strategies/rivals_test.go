@@ -41,7 +41,7 @@ var rivals = map[string][]int64{
 	"autogen/token-limit": {180_000}, "autogen/buffered": {41}, "adk": {5},
 	"strands/window": {41}, "strands/summary": {140_000},
 	"openai-agents/session": {10}, "openai-agents/sandbox": {180_000}, "openai-agents/trimmer": {1},
-	"pydantic-ai": {150_000}, "agno": {3}, "agno/default": {2}, "crewai": {1, 170_000}, "llama-index": {21_000}, "haystack/prune": {140_000}, "ai-sdk/prune": {1}, "smolagents": {1}, "swe-agent": {1}, "mini-swe-agent": {1},
+	"pydantic-ai": {150_000}, "agno": {3}, "agno/default": {2}, "crewai": {1, 170_000}, "llama-index": {21_000}, "haystack/prune": {140_000}, "haystack/window": {140_000}, "haystack/summary": {140_000}, "ai-sdk/prune": {1}, "smolagents": {1}, "swe-agent": {1}, "mini-swe-agent": {1},
 	"letta": {1, 180_000}, "letta-code": {183_616}, "mastra": {30_000},
 	"anthropic/compact": {150_000}, "anthropic/clear-tools": {100_000}, "openai/compact": {160_000},
 

@@ -40,7 +40,7 @@ var libraries = []*library{
 	{name: "autogen", packages: []string{"autogen-agentchat==0.7.5"}, presets: []string{"autogen/buffered", "autogen/token-limit"}},
 	{name: "agno", packages: []string{"agno==3.1.10", "sqlalchemy==2.1.9", "greenlet==3.5.6", "openai==3.57.0"}, presets: []string{"agno", "agno/default"}},
 	{name: "llama-index", packages: []string{"llama-index-core==0.14.25"}, presets: []string{"llama-index"}},
-	{name: "haystack", packages: []string{"haystack-ai==3.4.1"}, presets: []string{"haystack/prune"}},
+	{name: "haystack", packages: []string{"haystack-ai==3.4.1"}, presets: []string{"haystack/prune", "haystack/window", "haystack/summary"}},
 	{name: "smolagents", packages: []string{"smolagents==1.26.0"}, presets: []string{"smolagents"}},
 	{name: "openhands", packages: []string{"openhands-sdk==1.58.2"}, presets: []string{"openhands", "openhands/planning", "openhands/class"}},
 	{name: "openhands-0", packages: []string{"openhands-ai==0.62.0"},

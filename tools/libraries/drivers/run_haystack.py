@@ -2,7 +2,7 @@ import json
 from haystack import component
 from haystack.components.agents import Agent
 from haystack.dataclasses import ChatMessage, ToolCall
-from haystack.hooks.compaction import CompactionHook, ToolResultPruningCompactor
+from haystack.hooks.compaction import CompactionHook, SlidingWindowCompactor, SummarizationCompactor, ToolResultPruningCompactor
 from haystack.tools import Tool
 import bench
 
@@ -25,6 +25,8 @@ class Model:
     @component.output_types(replies=list[ChatMessage])
     def run(self, messages: list[ChatMessage], tools: list[Tool] | None = None):
         list_, system = plain(messages)
+        if not tools:
+            return {"replies": [ChatMessage.from_assistant(bench.side(list_, system))]}
         s = bench.main(list_, system)
         usage = {"prompt_tokens": bench.tokens(list_, system), "completion_tokens": bench.size({"text": s["say"], "calls": [["", "", json.dumps(c["args"])] for c in s["calls"]]})}
         calls = [ToolCall(tool_name=c["name"], arguments=c["args"], id=c["id"]) for c in s["calls"]]
@@ -33,7 +35,12 @@ class Model:
 
 look = Tool(name="look", description="look", function=bench.look,
             parameters={"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]})
-hook = CompactionHook(compactor=ToolResultPruningCompactor(), context_window=bench.WINDOW)
+compactor = {
+    "haystack/prune": ToolResultPruningCompactor,
+    "haystack/window": SlidingWindowCompactor,
+    "haystack/summary": lambda: SummarizationCompactor(chat_generator=Model()),
+}[bench.PRESET]()
+hook = CompactionHook(compactor=compactor, context_window=bench.WINDOW)
 agent = Agent(chat_generator=Model(), tools=[look], system_prompt=bench.SYSTEM, hooks={"before_llm": [hook]}, max_agent_steps=500)
 history = []
 for p in bench.PROMPTS:
