@@ -67,6 +67,22 @@ func TestRecordedCompaction(t *testing.T) {
 	}
 }
 
+// A client that clears old results where it compacts, as Kilo 7.7.9 does, has compacted: what was cleared went into the summary, and
+// takes nothing from the 5,000 tokens behind it.
+func TestRecordedClearingBehindCompaction(t *testing.T) {
+	k := rounds(3, 900)
+	k.Blocks = []prompt.Block{{Tokens: 1000, Bytes: 4000}}
+	k.Events = []traces.Event{
+		{Kind: traces.EventCompact, Summary: traces.Span{To: 1}, Kept: 5000}, {Kind: traces.EventMicrocompact, Cleared: []int32{2, 3}},
+	}
+	l := layer(t, "recorded: {}")
+	begin(t, l, k)
+	l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{})
+	if b := k.Boundary(); b.Kind != BoundaryCompact || b.After != int64(k.Context.Tokens()) || b.Reported != b.After || b.Before <= b.After {
+		t.Errorf("%+v of %d tokens, want a compaction", b, k.Context.Tokens())
+	}
+}
+
 // Two results that a recorded microcompaction cleared give up all but a placeholder of 12, as
 // far as the recording lost so much; what it lost beyond that comes off what follows the first
 // of them: what lies ahead stayed as it was, and is read from the cache. Where no line says
