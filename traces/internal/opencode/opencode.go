@@ -364,9 +364,10 @@ func (x *export) takeSummary(m *message, completed int64, line int32, blocks []a
 			summary = append(summary, b)
 		}
 	}
+	u := m.usage()
 	x.rounds.Add(&assembly.Step{
 		Kind: assembly.StepCompact, At: completed, Line: line, Blocks: summary,
-		Usage: m.usage(), Model: m.Info.Model,
+		Usage: u, Model: m.Info.Model, Aside: !u.Doubt, // under a system prompt of its own, without tools
 		Manual: slices.ContainsFunc(x.before.Parts, func(p part) bool { return p.Type == "compaction" && !p.Auto }),
 	})
 }

@@ -176,6 +176,21 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
+// The call that made a summary has a system prompt of its own and no tools: where the log has its counts, what it read is known, also
+// where it wrote to the cache (17,340 tokens of 1.18.33 in a run against a server that knew them).
+func TestSummaryCallIsCounted(t *testing.T) {
+	for _, read := range []int{0, 340} {
+		s := newScript("ses_1", "")
+		s.user(words("one")).answer("", words("a"), 100_000, 0, 10, 0)
+		s.user(`{"type":"compaction","auto":true}`).answer(`,"summary":true`, words("what was done"), 17_340, read, 683, 0)
+		s.user(`{"type":"text","text":"Continue","synthetic":true}`).answer("", words("b"), 23_000, 0, 10, 0)
+		got := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": s.text()}).Sessions[0]
+		if ev := got.Threads[0].Events[0]; int(ev.Asked) != 17_340+read || ev.Told != 683 || ev.Cached != (read > 0) {
+			t.Errorf("%d read: the call asked %d and told %d, cached %v", read, ev.Asked, ev.Told, ev.Cached)
+		}
+	}
+}
+
 // Of two exports of one session the longer counts.
 func TestGrowingExport(t *testing.T) {
 	s := newScript("ses_1", "")
