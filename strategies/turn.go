@@ -108,7 +108,7 @@ func (t *Turn) Compacted(b Boundary) {
 	if b.Reported == 0 {
 		b.Reported = b.After
 	}
-	if a := &t.record; a.Kind == BoundaryCompact && b.Kind == BoundaryMicro { // what the same hook clears behind a compaction is part of it
+	if a := &t.record; a.Kind == BoundaryCompact && b.Kind == BoundaryMicro { // what the same hook clears behind a compaction belongs to that
 		a.Reported += b.After - a.After
 		a.After, a.Cleared = b.After, a.Cleared+b.Cleared
 		return
