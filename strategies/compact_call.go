@@ -320,7 +320,8 @@ func (l *compact) cut(t *Turn, low, to int) int {
 		return to
 	}
 	if k.newest() && (by == startedByRefusal || by == startedByTrigger && !t.Check(standard.Compact, &l.params.Trigger)) {
-		return k.cut(t.Context, low, to, t.window())
+		front := l.params.Keep.Count.skip(t.Context, Body(t.Context), to, l.params.Keep.First)
+		return k.cutBehind(t.Context, min(front, low), low, to, t.window())
 	}
 	return l.params.Keep.cut(t.Context, low, to, t.window())
 }

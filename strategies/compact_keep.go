@@ -93,10 +93,15 @@ func (k *KeepSet) start(c *prompt.Context, body, to int) int {
 // cut returns the position from which the newest messages among the entries [body, to)
 // stay: to when none stays.
 func (k *KeepSet) cut(c *prompt.Context, body, to int, window int64) int {
+	return k.cutBehind(c, body, body, to, window)
+}
+
+// cutBehind is cut where of the entries ahead of body those up to front count as what stays: the others do because pairs are not parted.
+func (k *KeepSet) cutBehind(c *prompt.Context, front, body, to int, window int64) int {
 	if !k.newest() {
 		return to
 	}
-	at := k.limit(c, body, to, window)
+	at := k.limit(c, front, body, to, window)
 	if k.Least > 0 {
 		at = min(at, newestFrom(c, body, to, k.Least, 0, k.PairsGo, k.Count.continues))
 	}
@@ -104,10 +109,10 @@ func (k *KeepSet) cut(c *prompt.Context, body, to int, window int64) int {
 }
 
 // limit returns where the limits of the newest messages put the cut among the entries [body, to), wherever prompts are.
-func (k *KeepSet) limit(c *prompt.Context, body, to int, window int64) int {
+func (k *KeepSet) limit(c *prompt.Context, front, body, to int, window int64) int {
 	at, head := body, int64(0)
 	if k.WithHead {
-		head = tokensBetween(c, 0, body)
+		head = tokensBetween(c, 0, front)
 	}
 	if k.Rounds > 0 {
 		at = max(at, lastTurns(c, body, to, k.Rounds))
@@ -276,6 +281,7 @@ type keepParams struct {
 	BySize  KeepSet     `yaml:"by_size" doc:"the newest messages that stay where another condition than the trigger started it, or a refusal; none for what the other limits say"`
 	Persist persistence `yaml:"persist" doc:"always: the summary stays; never: it stands in one request alone, and the next begins with the messages that it stood for" off:"always"`
 	Earlier bool        `yaml:"summaries" doc:"earlier summaries stay as well, and the call does not read them"`
+	Beyond  bool        `yaml:"beyond_summary" doc:"no summary is made of what has no more tokens than the newest summary that stays" needs:"summaries"`
 	Again   int         `yaml:"again" doc:"prompts, the newest that an earlier summary stands for, that the call reads once more with what followed them" needs:"summaries" unit:"prompts" min:"0" off:"0"`
 	Piles   bool        `yaml:"piles" doc:"within a loop the summaries of earlier requests stay, the newest first, ahead of the loop's messages; messages of earlier turns come back with the next prompt" needs:"persist=never"`
 	Sent    bool        `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|messages|prompts|tokens|share|window"`

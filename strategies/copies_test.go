@@ -152,6 +152,25 @@ func TestEarlierSummariesStay(t *testing.T) {
 	}
 }
 
+// Where a summary has as many tokens as what comes behind it, ADK makes no other: the rounds that a summary of 3,000 stays ahead of have 3,000. A
+// summary of 2,999 is followed by one.
+func TestNoLargerThanTheSummaryBefore(t *testing.T) {
+	for size, want := range map[int32]Verdict{3000: Declined, 2999: Pending} {
+		l, k := layer(t, "full-compact: {trigger: {measure: messages, fixed: 5}, call: [streaming], instruction: 0, keep: {summaries: true, beyond_summary: true}, "+
+			"summary: {header: 0, pointer: 0, continuation: 0}, attachments: {files: {count: 0}, plan: false, plan_mode: 0, agent_status: 0}}"), rounds(2, 900)
+		k.round("Read", "", 900)
+		begin(t, l, k)
+		l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Summary: size, Output: size}})
+		k.Boundary()
+		for range 3 {
+			k.round("Read", "", 900)
+		}
+		if out := l.(BeforeRequest).BeforeRequest(&k.Turn); out.Verdict != want {
+			t.Errorf("behind a summary of %d tokens: %+v", size, out)
+		}
+	}
+}
+
 // Groups that are larger than what is read stay where they are, ahead of the summary.
 func TestLargeGroupsAreSkipped(t *testing.T) {
 	k := newTalk()

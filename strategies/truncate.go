@@ -105,7 +105,7 @@ func (l *truncate) PromptTooLong(t *Turn) Outcome {
 	c, k := t.Context, &l.params.Keep
 	if n := l.params.Least; n > 0 && k.AtPrompt != cutAnywhere {
 		from := Body(c)
-		at := max(k.limit(c, from, c.Len(), t.window()), skipMessages(c, from, c.Len(), n))
+		at := max(k.limit(c, from, from, c.Len(), t.window()), skipMessages(c, from, c.Len(), n))
 		return l.drop(t, from, k.AtPrompt.of(c, from, at, c.Len()))
 	}
 	return l.cut(t, l.overWindow(t))

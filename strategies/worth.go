@@ -39,6 +39,9 @@ func (l *compact) unworthy(t *Turn) string {
 	if p.MinGain > 0 && float64(gone) < p.MinGain*float64(c.Tokens()) {
 		return "too little to gain"
 	}
+	if i := lastSummary(c); p.Keep.Beyond && i >= Body(c) && gone <= int64(c.At(i).Tokens) {
+		return "no more than the summary before it"
+	}
 	price := p.Worth.Read
 	if way := p.Call[0]; way == wayStreaming || way == waySmallModel || !t.Warm() {
 		price = 1

@@ -153,6 +153,12 @@ func TestParseTalks(t *testing.T) {
 	if r := both.Prompts[0].Rounds[2]; both.requests() != 4 || tokens(both.Prompts[0].Text) != 600 || tokens(r.Say) != 90 || len(r.Calls) != 2 || r.Calls[1].ID != "call_005" {
 		t.Errorf("two calls at once: %+v", r)
 	}
+	if list, err = parseTalks("fail 1 3 7 errors=2 resume=1, x 1 1 7"); err != nil {
+		t.Fatal(err)
+	} else if bad := list[0].talk(); !bad.Resumes || bad.Prompts[0].Rounds[0].Calls[0].Fails || !bad.Prompts[0].Rounds[1].Calls[0].Fails || list[1].talk().Resumes {
+		t.Errorf("every second result an error, and agents made anew: %+v", bad)
+	}
+	list, _ = parseTalks("a 1 0, b 1 0, chat 4 0")
 	if chat := list[2].talk(); chat.requests() != 4 {
 		t.Errorf("prompts alone: %d requests, want 4", chat.requests())
 	}
@@ -327,6 +333,24 @@ func TestLibraries(t *testing.T) {
 	}
 	if _, err := choose([]string{"nobody"}); err == nil {
 		t.Error("a name that nobody has is taken")
+	}
+}
+
+// Three calls in each response, one of six results large (2026-11-30): of the four events that OpenHands 1.58.2 keeps in front two are calls whose
+// results stay with them and are not counted where it keeps half of the window. It edited at these requests.
+func TestResultsOfCallsInFront(t *testing.T) {
+	s, err := newSimulator(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	vast := shape{name: "vast", prompts: 3, rounds: 17, sizes: []int{700, 37_500, 1900, 400, 3100, 900}, sized: sized{calls: 3}}.talk()
+	did, err := s.simulate(t.Context(), "openhands", vast, 4307)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{10, 14, 18, 23, 27, 31, 35, 40, 44, 48, 52}; !slices.Equal(did.Edits, want) || did.Peak != 183_463 {
+		t.Errorf("edits at %v, largest prompt %d, want %v and 183,463", did.Edits, did.Peak, want)
 	}
 }
 

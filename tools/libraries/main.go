@@ -41,7 +41,7 @@ func start(ctx context.Context) error {
 		python = flag.String("python", "python3", "`interpreter` for libraries in Python")
 		reuse  = flag.Bool("reuse", false, "with -run: run nothing, and take the requests that an earlier run left in -logs")
 		latest = flag.Bool("latest", false, "with -run: install the newest versions, and change nothing that is kept")
-		shapes = flag.String("talks", "", "with -run: `conversations` in the place of the usual, with commas between them, each a name, prompts, rounds of each, and sizes of results in turn in tokens; then calls=N calls in each round, say=N and prompt=N tokens of the text beside calls and of prompts; nothing is kept")
+		shapes = flag.String("talks", "", "with -run: `conversations` in the place of the usual, with commas between them, each a name, prompts, rounds of each, and sizes of results in turn in tokens; then calls=N calls in each round, say=N and prompt=N tokens of the text beside calls and of prompts, errors=N for an error in the place of one result in N, resume=1 for agents made anew from their store at each prompt; nothing is kept")
 	)
 	flag.Parse()
 	chosen, err := choose(flag.Args())

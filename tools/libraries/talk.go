@@ -28,7 +28,8 @@ const headTokens = 2500
 type talk struct {
 	Name    string    `json:"name"`
 	System  string    `json:"system"`
-	Summary int       `json:"summary"` // tokens
+	Summary int       `json:"summary"`           // tokens
+	Resumes bool      `json:"resumes,omitempty"` // each prompt begins with an agent that is made anew from what it stored
 	Prompts []*prompt `json:"prompts"`
 }
 
@@ -51,6 +52,7 @@ type call struct {
 	Name   string            `json:"name"`
 	Args   map[string]string `json:"args"`
 	Result string            `json:"result"`
+	Fails  bool              `json:"fails,omitempty"` // the tool raises its result as an error
 }
 
 // A shape is what a conversation is made of.
@@ -66,6 +68,8 @@ type sized struct {
 	calls  int // of each round
 	say    int // tokens of the text beside calls
 	prompt int // tokens of each prompt
+	errors int // of so many results one is an error
+	resume int // 1 if each prompt begins with an agent that is made anew from its store
 }
 
 // usual are the conversations: many small results, few large ones, several prompts, one long loop.
@@ -83,14 +87,14 @@ func parseTalks(text string) (list []shape, err error) {
 			words   = strings.Fields(part)
 			numbers []int
 			s       shape
-			named   = map[string]*int{"calls": &s.sized.calls, "say": &s.sized.say, "prompt": &s.sized.prompt}
+			named   = map[string]*int{"calls": &s.sized.calls, "say": &s.sized.say, "prompt": &s.sized.prompt, "errors": &s.sized.errors, "resume": &s.sized.resume}
 		)
 		for _, w := range words[min(1, len(words)):] {
 			name, value, found := strings.Cut(w, "=")
 			n, err := strconv.Atoi(cmp.Or(value, name))
 			switch into := named[name]; {
 			case err != nil || found && into == nil:
-				return nil, fmt.Errorf("conversation %q: %q is neither a number nor calls=, say= or prompt= and a number", part, w)
+				return nil, fmt.Errorf("conversation %q: %q is neither a number nor calls=, say=, prompt=, errors= or resume= and a number", part, w)
 			case n < 0 || found && n == 0:
 				return nil, fmt.Errorf("conversation %q: %q is too small", part, w)
 			case found:
@@ -110,7 +114,7 @@ func parseTalks(text string) (list []shape, err error) {
 
 // talk returns the conversation of a shape.
 func (s shape) talk() *talk {
-	t := &talk{Name: s.name, System: fill(2000, "You are a coding agent."), Summary: summarySize}
+	t := &talk{Name: s.name, System: fill(2000, "You are a coding agent."), Summary: summarySize, Resumes: s.sized.resume > 0}
 	n := 0
 	for p := range s.prompts {
 		pr := &prompt{Text: fill(cmp.Or(s.sized.prompt, 100), fmt.Sprintf("prompt %d", p)), Rounds: []*round{}, Answer: fill(100, fmt.Sprintf("answer %d", p))}
@@ -119,7 +123,7 @@ func (s shape) talk() *talk {
 			for range cmp.Or(s.sized.calls, 1) {
 				r.Calls = append(r.Calls, &call{
 					ID: fmt.Sprintf("call_%03d", n), Name: "look", Args: map[string]string{"path": fmt.Sprintf("/src/dir%03d/file.txt", n)},
-					Result: fill(s.sizes[n%len(s.sizes)], fmt.Sprintf("result %03d", n)),
+					Result: fill(s.sizes[n%len(s.sizes)], fmt.Sprintf("result %03d", n)), Fails: s.sized.errors > 0 && n%s.sized.errors == s.sized.errors-1,
 				})
 				n++
 			}

@@ -5,7 +5,7 @@ const [script, out] = process.argv.slice(2);
 export const preset = process.argv[4];
 export const env = process.env.BENCH_ENV;
 const talk = JSON.parse(fs.readFileSync(script));
-export const system = talk.system, prompts = talk.prompts.map(p => p.text), window = 200_000, tools = 500;
+export const system = talk.system, prompts = talk.prompts.map(p => p.text), window = 200_000, resumes = talk.resumes, tools = 500;
 const steps = talk.prompts.flatMap(p => [...p.rounds, { say: p.answer, calls: [] }]);
 const results = Object.fromEntries(steps.flatMap(s => s.calls).map(c => [c.args.path, c.result]));
 const log = fs.openSync(out, 'w');
@@ -41,4 +41,8 @@ export function side(messages, system) {
   return text.slice(0, talk.summary * 4);
 }
 
-export const look = path => results[path];
+const fails = new Set(steps.flatMap(s => s.calls).filter(c => c.fails).map(c => c.args.path));
+export function look(path) {
+  if (fails.has(path)) throw new Error(results[path]);
+  return results[path];
+}

@@ -10,6 +10,8 @@ SCRIPT, OUT, PRESET = sys.argv[1:4]
 talk = json.load(open(SCRIPT))
 SYSTEM, PROMPTS = talk["system"], [p["text"] for p in talk["prompts"]]
 STEPS = [s for p in talk["prompts"] for s in p["rounds"] + [{"say": p["answer"], "calls": []}]]
+FAILS = {c["args"]["path"] for s in STEPS for c in s["calls"] if c.get("fails")}
+RESUMES = talk.get("resumes")  # each prompt begins with an agent that is made anew from what it stored
 RESULTS = {c["args"]["path"]: c["result"] for s in STEPS for c in s["calls"]}
 WINDOW = 200_000  # tokens
 TOOLS = 500  # tokens of the tool's description and of what is around it
@@ -73,5 +75,11 @@ def fill(size, tag):
     return ((tag + " abcdefgh 12345678 lorem ipsum\n") * (size // 4 + 1))[: size * 4]
 
 
+class Fault(Exception):
+    """what the tool raises"""
+
+
 def look(path):
+    if path in FAILS:
+        raise Fault(RESULTS[path])
     return RESULTS[path]

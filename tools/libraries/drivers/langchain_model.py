@@ -4,7 +4,7 @@ from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.tools import tool
+from langchain_core.tools import ToolException, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 import bench
 
@@ -53,9 +53,17 @@ class Model(BaseChatModel):
 @tool
 def look(path: str) -> str:
     "look"
-    return bench.look(path)
+    try:
+        return bench.look(path)
+    except bench.Fault as e:
+        raise ToolException(str(e))
 
 
-def talk(agent):
+look.handle_tool_error = True  # else the library ends the run
+
+
+def talk(make):
+    agent = make()
     for p in bench.PROMPTS:
+        agent = make() if bench.RESUMES else agent
         agent.invoke({"messages": [{"role": "user", "content": p}]}, {"configurable": {"thread_id": "1"}, "recursion_limit": 2000})

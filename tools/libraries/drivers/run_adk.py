@@ -20,7 +20,7 @@ def plain(contents):
             if p.function_call:
                 calls.append([p.function_call.id or "", p.function_call.name, json.dumps(p.function_call.args)])
             if p.function_response:
-                results.append((p.function_response.id or "", str(p.function_response.response.get("result"))))
+                results.append((p.function_response.id or "", str(p.function_response.response.get("result") or p.function_response.response.get("error"))))
         if results:
             out += [{"role": "tool", "text": t, "for": i} for i, t in results]
         else:
@@ -39,9 +39,12 @@ class Scripted(BaseLlm):
         yield LlmResponse(content=types.Content(role="model", parts=parts), usage_metadata=usage)
 
 
-def look(path: str) -> str:
+def look(path: str):
     "look"
-    return bench.look(path)
+    try:
+        return bench.look(path)
+    except bench.Fault as e:
+        return {"error": str(e)}
 
 
 async def run():
@@ -51,6 +54,8 @@ async def run():
     runner = Runner(app=app, session_service=sessions)
     session = await sessions.create_session(app_name="bench", user_id="u")
     for p in bench.PROMPTS:
+        if bench.RESUMES:
+            runner = Runner(app=app.model_copy(), session_service=sessions)
         message = types.Content(role="user", parts=[types.Part(text=p)])
         async for _ in runner.run_async(user_id="u", session_id=session.id, new_message=message, run_config=RunConfig(max_llm_calls=1000)):
             pass

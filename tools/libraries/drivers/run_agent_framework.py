@@ -1,5 +1,5 @@
 import asyncio, json
-from agent_framework import Agent, BaseChatClient, ChatMiddlewareLayer, ChatResponse, Content, FunctionInvocationLayer, InMemoryHistoryProvider, Message, create_harness_agent, tool
+from agent_framework import Agent, AgentSession, BaseChatClient, ChatMiddlewareLayer, ChatResponse, Content, FunctionInvocationLayer, InMemoryHistoryProvider, Message, create_harness_agent, tool
 from agent_framework._compaction import SummarizationStrategy
 import bench
 
@@ -54,6 +54,7 @@ def look(path: str) -> str:
 async def run():
     client, summariser = Client(), Client()
     client.function_invocation_configuration["max_iterations"] = 500
+    client.function_invocation_configuration["include_detailed_errors"] = True
     summariser.summarises = True
     if bench.PRESET == "microsoft/summarization":
         agent = Agent(client, bench.SYSTEM, tools=[look], compaction_strategy=SummarizationStrategy(client=summariser), context_providers=[InMemoryHistoryProvider()])
@@ -62,6 +63,8 @@ async def run():
                                      disable_todo=True, disable_mode=True, disable_file_memory=True)
     session = agent.create_session()
     for p in bench.PROMPTS:
+        if bench.RESUMES:
+            session = AgentSession.from_dict(json.loads(json.dumps(session.to_dict())))
         await agent.run(p, session=session)
 
 

@@ -63,7 +63,9 @@ settings = {  # as it comes, its agent has no history
     "agno/default": {},
 }[bench.PRESET]
 with tempfile.TemporaryDirectory() as folder:
-    agent = Agent(model=Scripted(), tools=[look], instructions=bench.SYSTEM, db=SqliteDb(db_file=folder + "/agno.db"), session_id="s", telemetry=False, **settings)
+    make = lambda: Agent(model=Scripted(), tools=[look], instructions=bench.SYSTEM, db=SqliteDb(db_file=folder + "/agno.db"), session_id="s", telemetry=False, **settings)
+    agent = make()
     for p in bench.PROMPTS:
+        agent = make() if bench.RESUMES else agent
         if agent.run(p, session_id="s").status == RunStatus.error:
             break  # the model refused; the next prompt would begin with what is left of this one

@@ -63,12 +63,16 @@ async def look(path: str) -> str:
 
 async def run():
     model = Model()
-    context = {
+    contexts = {
         "autogen/buffered": lambda: BufferedChatCompletionContext(40),
         "autogen/token-limit": lambda: TokenLimitedChatCompletionContext(model, token_limit=int(0.9 * bench.WINDOW)),
-    }[bench.PRESET]()
-    agent = AssistantAgent("x", model, tools=[look], system_message=bench.SYSTEM, model_context=context, max_tool_iterations=500)
+    }[bench.PRESET]
+    make = lambda: AssistantAgent("x", model, tools=[look], system_message=bench.SYSTEM, model_context=contexts(), max_tool_iterations=500)
+    agent = make()
     for p in bench.PROMPTS:
+        if bench.RESUMES:
+            state, agent = json.dumps(await agent.save_state()), make()
+            await agent.load_state(json.loads(state))
         await agent.run(task=p)
 
 

@@ -4,4 +4,5 @@ import bench
 from langchain_model import Model, look, talk
 
 profile = {"deepagents": {"max_input_tokens": bench.WINDOW}, "deepagents/no-profile": None}[bench.PRESET]
-talk(create_deep_agent(model=Model(profile=profile), tools=[look], system_prompt=bench.SYSTEM, checkpointer=InMemorySaver()))
+saver = InMemorySaver()
+talk(lambda: create_deep_agent(model=Model(profile=profile), tools=[look], system_prompt=bench.SYSTEM, checkpointer=saver))

@@ -54,6 +54,9 @@ async def run():
     memory = Memory.from_defaults(session_id="s", tokenizer_fn=lambda text: [None] * (len(text) // 4))
     agent = FunctionAgent(llm=Model(), tools=[FunctionTool.from_defaults(look)], system_prompt=bench.SYSTEM, streaming=False)
     for p in bench.PROMPTS:
+        if bench.RESUMES:
+            history, memory = await memory.aget_all(), Memory.from_defaults(session_id="s", tokenizer_fn=memory.tokenizer_fn)
+            await memory.aset(history)
         await agent.run(user_msg=p, memory=memory, max_iterations=500)
 
 

@@ -53,9 +53,14 @@ function model(name) {
 
 const look = createTool({ id: 'look', description: 'look', inputSchema: z.object({ path: z.string() }), execute: async a => bench.look(a.path ?? a.context?.path) });
 const observationalMemory = { observation: { model: model('observer') }, reflection: { model: model('reflector') } };
-const memory = new Memory({ storage: new InMemoryStore(), options: { observationalMemory } });
-const agent = new Agent({ id: 'x', name: 'x', instructions: bench.system, model: model('main'), tools: { look }, memory });
+const storage = new InMemoryStore();
+const make = () => {
+  const memory = new Memory({ storage, options: { observationalMemory } });
+  return new Agent({ id: 'x', name: 'x', instructions: bench.system, model: model('main'), tools: { look }, memory });
+};
+let agent = make();
 for (const p of bench.prompts) {
+  if (bench.resumes) agent = make();
   await agent.generate(p, { maxSteps: 500, memory: { thread: 't', resource: 'r' } });
   await new Promise(f => setTimeout(f, 300)); // it observes behind the answer
 }

@@ -51,13 +51,15 @@ def look(path: str) -> str:
 
 
 async def run():
-    session, config = SQLiteSession("s"), RunConfig(tracing_disabled=True)
+    store, config = SQLiteSession("s"), RunConfig(tracing_disabled=True)
     if bench.PRESET == "openai-agents/session":  # in this mode it sends what it holds, and not the id of a response
-        session = OpenAIResponsesCompactionSession("s", session, client=types.SimpleNamespace(responses=Provider()), compaction_mode="input")
+        make = lambda: OpenAIResponsesCompactionSession("s", store, client=types.SimpleNamespace(responses=Provider()), compaction_mode="input")
     else:
+        make = lambda: store
         config.call_model_input_filter = ToolOutputTrimmer()
-    agent = Agent(name="x", instructions=bench.SYSTEM, tools=[look], model=Scripted())
+    agent, session = Agent(name="x", instructions=bench.SYSTEM, tools=[look], model=Scripted()), make()
     for p in bench.PROMPTS:
+        session = make() if bench.RESUMES else session
         await Runner.run(agent, p, session=session, max_turns=500, run_config=config)
 
 

@@ -1,4 +1,4 @@
-import json, os, tempfile
+import json, os, tempfile, uuid
 os.environ.update(OPENHANDS_SUPPRESS_BANNER="1", LOG_LEVEL="ERROR", LITELLM_LOCAL_MODEL_COST_MAP="True")
 from openhands.sdk import Action, Agent, LocalConversation, Observation, TextContent, Tool, ToolDefinition, register_tool
 from openhands.sdk.context.condenser import LLMSummarizingCondenser
@@ -21,6 +21,9 @@ def plain(messages):
         elif m.role == "tool":
             out.append({"role": "tool", "text": text, "for": m.tool_call_id})
         else:
+            for c in m.content[:-1] if m.role == "user" else []:  # messages of a user that follow each other are one of several blocks
+                out.append({"role": m.role, "text": c.text})
+                text = m.content[-1].text
             out.append({"role": m.role, "text": text, "calls": [[c.id, c.name, c.arguments] for c in m.tool_calls or []]})
     return out, system
 
@@ -70,7 +73,10 @@ condenser = {
 main = Scripted(usage_id="agent", model="scripted", max_input_tokens=bench.WINDOW)  # as it finds it for a model that it knows
 agent = Agent(llm=main, tools=[Tool(name="LookTool")], condenser=condenser(), include_default_tools=[])
 with tempfile.TemporaryDirectory() as folder:
-    conversation = LocalConversation(agent=agent, workspace=folder, visualizer=None, max_iteration_per_run=1000, stuck_detection=False)
+    kept = {"persistence_dir": folder + "/kept", "conversation_id": uuid.UUID(int=1)} if bench.RESUMES else {}
+    make = lambda: LocalConversation(agent=agent, workspace=folder, visualizer=None, max_iteration_per_run=1000, stuck_detection=False, **kept)
+    conversation = make()
     for p in bench.PROMPTS:
+        conversation = make() if bench.RESUMES else conversation
         conversation.send_message(p)
         conversation.run()

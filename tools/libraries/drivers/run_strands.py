@@ -1,7 +1,8 @@
-import json
+import json, tempfile
 from strands import Agent, tool
 from strands.agent.conversation_manager import SummarizingConversationManager
 from strands.models.model import Model
+from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ContextWindowOverflowException
 import bench
 
@@ -62,6 +63,12 @@ managers = {
     "strands/window": lambda: None,  # the default
     "strands/summary": lambda: SummarizingConversationManager(proactive_compression=True),
 }
-agent = Agent(model=Scripted(), tools=[look], system_prompt=bench.SYSTEM, callback_handler=None, conversation_manager=managers[bench.PRESET]())
-for p in bench.PROMPTS:
-    agent(p)
+with tempfile.TemporaryDirectory() as folder:
+    def make():
+        kept = {"session_manager": FileSessionManager("s", storage_dir=folder), "agent_id": "a"} if bench.RESUMES else {}
+        return Agent(model=Scripted(), tools=[look], system_prompt=bench.SYSTEM, callback_handler=None, conversation_manager=managers[bench.PRESET](), **kept)
+
+    agent = make()
+    for p in bench.PROMPTS:
+        agent = make() if bench.RESUMES else agent
+        agent(p)
