@@ -71,7 +71,11 @@ func (l *line) origin() string {
 	if o.Version == "" {
 		return "`" + o.Package + "`, not run: " + o.Fault + "."
 	}
-	return fmt.Sprintf("`%s` %s, run on %s.", o.Package, o.Version, o.Date) + l.otherVersions()
+	text := fmt.Sprintf("`%s` %s, run on %s.", o.Package, o.Version, o.Date) + l.otherVersions()
+	if l.library.note != "" {
+		text += " " + l.library.note
+	}
+	return text
 }
 
 // otherVersions says which versions a preset is of that did not run.

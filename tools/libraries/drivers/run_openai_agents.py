@@ -44,7 +44,7 @@ class Provider:
         return types.SimpleNamespace(output=kept + [{"type": "compaction", "id": f"c{bench.step}", "encrypted_content": bench.side(list_, "")}], usage=None)
 
 
-@function_tool
+@function_tool(failure_error_function=lambda context, error: str(error))  # its own text leaves out what the tool said
 def look(path: str) -> str:
     "look"
     return bench.look(path)

@@ -34,7 +34,9 @@ class Scripted(TestLLM):
         s = bench.main(list_, system) if self.usage_id == "agent" else {"say": bench.side(list_, system), "calls": []}
         m = Message(role="assistant", content=[TextContent(text=s["say"])])
         m.tool_calls = [MessageToolCall(id=c["id"], name=c["name"], arguments=json.dumps(c["args"]), origin="completion") for c in s["calls"]] or None
-        return LLMResponse(message=m, metrics=self._zero_metrics(), raw_response=self._create_model_response(m))
+        raw = self._create_model_response(m)
+        raw.id = f"r{bench.step}"  # events of one response belong together
+        return LLMResponse(message=m, metrics=self._zero_metrics(), raw_response=raw)
 
     generate = completion
 
