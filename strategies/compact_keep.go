@@ -96,7 +96,7 @@ func (k *KeepSet) cut(c *prompt.Context, body, to int, window int64) int {
 	return k.cutBehind(c, body, body, to, window)
 }
 
-// cutBehind is cut where of the entries ahead of body those up to front count as what stays: the others do because pairs are not parted.
+// cutBehind is cut where the entries up to front count as what stays, and entries between front and body stay because pairs are not parted.
 func (k *KeepSet) cutBehind(c *prompt.Context, front, body, to int, window int64) int {
 	if !k.newest() {
 		return to
