@@ -31,13 +31,8 @@ type Advice struct {
 	Again string `json:"-"`
 }
 
-// AgentAdvice is the advice for the sessions of one agent. Its figures are of
-// strategy own: the client without a change, simulated.
-type AgentAdvice struct {
-	Agent    string `json:"agent"` // as in Session.Agent
-	Title    string `json:"title"`
-	Version  string `json:"version"` // the newest among the sessions; "" for unknown
-	Sessions int    `json:"sessions"`
+// Gaps say what the recordings of an agent lack.
+type Gaps struct {
 	// Uncounted are further sessions, whose logs have no counts of input: they are not simulated, and all that is known
 	// of their bill is what their outputs cost.
 	Uncounted    int     `json:"sessions_without_usage,omitempty"`
@@ -48,6 +43,20 @@ type AgentAdvice struct {
 	// which it is not known what their agent would fetch again.
 	Single   int `json:"sessions_with_one_call,omitempty"`
 	Textless int `json:"sessions_without_texts,omitempty"`
+	// Unseen counts the sessions among Sessions most of whose new tokens are in no line, and UnseenShare is the share of theirs that is:
+	// what a compaction keeps is not known.
+	Unseen      int     `json:"sessions_mostly_unseen,omitempty"`
+	UnseenShare float64 `json:"unseen_share,omitzero"`
+}
+
+// AgentAdvice is the advice for the sessions of one agent. Its figures are of
+// strategy own: the client without a change, simulated.
+type AgentAdvice struct {
+	Agent    string `json:"agent"` // as in Session.Agent
+	Title    string `json:"title"`
+	Version  string `json:"version"` // the newest among the sessions; "" for unknown
+	Sessions int    `json:"sessions"`
+	Gaps
 	// Followed counts the sessions whose compactions show a setting of their client's own, and Follow is the setting of most
 	// of them, such as CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50, 90,000 tokens: the client without a change keeps it.
 	Followed   int     `json:"sessions_under_a_setting,omitempty"`
@@ -289,7 +298,12 @@ func (p *adviser) try(ctx context.Context, sessions []*traces.Session, one *Agen
 
 // count sets what is known of sessions before they are simulated.
 func (x *AgentAdvice) count(sessions []*traces.Session) {
+	var unseen, all int64
 	for _, s := range sessions {
+		if q := &s.Quality; 2*q.UnseenTokens > q.InputTokens {
+			x.Unseen, unseen, all = x.Unseen+1, unseen+q.UnseenTokens, all+q.InputTokens
+			x.UnseenShare = float64(unseen) / float64(all)
+		}
 		if s.NumCalls() == 1 {
 			x.Single++
 		}

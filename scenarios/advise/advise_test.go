@@ -339,7 +339,7 @@ func TestEveryAgentHasItsOwnReason(t *testing.T) {
 func TestCallsWithoutInput(t *testing.T) {
 	for _, bare := range []int{0, 2} {
 		a := Advice{PaidUSD: 0.004, Agents: []AgentAdvice{{
-			Agent: facts.Copilot, Title: "GitHub Copilot CLI", Sessions: 1, Calls: 3, Bare: bare, PaidUSD: 0.004, AsIsUSD: 0.008,
+			Agent: facts.Copilot, Title: "GitHub Copilot CLI", Sessions: 1, Calls: 3, Gaps: Gaps{Bare: bare}, PaidUSD: 0.004, AsIsUSD: 0.008,
 			Model: results.ModelError{BilledUSD: 1, RecordedUSD: 2, Sessions: 1},
 		}}}
 		var page bytes.Buffer

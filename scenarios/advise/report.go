@@ -90,6 +90,10 @@ func (x *AgentAdvice) lacks() (lines []string) {
 		lines = append(lines, fmt.Sprintf("%d of %s without texts: what their agent would fetch again is not known, and not in SIMULATED.",
 			x.Textless, document.Count(x.Sessions, "session")))
 	}
+	if x.Unseen > 0 {
+		lines = append(lines, fmt.Sprintf("%d of %s with most of their tokens, %s, in no line of the log: what a compaction keeps of these is not known, so SIMULATED is a guess there.",
+			x.Unseen, document.Count(x.Sessions, "session"), document.Percent(x.UnseenShare)))
+	}
 	if x.Followed > 0 {
 		often := ""
 		if x.settings > 1 {

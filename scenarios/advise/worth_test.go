@@ -109,3 +109,17 @@ func TestDrawsAgreeWithTheInterval(t *testing.T) {
 		}
 	}
 }
+
+// A session most of whose tokens no line shows is told at its agent, with the share: what a compaction keeps of 900 tokens of 1,000 is not
+// known. Where half is unseen, nothing is told.
+func TestUnseenSessionsAreTold(t *testing.T) {
+	x := AgentAdvice{Agent: facts.Gemini, Sessions: 2}
+	x.count([]*traces.Session{
+		{Quality: traces.Quality{InputTokens: 1000, UnseenTokens: 900}}, {Quality: traces.Quality{InputTokens: 1000, UnseenTokens: 500}},
+	})
+	want := []string{"1 of 2 sessions with most of their tokens, 90.0 %, in no line of the log: what a compaction keeps of these is not known, " +
+		"so SIMULATED is a guess there."}
+	if got := x.lacks(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
