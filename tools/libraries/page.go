@@ -29,6 +29,9 @@ in the very figures that are known and in no other, for the reason that stands b
   edit, so that a library that edits each request costs more than USD (langchain/clear-tools on small: 1.7 times). LOG is empty where no log was billed.
 - In every column of figures the library's stands first and the preset's behind it, where they differ.
 - A preset agrees when its requests and its edits differ by at most 2 or 5 %, its largest prompt within 2 %, its cost within 5 % and the log within 3 %.
+- Three libraries were looked at and have no preset. LangChain.js 1.5.14 (read) has the limits of ` + "`langchain/summarization`" + `; the session of OpenAI's Agents SDK for JavaScript, 0.20.0 (read),
+  compacts at ten items as ` + "`openai-agents/session`" + ` does, with gpt-5.6-luna in place of gpt-4.1. CAMEL 0.2.90 (run) counts new messages at two characters
+  a token and sends later prompts among older results, which no preset can say.
 
 `
 
