@@ -399,3 +399,18 @@ func TestUsualSummaries(t *testing.T) {
 		}
 	}
 }
+
+// The logs that Goose keeps of its last requests are in its database too: a strict reader passes them over, but no other file of such a name.
+func TestRequestsOfGooseArePassedOver(t *testing.T) {
+	usage := `{"data":null,"usage":{"input_tokens":105,"output_tokens":60}}`
+	for first, read := range map[string]bool{`{"model_config":{"model_name":"m"},"input":{"messages":[{"role":"user","content":[]}]}}`: true, `{"input":{}}`: false} {
+		dir := folder(t, map[string][]string{"a.jsonl": {claudeLine, claudeReply}, "llm_request.0.jsonl": {first, usage}})
+		c, err := Read(context.Background(), traces.Options{Strict: true}, dir)
+		if (err == nil) != read || read && (len(c.Sessions) != 1 || len(c.Problems) > 0) {
+			t.Errorf("%s: %v", first, err)
+		}
+		if c != nil {
+			c.Close()
+		}
+	}
+}

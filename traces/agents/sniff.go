@@ -211,6 +211,9 @@ func looks(is func(*look) bool) func(head []byte) bool {
 // Claude Code and Codex have the first, Codex and Kimi Code the second, Grok Build the others.
 var companions = []string{"history.jsonl", "session_index.jsonl", "prompt_history.jsonl", "rewind_points.jsonl"}
 
+// requestsOfGoose are the names of the logs of its last ten requests, in ~/.local/state. Its database counts these too.
+const requestsOfGoose = "llm_request.*.jsonl"
+
 // looked is how much of a document that no reader knows is looked at for counts, bytes: a first message may be long.
 const looked = 256 << 10
 
@@ -254,11 +257,12 @@ func newUnclaimed(of map[string]*facts.Agent) *unclaimed {
 
 // companion reports whether a file is none of those that are to be read.
 func (u *unclaimed) companion(in traces.Input) bool {
-	if !slices.Contains(companions, path.Base(in.Name)) {
+	requests, _ := path.Match(requestsOfGoose, path.Base(in.Name))
+	if !requests && !slices.Contains(companions, path.Base(in.Name)) {
 		return false
 	}
 	head, _ := in.Head(looked) // what cannot be read is told when it is read
-	return !counts.Match(head)
+	return requests && bytes.HasPrefix(head, []byte(`{"model_config":`)) || !requests && !counts.Match(head)
 }
 
 // await notes that the first reader gets a file that no reader knows, if that begins with an object: what else it may begin with is a
