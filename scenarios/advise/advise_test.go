@@ -434,7 +434,9 @@ func TestBlocksOfTime(t *testing.T) {
 // Changes that are told together are told with what they lose together, beside changes that are advised, too: two changes that lose 4 points
 // of recall each are told without, and both with the 8 points and the five minutes that they cost. Commands read what was typed.
 func TestTogetherTellsTheLoss(t *testing.T) {
-	effect := func(recall, wait float64) Effect { return Effect{Recall: &[2]float64{0.98, recall}, WaitSeconds: [2]float64{60, wait}} }
+	effect := func(recall, wait float64) Effect {
+		return Effect{Recall: &[2]float64{0.98, recall}, WaitSeconds: [2]float64{60, wait}}
+	}
 	x := AgentAdvice{Agent: facts.Codex, Title: "Codex", Sessions: 45, PaidUSD: 100, AsIsUSD: 100, Changes: []Change{
 		{Setting: "a", Does: "set a", SavesUSD: 10, Unseen: 0.1, Assign: "a=1", Effect: effect(0.94, 60)},
 		{Setting: "b", Does: "set b", SavesUSD: 8, Unseen: 0.1, Assign: "b=1 c=2", Effect: effect(0.94, 60)},

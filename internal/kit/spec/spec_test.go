@@ -52,10 +52,10 @@ func TestDecodeRefuses(t *testing.T) {
 // A tab that indents is named with its line, also where yaml.v3 names the line before; a tab elsewhere is none.
 func TestTab(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: x\nb:\n\t- 1\n":              "f.yaml:3: a tab indents this line, and YAML takes spaces alone",
-		"b:\n  - 1\n\t- 2\n":             "f.yaml:3: a tab indents this line, and YAML takes spaces alone", // yaml.v3: line 2
-		"b:\n  -\t1\n":                   "f.yaml:2: a tab indents this line, and YAML takes spaces alone",
-		"doc: |\n  a\n  \tb\nb: @\n":     "f.yaml:4: found character that cannot start any token",
+		"a: x\nb:\n\t- 1\n":               "f.yaml:3: a tab indents this line, and YAML takes spaces alone",
+		"b:\n  - 1\n\t- 2\n":              "f.yaml:3: a tab indents this line, and YAML takes spaces alone", // yaml.v3: line 2
+		"b:\n  -\t1\n":                    "f.yaml:2: a tab indents this line, and YAML takes spaces alone",
+		"doc: |\n  a\n  \tb\nb: @\n":      "f.yaml:4: found character that cannot start any token",
 		"doc: |\n  a\n  \tb\na:\tx\nb: 1": "",
 	} {
 		if _, err := Parse([]byte(text), "f.yaml"); fmt.Sprint(err) != cmp.Or(want, "<nil>") {
