@@ -25,7 +25,7 @@ var rivals = map[string][]int64{
 	"cline/2026-08": {180_000}, "cline/2026-11": {180_000}, "cline/2026-08-basic": {180_000}, "cline/2026-05": {160_000, 160_000},
 	"roo": {171_808}, "continue": {153_000}, "goose": {160_000}, "crush": {160_000}, "hermes": {100_000, 100_000},
 	"kimi-cli": {150_000}, "kimi-code": {150_000}, "kimi-code/micro": {60 * minutes},
-	"grok-build": {170_000},
+	"grok-build":       {170_000},
 	"deepseek-harness": {160_000, 160_000}, "deepseek-harness/later": {102_464, 102_464},
 	"mistral-vibe": {168_000}, "zed": {180_000}, "mux": {140_000}, "yoagent": {1, 160_000},
 	"copilot-cli": {134_400}, "copilot-cli/2026-11": {160_000}, "vscode-copilot": {170_000}, "vscode-copilot/beside": {150_000},
