@@ -67,7 +67,11 @@ func Build(side *prompt.Context, blocks []prompt.Block, c *prompt.Context, h Hea
 		}
 	}
 	if in.Instruction > 0 {
-		side.Add(client.Injected(prompt.KindPrompt, in.Source, in.Instruction))
+		b := client.Injected(prompt.KindPrompt, in.Source, in.Instruction)
+		if in.Own && in.Known != nil { // what a recorded call said, and no other one as long
+			b.Digest = b.Digest.ExtendInt(uint64(in.Ordinal)).ExtendInt(uint64(in.Summarised))
+		}
+		side.Add(b)
 	}
 }
 

@@ -59,6 +59,11 @@ func TestHeadOfARecordedCall(t *testing.T) {
 	c.Reset(blocks, new(prompt.Arena))
 	c.Append(0)
 	Build(&side, blocks, &c, nil, &prompt.Intent{Source: "compact", Own: true, From: 1, Head: 99, Instruction: 700, Known: &prompt.Answer{Head: [2]prompt.Ref{1, 2}}})
+	said := side.Seal()[1].Chain
+	Build(&side, blocks, &c, nil, &prompt.Intent{Source: "compact", Own: true, From: 1, Instruction: 700, Ordinal: 1, Known: &prompt.Answer{Head: [2]prompt.Ref{1, 2}}})
+	if side.Seal()[1].Chain == said {
+		t.Error("the next call says as much, and is read from the cache as if it said the same")
+	}
 	if side.Len() != 2 || side.At(0).Block != 1 || side.At(0).Tokens != 4000 || side.At(1).Tokens != 700 {
 		t.Errorf("%d entries, %+v", side.Len(), side.Seal())
 	}

@@ -262,7 +262,8 @@ func isResult(added []*Message) bool {
 
 // summarised finds the calls that wrote the summaries of compactions among the conversations of one call, and takes
 // them out of the list: a call between the last one and the compaction whose answer is as long as the summary, or the only
-// one there if it sent more than the summary holds. Its summary may be the same text as the one before.
+// one there if it sent more than the summary holds. Its summary may be the same text as the one before. Calls beside it that ask the same of
+// other messages wrote pieces of the summary.
 func summarised(all []*history) []*history {
 	taken := map[*history]bool{}
 	for _, h := range all {
@@ -276,25 +277,31 @@ func summarised(all []*history) []*history {
 				summary = []*Message{p.summary}
 			}
 			var made, only *history
-			between := 0
+			var between []*history
 			for _, o := range all {
 				c := o.calls[0].Request
 				if o == h || taken[o] || len(o.calls) > 1 || c.Start < h.calls[p.parent].End || c.End > p.Start || texts(c.Reply) == 0 {
 					continue
 				}
-				if between++; c.Head != p.Head && bytesOf(c.Messages) > bytesOf(summary) {
+				if between = append(between, o); c.Head != p.Head && bytesOf(c.Messages) > bytesOf(summary) {
 					only = o
 				}
 				if len(summary) > 0 && c.wrote(summary[0]) {
 					made = o
 				}
 			}
-			if made == nil && between == 1 {
+			if made == nil && len(between) == 1 {
 				made = only
 			}
-			if made != nil {
-				taken[made] = true
-				p.summarise(made.calls[0].Request)
+			if made == nil {
+				continue
+			}
+			taken[made] = true
+			p.summarise(made.calls[0].Request)
+			for _, o := range between {
+				if c := o.calls[0].Request; o != made && c.Head == p.made.Head && c.Head != p.Head {
+					taken[o], p.pieces = true, append(p.pieces, c)
+				}
 			}
 		}
 	}

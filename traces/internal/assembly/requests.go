@@ -87,6 +87,7 @@ type placed struct {
 	stayed  []*Message // of a compaction: messages that the history had
 	summary *Message
 	made    *Request   // the call that wrote it, nil where the log has none
+	pieces  []*Request // calls that wrote pieces of it beside made
 	cleared []*Message // messages of the parent that it left out, or has in another form
 	added   []*Message // what it has in their place
 	verdict signs.Verdict
@@ -467,6 +468,13 @@ func (p *placed) steps() []Step {
 		s := Step{Kind: StepCompact, At: p.Start, Uncalled: p.Whole && p.made == nil, Dropped: digests(p.cleared)}
 		if c := p.made; c != nil {
 			s.Model, s.Usage = c.Model, c.Usage
+			for _, o := range p.pieces {
+				s.Usage.Add(&o.Usage.Usage)
+				s.Usage.OK = s.Usage.OK && o.Usage.OK
+			}
+			if n := len(p.pieces); n > 0 {
+				s.Calls = int32(n) + 1
+			}
 			s.Usage.Bad, s.Aside = !c.Usage.OK, 2*c.Usage.Read < c.Usage.Input() || c.apart(p.Request)
 			if s.Aside {
 				s.Blocks = c.head()

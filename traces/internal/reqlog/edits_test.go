@@ -308,6 +308,26 @@ func TestCallsForSummariesInARow(t *testing.T) {
 	}
 }
 
+// A summary that takes two calls, each of a half of the messages (as CrewAI makes one), has both: no sub-agent is among them, and the sizes add
+// up. A request of n messages has 1,200 + 100 n tokens.
+func TestSummaryInPieces(t *testing.T) {
+	var c chat
+	piece := func(n int) string { return fmt.Sprint("part ", n, strings.Repeat(" sum", 400)) }
+	for n := range 5 {
+		c.answer(n, talk(n))
+	}
+	for i, half := range [][]message{talk(5)[:6], talk(5)[6:]} {
+		c.call("summarise", []message{{"role": "user", "content": fmt.Sprint(half)}}, piece(i))
+	}
+	for n := 5; n < 8; n++ {
+		c.answer(n, append([]message{{"role": "user", "content": piece(0) + " " + piece(1)}}, talk(n)[10:]...))
+	}
+	s := c.read(t)
+	if got := events(s); len(s.Threads) != 1 || got != "compact@5" || len(s.Summaries) != 1 || s.Summaries[0].Calls != 2 || s.Summaries[0].Usage.Input() != 2*1300 {
+		t.Errorf("%d threads, events %s, summaries %+v", len(s.Threads), got, s.Summaries)
+	}
+}
+
 // Usage of a cache without a marker in the requests: a gateway sets them. Where all calls hold as much, it marks what precedes the messages.
 // Answers of one length have one count of tokens: no contradiction.
 func TestMarkedByGateway(t *testing.T) {
