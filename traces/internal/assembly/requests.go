@@ -87,7 +87,7 @@ type placed struct {
 	stayed  []*Message // of a compaction: messages that the history had
 	summary *Message
 	made    *Request   // the call that wrote it, nil where the log has none
-	pieces  []*Request // calls that wrote pieces of it beside made
+	pieces  []*Request // calls that wrote pieces of the summary, made aside
 	cleared []*Message // messages of the parent that it left out, or has in another form
 	added   []*Message // what it has in their place
 	verdict signs.Verdict
