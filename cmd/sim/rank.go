@@ -37,7 +37,7 @@ range: what chance leaves open of the order.`,
 	}
 	f.bindCells(cmd)
 	f.output.chartFlags.bind(cmd, charts.RankingKinds()...)
-	cmd.Flags().BoolVar(&f.all, "all", false, "list every strategy in every table, and why some are not ranked; takes three times as long")
+	cmd.Flags().BoolVar(&f.all, "all", false, "list every strategy in every table, and why some are not ranked; takes longer")
 	cmd.Flags().BoolVar(&f.with.Assumptions, "sensitivity", false, "rank the strategies in front under other assumptions, too")
 	cmd.Flags().Lookup("strategy").DefValue = strategies.AllStrategies
 	return cmd

@@ -62,7 +62,7 @@ type ranker struct {
 // Options say what a ranking has besides.
 type Options struct {
 	Assumptions bool // the strategies in front under other assumptions, see assumptions: a run for each
-	All         bool // every strategy in every view, which takes three times as long: else the first view alone has them all
+	All         bool // every strategy in every view, which takes three times as long (docs/performance.md): else the first view alone has them all
 }
 
 // Run orders the strategies of a scenario by what they do on the sessions of a corpus: at the window of each session's client, then,
