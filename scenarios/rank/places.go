@@ -142,6 +142,8 @@ type survival struct {
 	shows [][]string // for each of names, the views that show it: as many of each
 	views []string
 	front bool // some views are of the strategies in front alone
+	below int  // most views in which a strategy's interval is below the agents' own cost
+	alone int  // strategies of which so many views have it so
 }
 
 // survivors looks through all views of a ranking, those under other assumptions among them.
@@ -162,12 +164,24 @@ func survivors(r *studies.Ranking) (out survival) {
 	for i := range views[0].Standings {
 		name := views[0].Standings[i].Strategy
 		var shows []string
-		ranked := true
+		ranked, below := true, 0
 		for k := range views {
 			s := views[k].Of(name)
-			if ranked = ranked && s != nil; s != nil && s.Cheaper {
+			if ranked = ranked && s != nil; s == nil {
+				continue
+			}
+			if s.Cheaper {
 				shows = append(shows, views[k].Name)
 			}
+			if s.High < 0 {
+				below++
+			}
+		}
+		if below > out.below {
+			out.below, out.alone = below, 0
+		}
+		if below == out.below {
+			out.alone++
 		}
 		if len(shows) < most || out.front && !ranked {
 			continue
@@ -202,6 +216,16 @@ func (s survival) text() string {
 			all, are(names), held, than, s.where(named))
 	}
 	return fmt.Sprintf("What survives: %s shown to cost less than the agents' own strategy in all %s below, %s.", are(names), all, than)
+}
+
+// byThemselves says how many strategies have an interval below the agents' own cost in the most views, each judged by itself: of many
+// strategies some do by chance, so that fewer are shown to cost less where all are judged together.
+func (s survival) byThemselves() string {
+	if s.below == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Judged each by itself, %s a 95 %% interval below the agents' own cost in %d of %s; shown is what holds with all judged together (Holm).",
+		document.Counted(s.alone, "strategy has", "strategies have"), s.below, document.Count(len(s.views), "view"))
 }
 
 // are joins names with the verb behind them.

@@ -138,7 +138,7 @@ func Run(ctx context.Context, p *scenarios.Plan, file *scenarios.File, corpus *t
 	out.NotRun = onlyOnce(out.NotRun)
 	keepRanked(out)
 	best := survivors(out)
-	out.Lost, out.Limits, out.Survives, out.Named = r.lost, rankLimits(), best.text(), best.names[:min(len(best.names), mostNamed)]
+	out.Lost, out.Limits, out.Survives, out.Named = r.lost, rankLimits(), best.text()+best.byThemselves(), best.names[:min(len(best.names), mostNamed)]
 	return out, r.broken
 }
 

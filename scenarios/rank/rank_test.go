@@ -191,6 +191,44 @@ func TestSurvivesInFront(t *testing.T) {
 	}
 }
 
+// A strategy that makes calls of a model without a price, three in each of twelve sessions, is not shown to cost less, and its row
+// counts them.
+func TestUnpricedCallsAreToldInARanking(t *testing.T) {
+	cell := func(name string, usd, unpriced float64) results.Cell {
+		c := results.Cell{Cell: name, Strategy: name}
+		for i := range 12 {
+			r := &results.Row{Session: string(rune('a' + i))}
+			r.Figures[measures.Sessions], r.Figures[measures.Compactions], r.Figures[measures.UnpricedCalls] = 1, 1, unpriced
+			r.Figures[measures.StorageUSD] = usd + float64(i%3)/1000
+			c.Rows.Keep(r)
+		}
+		return c
+	}
+	run := &results.Run{Cells: []results.Cell{cell(measures.StrategyOwn, 2, 0), cell("none", 1, 3), cell("kimi-code", 1, 0)}}
+	v, _ := (&ranker{plan: &scenarios.Plan{Registry: scenariostest.Registry(t)}}).view("", run, func(string) bool { return true })
+	if x := v.Of("none"); x.Cheaper || !strings.HasSuffix(x.Why, "; without 36 calls of models that have no price") {
+		t.Errorf("%+v", x)
+	}
+	if x := v.Of("kimi-code"); !x.Cheaper {
+		t.Errorf("%+v", x)
+	}
+}
+
+// Judged each by itself, x and y have an interval below 0 in both views, z in one.
+func TestIntervalsBelowOwn(t *testing.T) {
+	view := func(high ...float64) studies.View {
+		v := studies.View{Name: "v", Acting: 12}
+		for i, strategy := range []string{"x", "y", "z"} {
+			v.Standings = append(v.Standings, studies.Standing{Strategy: strategy, High: high[i]})
+		}
+		return v
+	}
+	r := &studies.Ranking{Windows: []studies.View{view(-0.1, -0.2, -0.1), view(-0.1, -0.3, 0.1)}}
+	if got := survivors(r).byThemselves(); !strings.HasPrefix(got, " Judged each by itself, 2 strategies have a 95 % interval below the agents' own cost in 2 of 2 views;") {
+		t.Error(got)
+	}
+}
+
 // Every assumption can be set, and is another than what the scenario has, whatever its seed.
 func TestAssumptionsAreSettings(t *testing.T) {
 	for _, text := range []string{"strategies: [none]", "strategies: [none]\nseed: 2"} {
