@@ -40,7 +40,7 @@ func (v *verdict) broken() string {
 	if v.result.Baseline != nil {
 		was = *v.result.Baseline
 	}
-	if excess <= (v.bar-was)*predicted {
+	if sessions == 0 || excess <= (v.bar-was)*predicted {
 		return ""
 	}
 	return fmt.Sprintf("; in %s of %s the bill is more than %.3g times the prediction: single misses do not make that",

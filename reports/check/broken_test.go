@@ -55,6 +55,15 @@ func TestFewBrokenSessions(t *testing.T) {
 	}
 }
 
+// A bar below 1 is exceeded by ten sessions that were billed as predicted, none of which is broken.
+func TestNoBrokenSessions(t *testing.T) {
+	f := levels(t, "rules:\n  - {metric: billed_to_predicted, strategy: billed, max: 0.5}\n")
+	r := f.Judge(someBroken(100, 0, 1), Loaded{})
+	if said := fmt.Sprint(r.failures()); !strings.Contains(said, "is 1.00, above 0.50") || strings.Contains(said, "0 sessions") {
+		t.Errorf("said %s", said)
+	}
+}
+
 // What is beyond its bar, broken or suspect, enters no window, unless it is accepted. Without a window a run replaces the baseline, but
 // for one beyond the limit that holds whatever the baseline.
 func TestWithheld(t *testing.T) {
