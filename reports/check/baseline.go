@@ -48,7 +48,8 @@ type BaselineCell struct {
 	Cell     string `json:"cell"`
 	Strategy string `json:"strategy"`
 	Group    string `json:"group,omitzero"`
-	Draws    int    `json:"draws"` // seeds of the cell's runs, 1 for a cell without draws
+	Draws    int    `json:"draws"`             // seeds of the cell's runs, 1 for a cell without draws
+	Unpriced int    `json:"unpriced,omitzero"` // calls without a price, of the first seed
 	// Metrics are values by name, in the unit of the metric: under each of the Draws seeds for metrics that
 	// rules compared when the baseline was made, the mean for others. A metric without a sample is absent.
 	Metrics map[string][]float64 `json:"metrics"`
@@ -174,7 +175,8 @@ func groupings(rules []Rule) (list []string) {
 // keep returns the figures of one slice, without costs that lack prices: these
 // would make too low a bar.
 func (f *File) keep(s *slice, metrics []results.Metric) (BaselineCell, error) {
-	out := BaselineCell{Cell: s.cell.Name, Strategy: s.cell.Strategy, Group: s.group.name, Draws: len(s.totals), Metrics: map[string][]float64{}}
+	out := BaselineCell{Cell: s.cell.Name, Strategy: s.cell.Strategy, Group: s.group.name, Draws: len(s.totals),
+		Unpriced: s.totals[0].N(measures.UnpricedCalls), Metrics: map[string][]float64{}}
 	for _, m := range metrics {
 		values, ok := s.values(m)
 		if !ok || f.lacksPrice(s, m) {
@@ -243,7 +245,7 @@ func (b *Baseline) validate() error {
 			last++
 			billed, priced = billed+p.USD, priced && p.Calls > 0
 		}
-		if p.Calls < 0 || p.USD < 0 || p.Tokens < 0 || p.Run < 0 || ids[p.ID] {
+		if p.Unpriced < 0 || p.pricedCalls() < 0 || p.USD < 0 || p.Tokens < 0 || p.Run < 0 || ids[p.ID] {
 			return fmt.Errorf("session %s is twice in past, or has a figure below 0; %w", p.ID, ErrStale)
 		}
 		if most := p.most(); !(most <= mostFigure) {

@@ -65,8 +65,9 @@ func TestReadBaselineRefuses(t *testing.T) {
 		head + "\n" + strings.Replace(row, `"draws"`, `"x":1,"draws"`, 1) + "]}":           `cells.0.x is not known: of a later version of sim`,
 		strings.Replace(with("[1]"), `[{"id":"x","calls":1,"tokens":1,"usd":1}]`, "[]", 1): "past has 0 sessions of the last run, which had 1",
 		with("[null]"): "/cells/0/metrics/calls/0 is null; it is to be written anew",
-		strings.Replace(with("[1]"), `"usd":1`, `"usd":null`, 1): "/past/0/usd is null",
-		strings.Replace(with("[1]"), `"usd":1`, `"usd":-1`, 1):   "has a figure below 0",
+		strings.Replace(with("[1]"), `"usd":1`, `"usd":null`, 1):                                 "/past/0/usd is null",
+		strings.Replace(with("[1]"), `"usd":1`, `"usd":-1`, 1):                                   "has a figure below 0",
+		strings.Replace(with("[1]"), `"calls":1,"tokens"`, `"calls":1,"unpriced":2,"tokens"`, 1): "has a figure below 0",
 		with("[]"):      `calls of cell "s" has values under 0 seeds, the cell has 2; it is to be written anew`,
 		with("[1,2,3]"): `calls of cell "s" has values under 3 seeds, the cell has 2`,
 	} {

@@ -191,7 +191,11 @@ func (l looker) parts(take func(results.Metric) bool) []change {
 		}
 		if l.apart && c.compared && m.Kind == measures.KindSum {
 			before, _ := l.was.mean(measures.NameCalls)
-			if calls := float64(l.totals[0].N(measures.Calls)); calls > 0 && before > 0 {
+			calls := float64(l.totals[0].N(measures.Calls))
+			if m.Unit == measures.UnitUSD { // of calls with a price
+				before, calls = before-float64(l.was.Unpriced), calls-float64(l.totals[0].N(measures.UnpricedCalls))
+			}
+			if calls > 0 && before > 0 {
 				c.now, c.was, c.each = 100*c.now/calls, 100*c.was/before, " in 100 calls"
 			}
 		}
@@ -259,12 +263,12 @@ func (w *weighed) figure(of func(*Past) float64) stats.Figure {
 	return f
 }
 
-// perCall weighs sessions by their calls.
+// perCall weighs sessions by their calls with a price.
 func perCall(list []Past) weighed {
 	var w weighed
 	for i := range list {
-		if list[i].Calls > 0 {
-			w.list, w.weights, w.size = append(w.list, &list[i]), append(w.weights, 1), append(w.size, float64(list[i].Calls))
+		if calls := list[i].pricedCalls(); calls > 0 {
+			w.list, w.weights, w.size = append(w.list, &list[i]), append(w.weights, 1), append(w.size, float64(calls))
 		}
 	}
 	return w

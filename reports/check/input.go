@@ -250,12 +250,13 @@ func (m *sums) of(c *Cell, g group) *slice {
 
 // Past is what a baseline keeps of a session, to compare later ones with.
 type Past struct {
-	ID     string  `json:"id"`
-	Task   string  `json:"task,omitzero"`
-	Agent  string  `json:"agent,omitzero"` // its client, as sim traces ls names it
-	Calls  int     `json:"calls"`          // that have a price; 0 where the bill lacks too many
-	Tokens int64   `json:"tokens"`         // of all its calls, input and output
-	USD    float64 `json:"usd"`            // billed
+	ID       string  `json:"id"`
+	Task     string  `json:"task,omitzero"`
+	Agent    string  `json:"agent,omitzero"`    // its client, as sim traces ls names it
+	Calls    int     `json:"calls"`             // all, 0 where the bill lacks too many prices
+	Unpriced int     `json:"unpriced,omitzero"` // of them without a price
+	Tokens   int64   `json:"tokens"`            // of all its calls, input and output
+	USD      float64 `json:"usd"`               // billed
 	// Input is what the calls were billed for input, first calls of threads aside, and what is predicted
 	// for it, USD.
 	Input [2]float64 `json:"input_usd,omitzero"`
@@ -277,6 +278,9 @@ type Past struct {
 
 // rest is the cause of what no cause explains.
 var rest = validate.CauseNone.Name()
+
+// pricedCalls returns how many calls the bill is of.
+func (p *Past) pricedCalls() int { return p.Calls - p.Unpriced }
 
 // predicted returns what the session is predicted to cost, USD.
 func (p *Past) predicted() float64 {
@@ -307,7 +311,7 @@ func (f *File) past(in *Input) []Past {
 				switch {
 				case own == nil || row.N(measures.UnpricedCalls) > 0 && f.refuses(row):
 				case billed:
-					own.Calls, own.USD = row.N(measures.Calls)-row.N(measures.UnpricedCalls), row.CostUSD()
+					own.Calls, own.Unpriced, own.USD = row.N(measures.Calls), row.N(measures.UnpricedCalls), row.CostUSD()
 					own.Excess = in.Sessions[row.Session].Excess
 					own.Input = [2]float64{row.Figures[measures.PredictedOfUSD], row.Figures[measures.PredictedUSD]}
 				case f.Paired.asked() && k == len(own.Costs[c.Name]):

@@ -66,7 +66,7 @@ func partnersOf(was, now []Past) (p partners) {
 	tasks := map[string]task{}
 	for side, list := range [2][]Past{was, now} {
 		for i := range list {
-			if own := &list[i]; own.Task != "" && own.Calls > 0 && !paired[own] {
+			if own := &list[i]; own.Task != "" && own.pricedCalls() > 0 && !paired[own] {
 				t := tasks[own.Task]
 				t.name, t.tries[side] = own.Task, append(t.tries[side], own)
 				tasks[own.Task] = t
@@ -138,7 +138,7 @@ func (f *File) pairedCase(rule *Rule, in *Input, all *sums, b *Baseline, c *Cell
 	var pairs [][2]*Past
 	for _, pair := range p.same {
 		was := pair[0].Costs[c.Name]
-		if billed && pair[0].Calls > 0 {
+		if billed && pair[0].pricedCalls() > 0 {
 			was = []float64{pair[0].USD}
 		}
 		if len(was) == 0 || then != nil && len(was) != len(then) {

@@ -249,7 +249,7 @@ func history(b *Baseline, now []Past) (list []RunFigures) {
 		var billed, predicted, usd, work, calls float64
 		for i := range own {
 			billed, predicted = billed+own[i].Input[0], predicted+own[i].Input[1]
-			usd, work, calls = usd+own[i].USD, work+own[i].predicted(), calls+float64(own[i].Calls)
+			usd, work, calls = usd+own[i].USD, work+own[i].predicted(), calls+float64(own[i].pricedCalls())
 		}
 		if predicted > 0 {
 			r.Predicted = billed / predicted

@@ -1,12 +1,14 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
+	"github.com/compactsim/compactsim/sim/validate"
 )
 
 // unpricedRun is a run in which session b has three calls of the model m without a
@@ -77,6 +79,83 @@ func TestNoBaselineOfUnpricedCosts(t *testing.T) {
 	says(t, f.Judge(plainRun(), Loaded{Baseline: b}), "base.json has not 1 seed of cost_usd of this cell")
 	f.Unpriced = "allow"
 	says(t, against(t, f, unpricedRun(), unpricedRun()))
+}
+
+// partlyPriced is a run of session a, whose ten calls cost $10 and are of 100 tokens each, and session b, none of whose calls has a price.
+func partlyPriced(calls int) *Input {
+	in := input(one("billed", tally{session: "a", usd: 10, read: 1000}, tally{session: "b", read: int64(100 * calls), calls: calls}))
+	in.Price = func(string, func(string) float64) (map[string]float64, bool, error) { return nil, false, nil }
+	b := in.Sessions["b"]
+	b.Facts, b.Unpriced = map[string][2]float64{validate.FactModel + "m": {float64(calls), float64(calls)}}, map[string]int{"m": calls}
+	in.Sessions["b"], in.Calls, in.SessionsDigest = b, 10+calls, fmt.Sprint(calls)
+	d := in.Cells[0].Draws[0]
+	d.Rows.Edit(1, func(r *results.Row) { r.Figures[measures.UnpricedCalls] = float64(calls) })
+	d.Total.Figures[measures.UnpricedCalls] = float64(calls)
+	return in
+}
+
+// A recording that lost 95 of its 180 calls breaks the check though none of them has a price: 9,500 of 19,000 tokens. The same recordings
+// are the same, and a call with a price costs $1 on both sides.
+func TestUnpricedCallsAreMissed(t *testing.T) {
+	f := levels(t, "unpriced: allow\n"+pairedRules)
+	says(t, against(t, f, partlyPriced(180), partlyPriced(85)), "1 session has fewer calls than in the baseline, and recordings only grow: "+
+		"b (85 of 180 calls); 50.0 % of the baseline's tokens are missing")
+	r := against(t, f, partlyPriced(180), partlyPriced(180))
+	says(t, r)
+	if c := r.Change; c == nil || c.Was != 1 || c.Now != 1 || slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "other calls") }) {
+		t.Errorf("%+v, notes %q", c, r.Notes)
+	}
+	b, err := f.NewBaseline(partlyPriced(180))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := b.Past[1]; p.Calls != 180 || p.Unpriced != 180 {
+		t.Errorf("session b has %d calls, %d without a price, want 180 of both", p.Calls, p.Unpriced)
+	}
+	if h := history(b, nil); h[0].PerCall != 1 || h[0].Work != 1 {
+		t.Errorf("a call cost %+v, want $1", h[0])
+	}
+}
+
+// What calls without a price cost is unknown: a session that got a price is not paired with its calls without one, and a try without a price
+// is in no mean of its task, $10 by session a alone.
+func TestUnpricedSessionsAreNotPaired(t *testing.T) {
+	f := levels(t, "unpriced: allow\n"+pairedRules)
+	was, now := partlyPriced(10), input(one("billed", tally{session: "a", usd: 10, read: 1000}, tally{session: "b", usd: 5, read: 1000}))
+	now.Price = was.Price
+	if list := pairedResults(against(t, f, was, now)); len(list) != 1 || list[0].Group != "1 paired session" || list[0].Status != OK {
+		t.Errorf("%+v, want session a alone", list)
+	}
+	was = partlyPriced(11)
+	for _, in := range []*Input{was, now} {
+		for id, s := range in.Sessions {
+			s.Task = "x"
+			in.Sessions[id] = s
+		}
+	}
+	rename(now, "others")
+	if c := against(t, f, was, now).Change; c == nil || c.Per != "task" || c.Was != 10 {
+		t.Errorf("%+v, want $10 a task before", c)
+	}
+}
+
+// Dollars of 100 calls are of calls with a price, $10 by 10 of them on both sides, tokens are of all: 2,000 and 5,000 tokens were read by 20 and
+// by 50 calls.
+func TestLookLeavesUnpricedCallsOut(t *testing.T) {
+	f := levels(t, "unpriced: allow\n"+pairedRules)
+	b, err := f.NewBaseline(partlyPriced(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := partlyPriced(40)
+	s := newSums(f).of(&in.Cells[0], in.groups("")[0])
+	l := looker{s, "", b.find("billed", ""), results.Metrics(), false, true}
+	for name, want := range map[string][2]float64{measures.NameCostOutput: {100, 100}, measures.NameReadTokens: {10_000, 10_000}} {
+		list := l.parts(func(m results.Metric) bool { return m.Name == name })
+		if len(list) != 1 || list[0].was != want[0] || list[0].now != want[1] {
+			t.Errorf("%s: %+v, want %v", name, list, want)
+		}
+	}
 }
 
 // Where sessions ended early, sums and times are of less work: no bar judges them. What
