@@ -229,6 +229,9 @@ func ReadBaseline(name string, r io.Reader) (*Baseline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", name, jsonlines.Line(data, err), err)
 	}
+	for i := range b.Past {
+		b.Past[i].leaveUnpriced(b.Rates)
+	}
 	return b, nil
 }
 

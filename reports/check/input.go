@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
@@ -281,6 +282,15 @@ var rest = validate.CauseNone.Name()
 
 // pricedCalls returns how many calls the bill is of.
 func (p *Past) pricedCalls() int { return p.Calls - p.Unpriced }
+
+// leaveUnpriced takes the calls of a session that was billed nothing, of a model without a rate, for calls without a price: baselines of
+// before these were counted do not say so.
+func (p *Past) leaveUnpriced(rates map[string]results.Cost) {
+	model := strings.TrimPrefix(p.model(), validate.FactModel)
+	if _, known := rates[model]; p.Unpriced == 0 && p.USD == 0 && model != "" && !known {
+		p.Unpriced = p.Calls
+	}
+}
 
 // predicted returns what the session is predicted to cost, USD.
 func (p *Past) predicted() float64 {

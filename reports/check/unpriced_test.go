@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,6 +115,32 @@ func TestUnpricedCallsAreMissed(t *testing.T) {
 	}
 	if h := history(b, nil); h[0].PerCall != 1 || h[0].Work != 1 {
 		t.Errorf("a call cost %+v, want $1", h[0])
+	}
+}
+
+// A baseline that does not count calls without a price knows those of sessions that were billed nothing by their models, which have no rate:
+// a call with a price costs $1 there too. Of a model with a rate of nothing all calls count.
+func TestUncountedUnpricedCalls(t *testing.T) {
+	f := levels(t, "unpriced: allow\n"+pairedRules)
+	b, err := f.NewBaseline(partlyPriced(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Past[1].Unpriced = 0
+	for rate, want := range map[string]float64{"opus": 1, "m": 0.5} {
+		b.Rates[rate] = results.Cost{}
+		var text bytes.Buffer
+		if err := b.Write(&text); err != nil {
+			t.Fatal(err)
+		}
+		read, err := ReadBaseline("base.json", &text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := f.Judge(partlyPriced(10), Loaded{Baseline: read}).Change; c == nil || c.Was != want || c.Now != 1 {
+			t.Errorf("%s has a rate: %+v, want $%g a call before and $1 now", rate, c, want)
+		}
+		delete(b.Rates, rate)
 	}
 }
 
