@@ -132,7 +132,7 @@ func rankLimits() string {
 		pairs, mean, worst = pairs+t.Pairs, mean+float64(t.Pairs)*t.Closed[0], max(worst, t.Closed[1])
 	}
 	return text + fmt.Sprintf("What is known of the error: under own, sim validate finds %d of %d automatic compactions of Claude Code at the "+
-		"very call, and in %s of real clients under one setting and another the cost was predicted to %s on average, %s at worst (docs/validation.md).",
+		"very call, and in %s of real clients under one setting and another the cost was predicted within %s on average, %s at worst (docs/validation.md).",
 		fired.exact, fired.automatic, document.Count(pairs, "pair"), document.Percent(mean/float64(pairs)), document.Percent(worst))
 }
 
@@ -196,26 +196,31 @@ func survivors(r *studies.Ranking) (out survival) {
 
 // text is the headline of a ranking, "" where no view has an order.
 func (s survival) text() string {
-	all := document.Count(len(s.views), "view")
+	const none = "What survives: no strategy"
 	switch {
 	case len(s.views) == 0:
 		return ""
+	case len(s.names) == 0 && s.front && len(s.views) > 1:
+		return none + " that all views rank is shown to cost less than the agents' own in any view."
 	case len(s.names) == 0:
-		return "What survives: no strategy is shown to cost less than the agents' own in any view."
+		return none + " is shown to cost less than the agents' own in any view."
 	}
 	names, named := s.names, min(len(s.names), mostNamed)
 	if more := len(names) - named; more > 0 {
 		names = append(names[:named:named], fmt.Sprintf("%d more", more))
 	}
-	than := "and no other strategy in as many"
-	if s.front {
+	than, below := "and no other strategy in as many", "in all "+document.Count(len(s.views), "view")+" below"
+	switch {
+	case len(s.views) == 1:
+		than, below = "and no other strategy is", "in the one view below"
+	case s.front:
 		than = "more than any other strategy that all views rank"
 	}
 	if held := len(s.shows[0]); held < len(s.views) {
-		return fmt.Sprintf("What survives: no strategy is shown to cost less than the agents' own in all %s below. %s in %d of them, %s%s.",
-			all, are(names), held, than, s.where(named))
+		return fmt.Sprintf("%s is shown to cost less than the agents' own %s. %s in %d of them, %s%s.",
+			none, below, are(names), held, than, s.where())
 	}
-	return fmt.Sprintf("What survives: %s shown to cost less than the agents' own strategy in all %s below, %s.", are(names), all, than)
+	return fmt.Sprintf("What survives: %s shown to cost less than the agents' own strategy %s, %s.", are(names), below, than)
 }
 
 // byThemselves says how many strategies have an interval below the agents' own cost in the most views, each judged by itself: of many
@@ -236,16 +241,17 @@ func are(names []string) string {
 	return document.And(names) + " are"
 }
 
-// where says which views show it of the first names, of those with the same views together; "" for many.
-func (s survival) where(named int) string {
+// where says which views show it of which names, of names with the same views together; "" for many groups, and for several where
+// the headline does not name all.
+func (s survival) where() string {
 	var groups []string
-	told := make([]bool, named)
-	for i := range named {
+	told := make([]bool, len(s.names))
+	for i := range s.names {
 		if told[i] {
 			continue
 		}
 		var same []string
-		for k := i; k < named; k++ {
+		for k := i; k < len(s.names); k++ {
 			if slices.Equal(s.shows[k], s.shows[i]) {
 				same, told[k] = append(same, s.names[k]), true
 			}
@@ -254,12 +260,12 @@ func (s survival) where(named int) string {
 		if 2*len(s.shows[i]) > len(s.views) {
 			text = "not in " + strings.Join(slices.DeleteFunc(slices.Clone(s.views), func(v string) bool { return slices.Contains(s.shows[i], v) }), ", ")
 		}
-		if len(same) < named {
+		if len(same) < len(s.names) {
 			text = document.And(same) + " " + text
 		}
 		groups = append(groups, text)
 	}
-	if len(groups) > mostWhere {
+	if len(groups) > mostWhere || len(groups) > 1 && len(s.names) > mostNamed {
 		return ""
 	}
 	return ": " + strings.Join(groups, "; ")

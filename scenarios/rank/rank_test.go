@@ -172,6 +172,33 @@ func TestSurvivesAssumptions(t *testing.T) {
 	}
 }
 
+// A headline says where strategies are shown to cost less only of all that it counts: of eight, six in one view and two in another,
+// it names six and no view; of eight in one view, the view. One view is no "all 1 view", and where the views
+// have the strategies in front alone, "no strategy" means one that all of them rank.
+func TestSurvivesSaysWhereOfAll(t *testing.T) {
+	shown := func(last ...string) (s survival) {
+		for i := range 8 {
+			s.names, s.shows = append(s.names, string(rune('a'+i))), append(s.shows, []string{"A"})
+		}
+		s.shows[6], s.shows[7], s.views = last, last, []string{"A", "B", "C"}
+		return s
+	}
+	const eight = "What survives: no strategy is shown to cost less than the agents' own in all 3 views below. " +
+		"a, b, c, d, e, f and 2 more are in 1 of them, and no other strategy in as many"
+	one := survival{views: []string{"A"}, names: []string{"a"}, shows: [][]string{{"A"}}}
+	for want, s := range map[string]survival{
+		eight + ".":       shown("B"),
+		eight + ": in A.": shown("A"),
+		"What survives: a is shown to cost less than the agents' own strategy in the one view below, and no other strategy is.": one,
+		"What survives: no strategy is shown to cost less than the agents' own in any view.":                                    {views: []string{"A", "B"}},
+		"What survives: no strategy that all views rank is shown to cost less than the agents' own in any view.":                {views: []string{"A", "B"}, front: true},
+	} {
+		if got := s.text(); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
 // Where the views behind the first have the strategies in front alone, the headline names none but these: x and z
 // are shown to cost less in the one view that has them, y in none of two.
 func TestSurvivesInFront(t *testing.T) {
