@@ -114,13 +114,10 @@ func hiddenText(r *studies.Ranking, shown int) string {
 // rankingKey says what the names of groups stand for, of several that stand for the same once.
 func rankingKey(r *studies.Ranking) string {
 	text := fmt.Sprintf("Groups of fewer than %d acting sessions have no order", studies.LeastActing)
-	if len(r.Kinds) > 0 {
+	if slices.ContainsFunc(slices.Concat(r.Kinds, r.Servers), func(v studies.View) bool { return v.Ordered() }) {
 		text += "; kinds and servers are at a window of " + r.Windows[len(r.Windows)-1].Name
 	}
-	groups, names := slices.Concat(r.Kinds, r.Servers), ""
-	if len(r.Assumed) > 0 && r.Assumed[0].Ordered() {
-		groups = append(groups, r.Assumed...)
-	}
+	names, groups := "", slices.DeleteFunc(slices.Concat(r.Kinds, r.Servers, r.Assumed), func(v studies.View) bool { return !v.Ordered() })
 	for i, v := range groups {
 		if v.About == "" {
 			continue

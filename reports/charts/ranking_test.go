@@ -85,6 +85,18 @@ func TestRankingIsShort(t *testing.T) {
 	}
 }
 
+// The key explains the groups that a table has: a kind and a server without an order are in none.
+func TestKeyExplainsTables(t *testing.T) {
+	r := &studies.Ranking{Windows: []studies.View{rankedView("w")}, Kinds: []studies.View{rankedView("day")}, Servers: []studies.View{rankedView("openai")}}
+	if text := rankingKey(r); !strings.Contains(text, "; kinds and servers are at a window of w; day: about day; openai: about openai;") {
+		t.Error(text)
+	}
+	r.Kinds[0].Acting, r.Servers[0].Acting = 9, 9
+	if text := rankingKey(r); strings.Contains(text, "day") || strings.Contains(text, "openai") || strings.Contains(text, "kinds and servers") {
+		t.Error(text)
+	}
+}
+
 // Of sixteen strategies a ranking shows the first twelve, and the strategies that its headline names.
 func TestNamedAreShown(t *testing.T) {
 	v := rankedView("w", make([]studies.Place, 16)...)
