@@ -77,7 +77,7 @@ func (t *Thread) Serving(index int32, model string) exchange.Serving {
 // route is where a call goes, with what is known of how a cache there serves it.
 type route struct {
 	model    string
-	round    uint16 // its model, by index: a strategy's may be another
+	logged   uint16 // the model of the recording, by index: a strategy's may be another
 	gateway  uint16
 	provider string             // "" for one that is not known
 	caller   servers.Caller     // who asks
@@ -90,12 +90,12 @@ type route struct {
 // routeOf returns where a call of a round goes, for a model. It is valid until the next call of routeOf.
 func (s *Session) routeOf(r *traces.Round, model string) *route {
 	for i := range s.routes {
-		if to := &s.routes[i]; to.round == r.Model && to.gateway == r.Gateway && to.model == model {
+		if to := &s.routes[i]; to.logged == r.Model && to.gateway == r.Gateway && to.model == model {
 			return to
 		}
 	}
 	to := route{
-		model: model, round: r.Model, gateway: r.Gateway, provider: promptcache.ProviderOf(model), caller: servers.CallerOf(s.session, r),
+		model: model, logged: r.Model, gateway: r.Gateway, provider: promptcache.ProviderOf(model), caller: servers.CallerOf(s.session, r),
 		grids: servers.Grids(model), losses: servers.LossesOf(model),
 	}
 	to.serving = servers.ServingOf(to.caller, model)
