@@ -129,8 +129,11 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if o.Call > len(e.Calls) {
-		return console.Misuse(fmt.Errorf("call %d: session %s has only %s; line %[1]d of its file is %[4]s:%[1]d",
-			o.Call, s.ID, numbered(e, strategy), args[0]))
+		line := fmt.Sprintf("line %d of its file is %s:%[1]d", o.Call, args[0]) // for who took a line for a number
+		if callAt(e, s.Files[0], o.Call) == nil {
+			line = fmt.Sprintf("no call is at or after line %d of its file", o.Call)
+		}
+		return console.Misuse(fmt.Errorf("call %d: session %s has only %s; %s", o.Call, s.ID, numbered(e, strategy), line))
 	}
 	if err := explain.Bill(e, s, recorded); err != nil {
 		return err
