@@ -13,7 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 )
 
@@ -131,7 +131,7 @@ func Load(r io.Reader, name string) (*Table, error) {
 		l.model(name, nodes[name])
 	}
 	if more := len(l.errs) - maxProblems; more > 0 {
-		l.errs = append(l.errs[:maxProblems], fmt.Errorf("%s: and %s", tree.Name, document.Counted(more, "more problem", "more problems")))
+		l.errs = append(l.errs[:maxProblems], fmt.Errorf("%s: and %s", tree.Name, numbers.Counted(more, "more problem", "more problems")))
 	}
 	if len(l.errs) > 0 {
 		return nil, errors.Join(l.errs...)

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 )
 
 // Two lists that others publish are read as they are: model_prices_and_context_window.json of LiteLLM (USD per token, one
@@ -62,7 +62,7 @@ func published(text []byte, name string) (*Table, bool, error) {
 		l.errs = append(l.errs, errors.New("no model with prices of input and output tokens"))
 	}
 	if more := len(l.errs) - maxProblems; more > 0 {
-		l.errs = append(l.errs[:maxProblems], errors.New("and "+document.Counted(more, "more problem", "more problems")))
+		l.errs = append(l.errs[:maxProblems], errors.New("and "+numbers.Counted(more, "more problem", "more problems")))
 	}
 	for i := range l.errs {
 		l.errs[i] = fmt.Errorf("%s: list of %s: %w", name, l.name, l.errs[i])

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"github.com/compactsim/compactsim/sim/results/studies"
@@ -318,7 +319,7 @@ func (b *bound) against(t *testing.T, v quantity) string {
 // digits that count.
 func (v quantity) String() string {
 	size := math.Abs(v.value)
-	whole := document.Grouped(math.Round(v.value), 0)
+	whole := numbers.Grouped(math.Round(v.value), 0)
 	switch {
 	case v.none != "":
 		return "none"
@@ -335,7 +336,7 @@ func (v quantity) String() string {
 	case v.unit == measures.UnitRatio:
 		return strconv.FormatFloat(100*v.value, 'f', 1, 64) + " %"
 	case v.unit == measures.UnitSeconds:
-		return document.Grouped(v.value, 1) + " s"
+		return numbers.Grouped(v.value, 1) + " s"
 	case v.unit == measures.UnitCount || v.unit == "":
 		return whole
 	case v.unit == measures.UnitCalls && v.value == 1:

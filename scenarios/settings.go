@@ -11,6 +11,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
@@ -332,7 +333,7 @@ func settingsText(list []sim.Setting) string {
 		text := s.String()
 		if s.Tokens > 0 {
 			text += fmt.Sprintf(" (%s: %s tokens went on, %s compacted)", document.Count(s.Firings, "compaction"),
-				document.Grouped(float64(s.Low), 0), document.Grouped(float64(s.High), 0))
+				numbers.Grouped(float64(s.Low), 0), numbers.Grouped(float64(s.High), 0))
 		}
 		if s.From > 0 {
 			text = "from " + time.Unix(0, s.From).UTC().Format("2006-01-02 15:04") + " on " + text

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
@@ -262,9 +262,9 @@ func (s *Setting) String() string {
 	case s.Tokens == 0:
 		return "its default"
 	case s.Name == "":
-		return fmt.Sprintf("%s tokens", document.Grouped(float64(s.Tokens), 0))
+		return fmt.Sprintf("%s tokens", numbers.Grouped(float64(s.Tokens), 0))
 	}
-	return fmt.Sprintf("%s=%.0f, %s tokens", s.Name, s.Value, document.Grouped(float64(s.Tokens), 0))
+	return fmt.Sprintf("%s=%.0f, %s tokens", s.Name, s.Value, numbers.Grouped(float64(s.Tokens), 0))
 }
 
 // Compacted returns the model of the conversation that first compacted by itself; of a session without one its first model.

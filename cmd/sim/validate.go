@@ -177,6 +177,6 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	learned.Name = f.name
-	learned.Source = fmt.Sprintf("%s; with %s more", base.Source, document.Count(len(corpus.Sessions), "session"))
+	learned.Source = fmt.Sprintf("%s; with %s", base.Source, document.Count(len(corpus.Sessions), "more session"))
 	return writeOr(cmd, f.out, learned.Write)
 }

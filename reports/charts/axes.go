@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -171,15 +172,15 @@ func tickLabel(unit string, v, step float64) string {
 	case measures.UnitUSD:
 		return document.USD(v, decimalsOf(step))
 	case measures.UnitRatio:
-		return document.Grouped(100*v, decimalsOf(100*step)) + " %"
+		return numbers.Grouped(100*v, decimalsOf(100*step)) + " %"
 	case measures.UnitTokens:
 		return document.Tokens(v)
 	case measures.UnitSeconds:
 		return document.Seconds(v)
 	case measures.UnitRate:
-		return document.Grouped(v, decimalsOf(step))
+		return numbers.Grouped(v, decimalsOf(step))
 	}
-	return document.Grouped(v, 0)
+	return numbers.Grouped(v, 0)
 }
 
 // decimalsOf returns the number of decimals that distinguish multiples of a nice step.

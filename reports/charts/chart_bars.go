@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
@@ -282,8 +283,8 @@ func missParts() []document.Series {
 // missesChart draws the misses of each cell by class.
 func missesChart(run *results.Run) (*document.Chart, error) {
 	b := bars{run: run, metric: measures.NameMisses, kinds: missParts(), ticks: 6, axis: "misses (calls)",
-		inside: func(v, _ float64) string { return document.Grouped(v, 0) },
-		behind: func(_ int, total float64) string { return document.Grouped(total, 0) }}
+		inside: func(v, _ float64) string { return numbers.Grouped(v, 0) },
+		behind: func(_ int, total float64) string { return numbers.Grouped(total, 0) }}
 	m, _ := results.LookupMetric(measures.NameMisses)
 	for i := range run.Cells {
 		c := &run.Cells[i]

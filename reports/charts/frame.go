@@ -329,7 +329,11 @@ func Reading(c *traces.Corpus, chosen *traces.Selection, verbose string) []strin
 	if c.NumProblems > told {
 		text := document.Count(c.NumProblems, "problem") + " while reading"
 		if told > 0 {
-			text += fmt.Sprintf(", the %d told in these lines among them", told)
+			which := "one"
+			if told > 1 {
+				which = document.Whole(told)
+			}
+			text += ", the " + which + " told in these lines among them"
 		}
 		lost = append(lost, text)
 	}

@@ -2,6 +2,7 @@ package charts
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
@@ -25,6 +26,11 @@ func TestUnreadFilesAreNamed(t *testing.T) {
 	}
 	if !slices.Equal(w.Remarks, want) || !slices.Equal(w.Quality, []results.Share{{Of: "files", What: "unread", Value: 0.5}}) {
 		t.Errorf("%q, %v; want %q", w.Remarks, w.Quality, want)
+	}
+	w = results.Workload{}
+	Remark(&w, &traces.Corpus{NumProblems: 2, BadLines: 1, Lines: 10}, &traces.Selection{}, "-v")
+	if len(w.Remarks) != 1 || !strings.Contains(w.Remarks[0], "; 2 problems while reading, the one told in these lines among them;") {
+		t.Errorf("%q", w.Remarks)
 	}
 }
 

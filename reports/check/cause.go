@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results"
@@ -42,9 +43,9 @@ func (in *Input) why() string {
 		text := fmt.Sprintf("%s (%s, %s", c.Text, figure(measures.UnitUSD, c.USD), document.Count(c.Calls, "call"))
 		switch {
 		case c.Same > 1 && c.Read > 0:
-			text += fmt.Sprintf("; %s still read the same %s, and what follows changed", document.Grouped(float64(c.Same), 0), document.Count(int(c.Read), "token"))
+			text += fmt.Sprintf("; %s still read the same %s, and what follows changed", numbers.Grouped(float64(c.Same), 0), document.Count(int(c.Read), "token"))
 		case c.Same > 1 && c.Same < c.Calls:
-			text += fmt.Sprintf("; %s read nothing", document.Grouped(float64(c.Same), 0))
+			text += fmt.Sprintf("; %s read nothing", numbers.Grouped(float64(c.Same), 0))
 		}
 		if text += ")"; c.Call != "" {
 			text += ": sim explain " + document.Argument(c.Call) + in.Paths
@@ -402,7 +403,7 @@ func signedPoints(v float64) string {
 	case text == "0":
 		return "±0 %"
 	case v < 0:
-		return document.Minus + text + " %"
+		return numbers.Minus + text + " %"
 	}
 	return "+" + text + " %"
 }

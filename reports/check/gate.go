@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -40,7 +41,7 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 	paired := f.pairedCases(in, all, b)
 	limits := f.limits(in, all)
 	if all.grown > 0 {
-		r.note("%s other calls now: not paired", document.Counted(all.grown, "session of the baseline has", "sessions of the baseline have"))
+		r.note("%s other calls now: not paired", numbers.Counted(all.grown, "session of the baseline has", "sessions of the baseline have"))
 	}
 	drawn, apart := 0, 0
 	for _, c := range slices.Concat(cases, paired) {
@@ -65,10 +66,10 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 	f.tellUnpriced(r, in, slices.Concat(cases, paired))
 	f.compareHead(r, in, was)
 	if drawn > 0 {
-		r.note("%s averaged over %d seeds", document.Counted(drawn, "figure is", "figures are"), f.Seeds)
+		r.note("%s averaged over %d seeds", numbers.Counted(drawn, "figure is", "figures are"), f.Seeds)
 	}
 	if apart > 0 {
-		r.note("%s compared with other sessions'", document.Counted(apart, "figure is", "figures are"))
+		r.note("%s compared with other sessions'", numbers.Counted(apart, "figure is", "figures are"))
 	}
 	if drawn+apart > 0 {
 		r.note("false-alarm rate: at most %.3g %%", 100*f.Level)
@@ -267,7 +268,7 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 	}
 	few, allowed := f.few(in), f.mayLose(in, was)
 	if n := len(in.Doubted); n > 0 {
-		text := document.Counted(n, "session was", "sessions were") + " read with a defect; the first is " + in.Doubted[0]
+		text := numbers.Counted(n, "session was", "sessions were") + " read with a defect; the first is " + in.Doubted[0]
 		if in.NumLost-few > allowed && simulates(f.Rules, in) {
 			r.fail(0, "%s", text)
 		} else {
@@ -278,7 +279,7 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 	if lost == 0 {
 		return
 	}
-	text := document.Counted(lost, "line, file or session", "lines, files or sessions") + " could not be read"
+	text := numbers.Counted(lost, "line, file or session", "lines, files or sessions") + " could not be read"
 	switch share := float64(in.LostLines) / float64(max(in.Lines, 1)); {
 	case in.NumLost-few > allowed:
 	case few > 0 && share > noteLost && in.NumLost > allowed:
@@ -382,7 +383,7 @@ func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 	if len(models) > 0 {
 		of = " of " + document.Few(models)
 	}
-	text := document.Counted(calls, "call"+of+" has", "calls"+of+" have") + " no price"
+	text := numbers.Counted(calls, "call"+of+" has", "calls"+of+" have") + " no price"
 	i := slices.IndexFunc(cases, func(v *verdict) bool { return v.unpriced })
 	if i < 0 {
 		r.note("%s and cost nothing here; costs per call are of calls with a price", text)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -152,7 +153,7 @@ func (f *File) judgeModels(r *Report, in *Input) {
 		Observed: new(float64(calls) / float64(max(all, 1))), Bar: new(0.0)}
 	if res.Margin = new(0 - *res.Observed); calls > 0 {
 		res.Status = Breach
-		res.Message = fmt.Sprintf("%s to %s, which models: does not name", document.Counted(calls, "call went", "calls went"), document.Few(sortedKeys(others)))
+		res.Message = fmt.Sprintf("%s to %s, which models: does not name", numbers.Counted(calls, "call went", "calls went"), document.Few(sortedKeys(others)))
 	}
 	r.Results = append(r.Results, res)
 }
@@ -258,7 +259,7 @@ func (f *File) compareSetup(r *Report, in *Input, b *Baseline, now []Past, p *pa
 		if known && !f.Accept.accepted(agentFact(agent)) {
 			r.meant, r.strangers = append(r.meant, agentFact(agent)), true
 			r.fail(f.baselineLine, "%s of %s, an agent that %s does not have: nothing is known of how its sessions should be; %s",
-				document.Counted(others[agent], "session is", "sessions are"), agent, f.Baseline, f.Accept.accepting(agentFact(agent)))
+				numbers.Counted(others[agent], "session is", "sessions are"), agent, f.Baseline, f.Accept.accepting(agentFact(agent)))
 		}
 	}
 	for _, agent := range sortedKeys(agents) {

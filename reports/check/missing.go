@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
 
@@ -94,7 +94,7 @@ func tellMissing(r *Report, b *Baseline, now []Past, key, version string) {
 	case other == 0:
 		w.missing(r, gone, all, Breach, one, more, ", though all sessions here are the baseline's")
 	case other < len(now) && gap > mostGone*all:
-		w.missing(r, gone, all, Suspect, one, more, ", and "+document.Counted(other, "new session is", "new sessions are")+" far less")
+		w.missing(r, gone, all, Suspect, one, more, ", and "+numbers.Counted(other, "new session is", "new sessions are")+" far less")
 	}
 }
 
@@ -121,7 +121,7 @@ func (w weight) missing(r *Report, list []missed, all float64, status Status, on
 	r.Results = append(r.Results, Result{
 		Metric: missingMetric, Unit: measures.UnitRatio, Rule: "max " + Amount{noteLost, true}.String(), Status: status, Before: len(list),
 		Observed: &share, Bar: new(noteLost), Margin: new(noteLost - share), usd: usd,
-		Message: fmt.Sprintf("%s%s: %s; %s of the baseline's %s missing", document.Counted(len(list), "session "+one, "sessions "+more), how,
+		Message: fmt.Sprintf("%s%s: %s; %s of the baseline's %s missing", numbers.Counted(len(list), "session "+one, "sessions "+more), how,
 			strings.Join(names, ", "), figure(measures.UnitRatio, share), w.noun),
 		Look: "sim traces ls -v on the same paths, and what was removed, renamed or cut there; --accept " + missingMetric + " takes it as meant",
 	})

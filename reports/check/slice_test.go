@@ -59,7 +59,7 @@ func drawnInput(t *rapid.T) *Input {
 	}
 	for range rapid.IntRange(2, 4).Draw(t, "seeds") {
 		var rows []tally
-		for _, i := range rapid.Permutation(numbers(n)).Draw(t, "order") {
+		for _, i := range rapid.Permutation(upTo(n)).Draw(t, "order") {
 			rows = append(rows, tally{session: fmt.Sprint("s", i), usd: rapid.Float64Range(0, 10).Draw(t, "usd"), read: rapid.Int64Range(0, 99).Draw(t, "read")})
 		}
 		draws = append(draws, rows)
@@ -68,7 +68,7 @@ func drawnInput(t *rapid.T) *Input {
 	return in
 }
 
-func numbers(n int) []int {
+func upTo(n int) []int {
 	list := make([]int, n)
 	for i := range list {
 		list[i] = i

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results/measures"
 )
@@ -77,7 +78,7 @@ func (v *verdict) judgeable(f *File) bool {
 		v.refuse("calls have no price")
 		v.result.told, v.unpriced = true, true
 	} else if n := v.slice.cutShort(v.rule.Metric); n > 0 {
-		v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on", document.Counted(n, "session ends", "sessions end"))
+		v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on", numbers.Counted(n, "session ends", "sessions end"))
 	}
 	return v.result.Status != Unjudged
 }

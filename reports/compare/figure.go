@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/results/measures"
@@ -120,14 +121,14 @@ func (f *Figure) scale() document.Scale {
 func relative(v float64) string {
 	sign := "+"
 	if v < 0 {
-		sign = document.Minus
+		sign = numbers.Minus
 	}
 	return sign + percentage(v)
 }
 
 // percentage formats the size of a fraction in per cent.
 func percentage(v float64) string {
-	return document.Grouped(100*math.Abs(v), document.TwoDigits(100*v, 1, 4)) + " %"
+	return numbers.Grouped(100*math.Abs(v), document.TwoDigits(100*v, 1, 4)) + " %"
 }
 
 // pText formats a p-value.

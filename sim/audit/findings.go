@@ -43,7 +43,7 @@ func (e *evidence) call(c *calls.Call) {
 	u := &c.Recorded.Usage
 	if over := u.Read - largeContext; over > 0 {
 		e.context.add(callPlace(c), over, float64(over)*c.PerToken[measures.ClassRead],
-			fmt.Sprintf("context of %d tokens", u.Input()))
+			"context of "+document.Whole(u.Input())+" tokens")
 	}
 	if c.Missed == 0 {
 		return
@@ -112,7 +112,7 @@ func (t *toolResults) findings(top int) []Finding {
 			continue
 		}
 		k := slices.IndexFunc(resultKinds, func(k resultKind) bool { return k.matches(c) })
-		tallies[k].add(c.place, c.tokens, c.usd, fmt.Sprintf("%s, %d tokens in %s", c.place.Text, c.tokens, document.Count(c.calls, "call")))
+		tallies[k].add(c.place, c.tokens, c.usd, fmt.Sprintf("%s, %s tokens in %s", c.place.Text, document.Whole(c.tokens), document.Count(c.calls, "call")))
 	}
 	for k := range resultKinds {
 		list = append(list, tallies[k].finding(resultKinds[k].name,

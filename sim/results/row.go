@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/exchange"
 	"github.com/compactsim/compactsim/sim/results/confusion"
@@ -224,7 +225,7 @@ func (r *Row) LoggedUSD(billed *Row) float64 {
 // sessions ended early: then CostUSD covers less work than other rows do.
 func (r *Row) WholeUSD() (float64, error) {
 	if n := r.N(measures.UnsimulatedCalls); n > 0 {
-		return 0, fmt.Errorf("%s not simulated, as sessions ended early", document.Counted(n, "recorded call was", "recorded calls were"))
+		return 0, fmt.Errorf("%s not simulated, as sessions ended early", numbers.Counted(n, "recorded call was", "recorded calls were"))
 	}
 	return r.CostUSD(), nil
 }

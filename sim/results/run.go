@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/results/measures"
 	"gonum.org/v1/gonum/stat"
 )
@@ -303,7 +304,7 @@ func (c *Cell) warnings() []Note {
 	warn(t.N(measures.FailedCompactions), measures.NameCompactions, document.Count(t.N(measures.FailedCompactions), "compaction")+" failed")
 	ends := sessionsEnd(t.N(measures.EndedSessions)) + " early"
 	if t.N(measures.EndedSessions) == t.N(measures.Sessions) {
-		ends += fmt.Sprintf(", behind requests of up to %s tokens", document.Grouped(t.Figures[measures.PeakContext], 0))
+		ends += fmt.Sprintf(", behind requests of up to %s tokens", numbers.Grouped(t.Figures[measures.PeakContext], 0))
 	}
 	warn(t.N(measures.UnsimulatedCalls), measures.NameCost, fmt.Sprintf("%s, %s not simulated: cost of an answered call, not compared",
 		ends, document.Count(t.N(measures.UnsimulatedCalls), "recorded call")))

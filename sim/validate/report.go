@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -291,7 +292,7 @@ func (r *Report) notes() []string {
 	}
 	for i, k := range r.Skipped {
 		if i == maxSkippedNotes {
-			notes = append(notes, fmt.Sprintf("… and %s more.", document.Count(len(r.Skipped)-i, "session")))
+			notes = append(notes, fmt.Sprintf("… and %s.", document.Count(len(r.Skipped)-i, "more session")))
 			break
 		}
 		notes = append(notes, "Session "+k.Session+": "+k.Reason+".")
@@ -327,7 +328,7 @@ func Percent(x *float64, signed bool) string {
 	if signed && *x >= 0 {
 		text = "+" + text
 	}
-	return strings.Replace(text, "-", document.Minus, 1)
+	return strings.Replace(text, "-", numbers.Minus, 1)
 }
 
 func (r *Report) worstTable() *document.Table {

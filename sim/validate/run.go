@@ -14,7 +14,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/calls"
@@ -244,14 +244,14 @@ func reasons(kept, without, lost, spread int) string {
 	case kept+without+lost == 0:
 		return "no calls"
 	case lost > 0:
-		return document.Counted(lost, "call was not reached", "calls were not reached")
+		return numbers.Counted(lost, "call was not reached", "calls were not reached")
 	case without > 0 && spread == 0:
-		return document.Counted(without, "call", "calls") + " without recorded usage"
+		return numbers.Counted(without, "call", "calls") + " without recorded usage"
 	case spread > 0:
-		text := document.Counted(spread, "call whose input is recorded in sum is", "calls whose input is recorded in sum are") +
+		text := numbers.Counted(spread, "call whose input is recorded in sum is", "calls whose input is recorded in sum are") +
 			" compared by the cost of the session alone"
 		if without > 0 {
-			text += ", without " + document.Counted(without, "call", "calls") + " more without recorded usage"
+			text += ", without " + numbers.Counted(without, "more call that has", "more calls that have") + " no recorded usage"
 		}
 		return text
 	case kept == 1:

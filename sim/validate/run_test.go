@@ -139,6 +139,19 @@ func TestPredictionsDoNotLookAhead(t *testing.T) {
 	}
 }
 
+// What is said beside a session counts its calls in words for one and for more.
+func TestReasons(t *testing.T) {
+	for want, got := range map[string]string{
+		"3 calls whose input is recorded in sum are compared by the cost of the session alone, without 2 more calls that have no recorded usage": reasons(0, 2, 0, 3),
+		"1 call whose input is recorded in sum is compared by the cost of the session alone, without 1 more call that has no recorded usage":     reasons(0, 1, 0, 1),
+		"2 calls without recorded usage": reasons(0, 2, 0, 0),
+	} {
+		if got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
 // Sessions that cannot be compared are listed with the reason.
 func TestSkippedSessionsAreListed(t *testing.T) {
 	r, err := Run(context.Background(), Options{Config: validatetest.Cell(t)}, []*traces.Session{{ID: "empty", Models: []string{"m"}}})

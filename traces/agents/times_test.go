@@ -55,6 +55,21 @@ func TestTimesThatCannotBe(t *testing.T) {
 	}
 }
 
+// One call without a usable time is told of in the singular.
+func TestOneCallWithoutTime(t *testing.T) {
+	text := agenttest.Sample(facts.ClaudeCode, "s", 1)
+	at := strings.LastIndex(text, `"timestamp":"20`) + len(`"timestamp":"`)
+	text = text[:at] + "19" + text[at+2:]
+	c, err := agents.ReadFS(t.Context(), traces.Options{MaxProblems: 1000}, fstest.MapFS{"a.jsonl": {Data: []byte(text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "session s: 1 of its calls has no usable time; nothing expires before it"
+	if said := fmt.Sprint(c.Sessions[0].Problems); !strings.Contains(said, want+" ") && !strings.Contains(said, want+"]") {
+		t.Errorf("no problem %q in %s", want, said)
+	}
+}
+
 // Files that could not be read are counted beyond the problems that are kept.
 func TestUnreadFilesAreCounted(t *testing.T) {
 	fsys := fstest.MapFS{"whole.jsonl": {Data: []byte(agenttest.Sample(facts.ClaudeCode, "whole", 1))}}

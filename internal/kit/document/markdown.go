@@ -114,7 +114,7 @@ func (p *page) table(x *Table) error {
 		return err
 	}
 	if more := len(x.Rows) - len(shown.Rows); more > 0 {
-		p.paragraph(fmt.Sprintf("and %s more.", Count(more, "row")))
+		p.paragraph(fmt.Sprintf("and %s.", Count(more, "more row")))
 	}
 	for _, note := range x.Notes {
 		p.paragraph(escapeLine(note))

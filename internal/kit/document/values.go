@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 )
 
 // The units of values for people.
@@ -17,9 +19,6 @@ const (
 	UnitSeconds = "s"
 	UnitRate    = "rate" // so many for each of a thing
 )
-
-// Minus is the sign of negative numbers in text for people.
-const Minus = "−"
 
 // Dash stands for a missing value in a table.
 const Dash = "–"
@@ -37,9 +36,9 @@ func Format(unit string, values []float64) func(float64) string {
 	case UnitSeconds:
 		return Seconds
 	case UnitRate:
-		return func(v float64) string { return Grouped(v, 2) }
+		return func(v float64) string { return numbers.Grouped(v, 2) }
 	}
-	return func(v float64) string { return Grouped(v, 0) }
+	return func(v float64) string { return numbers.Grouped(v, 0) }
 }
 
 // Amounts returns the format of amounts in USD: in cents, or in hundredths of a
@@ -56,9 +55,9 @@ func Amounts(values ...float64) func(float64) string {
 
 // USD formats an amount like $1,234.56.
 func USD(v float64, decimals int) string {
-	s := Grouped(math.Abs(v), decimals)
+	s := numbers.Grouped(math.Abs(v), decimals)
 	if v < 0 && !zero(s) {
-		return Minus + "$" + s
+		return numbers.Minus + "$" + s
 	}
 	return "$" + s
 }
@@ -66,42 +65,14 @@ func USD(v float64, decimals int) string {
 // zero reports whether the text of a number has no digit but 0.
 func zero(text string) bool { return !strings.ContainsAny(text, "123456789∞") }
 
-// Grouped formats v with decimals and a comma between thousands.
-func Grouped(v float64, decimals int) string {
-	s := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
-	whole, fraction, _ := strings.Cut(s, ".")
-	var b strings.Builder
-	if v < 0 {
-		b.WriteString(Minus)
-	}
-	for i, d := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	if fraction != "" {
-		b.WriteString("." + fraction)
-	}
-	return b.String()
-}
-
 // Number is a type that is formatted as a figure.
 type Number interface{ int | int64 | float64 }
 
 // Whole formats a number without decimals.
-func Whole[T Number](v T) string { return Grouped(float64(v), 0) }
+func Whole[T Number](v T) string { return numbers.Grouped(float64(v), 0) }
 
 // Count formats a number of things: "1 session", "1,200 sessions".
-func Count(n int, noun string) string { return Counted(n, noun, noun+"s") }
-
-// Counted says of how many things something holds: with the words for one, or with a number before those for more.
-func Counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return Whole(n) + " " + more
-}
+func Count(n int, noun string) string { return numbers.Counted(n, noun, noun+"s") }
 
 // blind is how many times a figure the smallest change that a sample shows may be: above it the sample shows nothing.
 const blind = 10
@@ -136,7 +107,7 @@ func Points(v float64) string { return tenths(100*v) + " pp" }
 func tenths(v float64) string {
 	s := strconv.FormatFloat(math.Abs(v), 'f', 1, 64)
 	if v < 0 && s != "0.0" {
-		return Minus + s
+		return numbers.Minus + s
 	}
 	return s
 }
@@ -144,7 +115,7 @@ func tenths(v float64) string {
 // SignedPercent formats a relative difference like +3.1 % or −0.0 %.
 func SignedPercent(v float64) string {
 	if v < 0 {
-		return Minus + Percent(-v)
+		return numbers.Minus + Percent(-v)
 	}
 	return "+" + Percent(math.Abs(v))
 }
@@ -157,7 +128,7 @@ func Signed[T Number](v T, format func(T) string) string {
 	case v > 0:
 		return "+" + format(v)
 	}
-	return Minus + format(-v)
+	return numbers.Minus + format(-v)
 }
 
 // Share formats a part of a whole in per cent, a dash if there is no whole.
@@ -173,7 +144,7 @@ func Share(part, whole float64) string {
 func Tokens[T Number](n T) string {
 	v := float64(n)
 	if math.Abs(v) < 999.5 {
-		return Grouped(v, 0)
+		return numbers.Grouped(v, 0)
 	}
 	suffix := ""
 	for _, s := range []string{"k", "M", "B", "T"} {
@@ -190,7 +161,7 @@ func Tokens[T Number](n T) string {
 	case a < 99.95 && suffix != "k", a < 9.95:
 		decimals = 1
 	}
-	return Grouped(v, decimals) + suffix
+	return numbers.Grouped(v, decimals) + suffix
 }
 
 // Seconds formats a time with its two largest units: 4.2 s, 42 s, 3 m 05 s, 1 h
@@ -198,7 +169,7 @@ func Tokens[T Number](n T) string {
 func Seconds(v float64) string {
 	sign := ""
 	if v < 0 {
-		sign, v = Minus, -v
+		sign, v = numbers.Minus, -v
 	}
 	switch {
 	case v == 0:
@@ -212,7 +183,7 @@ func Seconds(v float64) string {
 		return fmt.Sprintf("%s%d m %02d s", sign, s/60, s%60)
 	}
 	m := math.Round(v / 60)
-	return fmt.Sprintf("%s%s h %02d m", sign, Grouped(math.Floor(m/60), 0), int64(math.Mod(m, 60)))
+	return fmt.Sprintf("%s%s h %02d m", sign, numbers.Grouped(math.Floor(m/60), 0), int64(math.Mod(m, 60)))
 }
 
 // Plain formats a number for machines, in full and without an exponent.
@@ -385,7 +356,7 @@ const huge = 1e15
 
 func (s Scale) write(v float64, sign, suffix string) string {
 	size := math.Abs(v) / s.divide
-	number := Grouped(size, s.decimals)
+	number := numbers.Grouped(size, s.decimals)
 	switch {
 	case math.IsInf(size, 0):
 		number = "∞"
@@ -393,7 +364,7 @@ func (s Scale) write(v float64, sign, suffix string) string {
 		number = strconv.FormatFloat(size, 'g', 3, 64)
 	}
 	if v < 0 && !zero(number) {
-		sign = Minus
+		sign = numbers.Minus
 	}
 	return sign + s.prefix + number + suffix
 }

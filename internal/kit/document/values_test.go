@@ -1,6 +1,8 @@
 package document
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestFormat(t *testing.T) {
 	for _, test := range []struct {
@@ -76,11 +78,8 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// One thing has no plural, and the smallest change that a sample shows is no figure where it is more than ten times the figure.
+// The smallest change that a sample shows is no figure where it is more than ten times the figure.
 func TestWords(t *testing.T) {
-	if got := Counted(1, "file is", "files are") + ", " + Counted(1200, "file is", "files are"); got != "1 file is, 1,200 files are" {
-		t.Error(got)
-	}
 	if c := Detects("+1,000.0 %", 10, 1); c.Value != "+1,000.0 %" || c.Notes != nil {
 		t.Errorf("%+v", c)
 	}

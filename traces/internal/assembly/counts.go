@@ -77,14 +77,6 @@ func (t Total) Spread(calls []Portion) error {
 	return nil
 }
 
-// Some says how many things there are, with the word for one or the word for more.
-func Some[N int | int64](n N, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
-}
-
 // Within returns a count that a call can have: 0 to MaxTokens.
 func Within(n int64) int32 { return int32(min(max(0, n), MaxTokens)) }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/prompt/op"
 	"github.com/compactsim/compactsim/traces"
@@ -59,7 +60,8 @@ func (s *Session) emit(heard bool) *traces.Session {
 		out.Unshown = append(out.Unshown, e.unshown(&s.Unshown[i]))
 	}
 	if e.untimed > 0 && n > 0 {
-		s.Problems.Add(s.Files[0].Name, 0, "session %s: %s no usable time; nothing expires before them", s.ID, Some(e.untimed, "of its calls has", "of its calls have"))
+		s.Problems.Add(s.Files[0].Name, 0, "session %s: %s", s.ID, numbers.Counted(e.untimed,
+			"of its calls has no usable time; nothing expires before it", "of its calls have no usable time; nothing expires before them"))
 	}
 	if calls := out.NumCalls(); calls > 2 && oneTime(out) {
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: all of its %d calls have one time: prices are of that date, and nothing expires", s.ID, calls)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -78,7 +79,7 @@ func (p *Part) AddBeside(what, id string, at int64, line int, model string, u Us
 // tell tells of messages without counts, where others have some.
 func (p *Part) tell() {
 	if p.bare > 0 && p.Counted() {
-		p.Lacks(p.bare, p.first, "%s no token counts; each is taken for part of the next call", Some(p.bare, "message of the model has", "messages of the model have"))
+		p.Lacks(p.bare, p.first, "%s no token counts; each is taken for part of the next call", numbers.Counted(p.bare, "message of the model has", "messages of the model have"))
 	}
 	for _, b := range p.Below {
 		b.tell()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/jsonscan"
@@ -241,7 +242,7 @@ func (f *File) accept(ln Line, err error) error {
 // Loose records blocks after the last call of a thread as a problem.
 func (f *File) Loose(blocks []Block) {
 	if n := len(blocks); n > 0 {
-		f.Problems.Add(f.Name, int(blocks[0].Line), "%s to no call", Some(n, "block after the last counted call belongs", "blocks after the last counted call belong"))
+		f.Problems.Add(f.Name, int(blocks[0].Line), "%s to no call", numbers.Counted(n, "block after the last counted call belongs", "blocks after the last counted call belong"))
 	}
 }
 

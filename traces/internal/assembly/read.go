@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
 )
@@ -54,7 +55,7 @@ func (r *Reader[S]) Read(
 			why = "; first problem: " + c.Problems[0].String()
 		}
 		return c, fmt.Errorf("%s: %w with API calls (%s, %s read)%s",
-			what, traces.ErrNoSessions, Some(len(inputs.Files), "file", "files"), Some(c.Lines, "line", "lines"), why)
+			what, traces.ErrNoSessions, numbers.Counted(len(inputs.Files), "file", "files"), numbers.Counted(c.Lines, "line", "lines"), why)
 	}
 	return c, nil
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -283,13 +284,13 @@ func (f *file) compare(s *assembly.Session, files []*file) {
 	}
 	if lost > 0 {
 		s.Problems.Add(f.Name, 0, "final_metrics count %s more than the steps at hand: calls of other trajectories, or such as no step has; they are not in the bill",
-			assembly.Some(lost, "token", "tokens"))
+			numbers.Counted(lost, "token", "tokens"))
 		if !f.resumed {
 			s.Quality.LostTokens += lost
 		}
 	}
 	if less > 0 {
-		s.Problems.Add(f.Name, 0, "final_metrics count %s than the steps", assembly.Some(less, "fewer token", "fewer tokens"))
+		s.Problems.Add(f.Name, 0, "final_metrics count %s than the steps", numbers.Counted(less, "fewer token", "fewer tokens"))
 		s.Quality.Uncounted++
 	}
 }

@@ -108,10 +108,10 @@ func TestFinal(t *testing.T) {
 		told            string
 	}{
 		"equal":      {final(2100, 1000, 57), 0, 0, "[]"},
-		"more":       {final(3100, 1000, 157), 1100, 0, "count 1100 tokens more"},
+		"more":       {final(3100, 1000, 157), 1100, 0, "count 1,100 tokens more"},
 		"less":       {final(2000, 1000, 57), 0, 1, "count 100 fewer tokens"},
 		"one less":   {final(2107, 1000, 50), 7, 1, "count 7 fewer tokens"}, // as much together: counts of one step stand in another
-		"both":       {final(12100, 1000, 56), 10_000, 1, "count 10000 tokens more"},
+		"both":       {final(12100, 1000, 56), 10_000, 1, "count 10,000 tokens more"},
 		"other read": {final(2100, 0, 57), 0, 1, "but 0 reads and 57 of output"},
 	} {
 		c := agenttest.Read(t, Describe(), map[string]string{"a.json": trajectoryOf("s", tc.final, asked, first, second)})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
@@ -363,7 +364,7 @@ func (l *ledger) place(t *counted, over, told usages, since int64) {
 		}
 		if short < 0 && t == &l.totals[len(l.totals)-1] {
 			s.Problem(assembly.Place{Source: t.src.File, Line: t.line},
-				"the client's sum of all calls (cost-state) has %s of %s fewer than the calls of lines; these are the bill", assembly.Some(-short, "token", "tokens"), model)
+				"the client's sum of all calls (cost-state) has %s of %s fewer than the calls of lines; these are the bill", numbers.Counted(-short, "token", "tokens"), model)
 		}
 		if u == (prompt.Usage{}) {
 			continue

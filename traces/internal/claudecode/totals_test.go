@@ -144,7 +144,7 @@ func TestSumsThatCannotBe(t *testing.T) {
 		hidden        int64
 		states        func(s *script)
 	}{
-		{"below the lines", "has 11000 tokens of claude-opus-4-6 fewer than the calls of lines", 0, func(s *script) {
+		{"below the lines", "has 11,000 tokens of claude-opus-4-6 fewer than the calls of lines", 0, func(s *script) {
 			s.costState(7, spent("claude-opus-4-6", 3, 8997, 0, 1))
 		}},
 		{"falling", "falls; the line is left out", 50, func(s *script) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
@@ -62,7 +63,7 @@ func (b *builder) plant(st *stream) *tree {
 	if t.twice > 0 {
 		s := b.session
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: %s the uuid of an earlier line that says something else; all are read", s.ID,
-			assembly.Some(t.twice, "line has", "lines have"))
+			numbers.Counted(t.twice, "line has", "lines have"))
 	}
 	return t
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
@@ -378,7 +379,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 		}
 		s.Counted(opts)
 		if n := len(f.open); n > 0 && s.Threads != nil {
-			f.Problems.Add(f.Name, int(f.open[0].of.Line), "no shutdown counts the input of %s from here on; it is estimated, and only their output is in the bill", assembly.Some(n, "call", "calls"))
+			f.Problems.Add(f.Name, int(f.open[0].of.Line), "no shutdown counts the input of %s from here on; it is estimated, and only their output is in the bill", numbers.Counted(n, "call", "calls"))
 		}
 		s.Own(f.File)
 		s.Quality.LostTokens = f.lost

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
@@ -55,7 +56,7 @@ func (f *file) count(line int, number *int64) error {
 	case f.numbered && seq < f.seq:
 		return fmt.Errorf("event %d is here a second time", seq)
 	case f.numbered && seq > f.seq:
-		if err := f.Refuse(line, fmt.Errorf("%s ahead of event %d", assembly.Some(seq-f.seq, "event is missing", "events are missing"), seq)); err != nil {
+		if err := f.Refuse(line, fmt.Errorf("%s ahead of event %d", numbers.Counted(seq-f.seq, "event is missing", "events are missing"), seq)); err != nil {
 			return err
 		}
 	}

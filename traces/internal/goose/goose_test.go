@@ -168,7 +168,8 @@ func TestExport(t *testing.T) {
 		told      string
 	}{
 		"equal":               {export(700, 500, 7), 0, 0, "[]"},
-		"a summary":           {export(5700, 500, 407), 5400, 0, "counts 5400 tokens more than its messages"},
+		"a summary":           {export(5700, 500, 407), 5400, 0, "counts 5,400 tokens more than its messages"},
+		"one number thrice":   {export(5700, 5700, 5700), 5000 + 5693, 0, "counts 10,693 tokens more than its messages"}, // reads are input
 		"another's message":   {export(0, 0, 0), 0, 1, "counts 700 tokens less than its messages"},
 		"one token of output": {export(700, 500, 6), 0, 1, "counts 1 token less than its messages"},
 		"other reads":         {export(700, 400, 7), 0, 1, "counts 100 tokens less than its messages"},

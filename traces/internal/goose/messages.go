@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
@@ -179,23 +180,24 @@ type sums struct {
 func (f *file) compare() {
 	more, less := int64(0), int64(0)
 	for _, c := range [...]struct {
-		of   assembly.Count
-		said int64
-	}{{f.all.Input, f.sum.Input()}, {f.all.Output, f.sum.Output}, {f.all.Read, f.sum.Read}, {f.all.Write, f.sum.Writes()}} {
+		of     assembly.Count
+		said   int64
+		within bool // a part of the input, which counts it
+	}{{f.all.Input, f.sum.Input(), false}, {f.all.Output, f.sum.Output, false}, {f.all.Read, f.sum.Read, true}, {f.all.Write, f.sum.Writes(), true}} {
 		if !c.of.Logged || c.of.N < 0 {
 			continue
 		}
 		less = max(less, c.said-c.of.N)
-		if c.of == f.all.Input || c.of == f.all.Output { // reads and writes are input
+		if !c.within {
 			more += max(0, c.of.N-c.said)
 		}
 	}
 	if f.lost = more; more > 0 {
 		f.Problems.Add(f.Name, 0, "the session counts %s more than its messages: summaries, whose calls no message has, or messages that are elsewhere; "+
-			"they are not in the bill", assembly.Some(more, "token", "tokens"))
+			"they are not in the bill", numbers.Counted(more, "token", "tokens"))
 	}
 	if less > 0 {
-		f.Lacks(1, 0, "the session counts %s less than its messages: some are here twice, or another session's", assembly.Some(less, "token", "tokens"))
+		f.Lacks(1, 0, "the session counts %s less than its messages: some are here twice, or another session's", numbers.Counted(less, "token", "tokens"))
 	}
 }
 

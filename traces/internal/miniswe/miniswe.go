@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
@@ -109,9 +110,9 @@ func (f *file) document(text []byte) error {
 	switch n := about.Stats.Calls.N - int64(f.calls); {
 	case bad != nil || !about.Stats.Calls.Logged:
 	case n > 0:
-		f.Lacks(int(min(n, assembly.MaxTokens)), 0, "the agent made %s in no message; not in the bill", assembly.Some(n, "call whose response is", "calls whose responses are"))
+		f.Lacks(int(min(n, assembly.MaxTokens)), 0, "the agent made %s in no message; not in the bill", numbers.Counted(n, "call whose response is", "calls whose responses are"))
 	case n < 0:
-		bad = f.Refuse(0, fmt.Errorf("%s here, of which the agent counts %d: some are here twice, or are another run's", assembly.Some(f.calls, "response is", "responses are"), about.Stats.Calls.N))
+		bad = f.Refuse(0, fmt.Errorf("%s here, of which the agent counts %d: some are here twice, or are another run's", numbers.Counted(f.calls, "response is", "responses are"), about.Stats.Calls.N))
 	}
 	return bad
 }

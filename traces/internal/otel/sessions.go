@@ -14,6 +14,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
@@ -88,7 +89,7 @@ func collect(files []*file) (list []*span, of map[prompt.Digest]*span) {
 			}
 		}
 		if len(f.spans) > 0 && !slices.ContainsFunc(f.spans, func(sp *span) bool { return sp.call != nil }) {
-			f.Problems.Add(f.Name, 0, "%s, none a call of a model with token counts", assembly.Some(len(f.spans), "span", "spans"))
+			f.Problems.Add(f.Name, 0, "%s, none a call of a model with token counts", numbers.Counted(len(f.spans), "span", "spans"))
 		}
 		twice, open, ended := 0, 0, false
 		for _, sp := range f.spans {
@@ -107,10 +108,10 @@ func collect(files []*file) (list []*span, of map[prompt.Digest]*span) {
 		}
 		if open > 0 && ended { // what tells that two spans report one call
 			f.Problems.Add(f.Name, 0, "%s no end, and others of the file have one: calls that two spans report may count twice",
-				assembly.Some(open, "span of a call has", "spans of calls have"))
+				numbers.Counted(open, "span of a call has", "spans of calls have"))
 		}
 		if f.spans = nil; twice > 0 {
-			f.Problems.Add(f.Name, 0, "%s a second time; each is counted once", assembly.Some(twice, "span arrives", "spans arrive"))
+			f.Problems.Add(f.Name, 0, "%s a second time; each is counted once", numbers.Counted(twice, "span arrives", "spans arrive"))
 		}
 	}
 	return list, of
@@ -309,10 +310,10 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 		err = f.Refuse(0, errNoSpans)
 	}
 	if f.cut > 0 {
-		f.Problems.Add(f.Name, 0, "%s messages that cannot be read to their end; what is missing counts as unseen", assembly.Some(f.cut, "span has", "spans have"))
+		f.Problems.Add(f.Name, 0, "%s messages that cannot be read to their end; what is missing counts as unseen", numbers.Counted(f.cut, "span has", "spans have"))
 	}
 	if f.objects > 0 {
-		f.Problems.Add(f.Name, 0, "cached counts come from the usage object that a span holds: %s", assembly.Some(f.objects, "span", "spans"))
+		f.Problems.Add(f.Name, 0, "cached counts come from the usage object that a span holds: %s", numbers.Counted(f.objects, "span", "spans"))
 	}
 	return f, err
 }

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/facts"
@@ -96,7 +97,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	f := newFile(assembly.NewFile(in.Name, opts))
 	err := f.ReadObjects(ctx, opts, in, errNoExchanges, f.read)
 	if f.cut > 0 {
-		f.Problems.Add(f.Name, 0, "%s cannot be read to the end; what is missing counts as unseen", assembly.Some(f.cut, "request", "requests"))
+		f.Problems.Add(f.Name, 0, "%s cannot be read to the end; what is missing counts as unseen", numbers.Counted(f.cut, "request", "requests"))
 	}
 	return f, err
 }
@@ -131,7 +132,7 @@ func whole(files []*file) (list []*call) {
 	halves, seen := map[string]*call{}, map[prompt.Digest]bool{}
 	for _, f := range files {
 		if f.others > 0 && len(f.calls) == 0 {
-			f.Problems.Add(f.Name, 0, "%s, none a call of a model that was answered", assembly.Some(f.others, "exchange", "exchanges"))
+			f.Problems.Add(f.Name, 0, "%s, none a call of a model that was answered", numbers.Counted(f.others, "exchange", "exchanges"))
 		}
 		again, line := 0, 0
 		for _, c := range f.calls {

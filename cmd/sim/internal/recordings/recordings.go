@@ -273,7 +273,7 @@ func (s *Opened) tell() {
 		list(session.Problems)
 	}
 	if left := s.NumProblems - shown; left > 0 {
-		console.Say(w, "and %s more", document.Count(left, "problem"))
+		console.Say(w, "and %s", document.Count(left, "more problem"))
 	}
 }
 
