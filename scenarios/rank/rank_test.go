@@ -174,7 +174,7 @@ func TestSurvivesAssumptions(t *testing.T) {
 
 // A headline says where strategies are shown to cost less only of all that it counts: of eight, six in one view and two in another,
 // it names six and no view; of eight in one view, the view. One view is no "all 1 view", and where the views
-// have the strategies in front alone, "no strategy" means one that all of them rank.
+// have the strategies in front alone, "no strategy" means one that all views rank.
 func TestSurvivesSaysWhereOfAll(t *testing.T) {
 	shown := func(last ...string) (s survival) {
 		for i := range 8 {
