@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/numbers"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/scenarios/choose"
@@ -132,7 +133,7 @@ func rankLimits() string {
 		pairs, mean, worst = pairs+t.Pairs, mean+float64(t.Pairs)*t.Closed[0], max(worst, t.Closed[1])
 	}
 	return text + fmt.Sprintf("What is known of the error: under own, sim validate finds %d of %d automatic compactions of Claude Code at the "+
-		"very call, and in %s of real clients under one setting and another the cost was predicted within %s on average, %s at worst (docs/validation.md).",
+		"very call, and in %s of real clients under one setting and another the cost was predicted within %s on average, %s at worst; the model was improved on these pairs, and no library is among them (docs/validation.md).",
 		fired.exact, fired.automatic, document.Count(pairs, "pair"), document.Percent(mean/float64(pairs)), document.Percent(worst))
 }
 
@@ -230,7 +231,7 @@ func (s survival) byThemselves() string {
 		return ""
 	}
 	return fmt.Sprintf(" Judged each by itself, %s a 95 %% interval below the agents' own cost in %d of %s; shown is what holds with all judged together (Holm).",
-		document.Counted(s.alone, "strategy has", "strategies have"), s.below, document.Count(len(s.views), "view"))
+		numbers.Counted(s.alone, "strategy has", "strategies have"), s.below, document.Count(len(s.views), "view"))
 }
 
 // are joins names with the verb behind them.
