@@ -82,7 +82,7 @@ type gateBreak struct {
 }
 
 func gateBreaks() []gateBreak {
-	const lost = "calls within the lifetime did not read what was cached, and no line of the log says why"
+	const lost = "calls within the lifetime did not read what was cached, and no line of the log says for sure why"
 	return []gateBreak{
 		{"reads lost in half the calls", func(s *brokenText, u counts) {
 			if s.n%2 == 1 {

@@ -124,7 +124,9 @@ func (p *foretold) bills(run *results.Run, in *check.Input) (map[string]*validat
 	for k := validate.CauseNone + 1; k < validate.NumCauses; k++ {
 		if e := &all[k]; e.USD > 0 {
 			read, same := e.Read()
-			in.Causes = append(in.Causes, check.Cause{Text: k.String(), Calls: e.Calls, USD: e.USD, Read: read, Same: same, Call: e.Dearest.Session + e.Dearest.Name})
+			likely, suspected := e.Likely()
+			in.Causes = append(in.Causes, check.Cause{Text: k.String(), Calls: e.Calls, USD: e.USD, Read: read, Same: same,
+				Likely: likely.Phrase(), Suspected: suspected, Call: e.Dearest.Session + e.Dearest.Name})
 		}
 	}
 	slices.SortStableFunc(in.Causes, func(a, b check.Cause) int { return cmp.Compare(b.USD, a.USD) })

@@ -41,7 +41,7 @@ func TestStarterOverWeeks(t *testing.T) {
 			"1 figure is compared with other sessions'", "2 of 3 comparisons ok, 1 too few to tell"}},
 		{[]string{"--update", "broken"}, exitCheck, []string{
 			"FAIL sim-check.yaml:32: billed_to_predicted of billed of agent claude-code is ", "12 sessions against 24",
-			"look: calls within the lifetime did not read what was cached, and no line of the log says why (", "): sim explain ",
+			"look: calls within the lifetime did not read what was cached, and no line of the log says for sure why (", "): sim explain ",
 			"this run is not added"}},
 		{[]string{"third", "--chart", "change.svg", "--chart", "change=paper.pdf"}, exitOK, []string{"3 of 3 comparisons ok"}},
 	} {

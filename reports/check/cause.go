@@ -47,6 +47,9 @@ func (in *Input) why() string {
 		case c.Same > 1 && c.Same < c.Calls:
 			text += fmt.Sprintf("; %s read nothing", numbers.Grouped(float64(c.Same), 0))
 		}
+		if c.Suspected > 0 {
+			text += fmt.Sprintf("; %s %s", document.Grouped(float64(c.Suspected), 0), c.Likely)
+		}
 		if text += ")"; c.Call != "" {
 			text += ": sim explain " + document.Argument(c.Call) + in.Paths
 		}
@@ -137,7 +140,7 @@ func (l looker) tell(c *change) string {
 	case !ok:
 		return line
 	case l.cell.Strategy == measures.StrategyBilled && class == exchange.MissEviction.String():
-		return line + ": calls within the lifetime did not read what was cached, and no line of the log says why; sim audit" + l.paths + " lists them"
+		return line + ": calls did not read what was cached, and no line of the log says for sure why; sim audit" + l.paths + " lists them"
 	case class == exchange.MissCompaction.String():
 		return line + ": " + missCauses[class] + l.compactions("which pay")
 	}

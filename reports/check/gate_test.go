@@ -282,3 +282,16 @@ func TestLookIsNeverEmpty(t *testing.T) {
 		}
 	}
 }
+
+// A part of the bill over its prediction says what is likely for how many of its calls; a part of less than a tenth of the dearest is left out.
+func TestWhyNamesLikelyCauses(t *testing.T) {
+	in := Input{Paths: " logs", Causes: []Cause{
+		{Text: "calls did not read", Calls: 82, USD: 11.25, Likely: "likely because the effort changed", Suspected: 8, Call: "a:417"},
+		{Text: "pauses", Calls: 5, USD: 1.42}, {Text: "tails", Calls: 1, USD: 0.1},
+	}}
+	const want = "calls did not read ($11.25, 82 calls; 8 likely because the effort changed): sim explain a:417 logs; pauses ($1.42, 5 calls)" +
+		". The prompt is in no log: causes are inferred from counts"
+	if got := in.why(); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}

@@ -72,7 +72,11 @@ type Cause struct {
 	USD   float64 // beyond what was predicted
 	Read  int64   // tokens that most of the calls, Same, still read
 	Same  int     // 0 if they read different sizes
-	Call  string  // the one that cost most, as sim explain takes it; "" where sessions have pseudonyms
+	// Likely is what recordings make likely as the cause of most of the calls that have such a cause, a clause, and Suspected how many
+	// these are; 0 if none.
+	Likely    string
+	Suspected int
+	Call      string // the one that cost most, as sim explain takes it; "" where sessions have pseudonyms
 }
 
 // Cell is one cell of the scenario under one or more seeds.

@@ -141,6 +141,11 @@ func (c Cause) Title() string { return c.about().title }
 // Confidence says how the cause is known, "" for none.
 func (c Cause) Confidence() Confidence { return c.about().confidence }
 
+// Paused reports whether a pause is the likely cause.
+func (c Cause) Paused() bool {
+	return string(c) == profile.KindLate.String() || string(c) == profile.KindHour.String()
+}
+
 // Explains reports whether the server's verdict on a call leaves room for a kind of event as the cause: it names what the kind
 // changes, or no difference where the kind changes nothing, or nothing that could be compared.
 func (c *Call) Explains(k profile.Kind) bool {

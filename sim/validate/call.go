@@ -89,8 +89,9 @@ type inFile struct {
 
 // recorded is what the recording says of a call beside its usage.
 type recorded struct {
-	missed   exchange.MissClass // why, as the table of its session says, of what the call before had left
-	Prompted bool               // by a person
+	cause    calls.Cause // why the call read less than the call before had left, as the table of its session says
+	open     bool        // the cache promises no lifetime, or the pause is not recorded
+	Prompted bool        // by a person
 }
 
 // close reports whether a read is within 1 % of the context of the recorded one.
@@ -128,10 +129,10 @@ func (c *Call) Changed() bool {
 
 // callOf returns a line of the table without what the model expects.
 func callOf(l *calls.Call) Call {
-	s, r := l.Session, l.Recorded
+	s, r, why := l.Session, l.Recorded, l.Cause()
 	c := Call{
 		Session: s.ID, Agent: s.Agent, Version: s.Version(), Model: s.Models[r.Model], Entry: s.Entry,
-		recorded: recorded{l.Class(), r.Trigger == traces.TriggerPrompt},
+		recorded: recorded{why, l.Automatic() || why == calls.CauseUnknown, r.Trigger == traces.TriggerPrompt},
 		inFile:   inFile{File: l.File(), Line: int(r.Line)}, Thread: l.Thread.ID, Kind: l.Thread.Kind, Round: int(l.Round), TTL: l.Billed(),
 		TierKnown: r.Flags&signs.TierAssumed == 0 && !l.Automatic(), Gap: r.Wait, Context: r.Usage.Input(),
 		Actual: input(r.Usage), Class: classOf(l), Spread: r.Flags&signs.Spread != 0,

@@ -3,18 +3,19 @@ package validate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/prompt/exchange"
+	"github.com/compactsim/compactsim/sim/calls"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // Cause says why calls cost more than predicted, as far as logged counts show it. What a call of the bill table names as the
-// cause of its miss (calls.Call.Class) counts: sim explain and sim audit say the same of that call.
+// cause of its miss (calls.Call.Cause) counts: sim explain and sim audit say the same of that call.
 type Cause uint8
 
 // The causes. CauseNone has the calls that read what was predicted.
@@ -25,8 +26,9 @@ const (
 	CauseHead           // the system prompt, the tools or thinking changed, as the server, the bodies or the log say
 	CauseModel          // another model
 	CauseMessages       // the messages changed: by the server, the bodies, or a line about a compaction or an edit
-	CauseExpiry         // the pause was longer than the lifetime
-	CauseLost           // within the lifetime, and no line says why
+	CauseExpiry         // the pause was longer than the lifetime, or over five minutes where the cache promises none
+	CauseLost           // within the lifetime, and no line says for sure why
+	CauseUnsure         // the same where no lifetime is promised or the pause is not recorded
 	CauseTail           // the head and most messages are read, and not the last ones
 	NumCauses
 )
@@ -39,8 +41,9 @@ var causeWords = [NumCauses]string{
 	"the system prompt, the tools or thinking changed",
 	"another model was called, which reads nothing of what the one before had left",
 	"messages that were sent before changed",
-	"more is lost after pauses over the lifetime than predicted",
-	"calls within the lifetime did not read what was cached, and no line of the log says why",
+	"more is lost than predicted after pauses over the lifetime, or over 5 minutes in a cache that promises none",
+	"calls within the lifetime did not read what was cached, and no line of the log says for sure why",
+	"calls did not read what was cached, where no lifetime is promised or the pause is not recorded, and no line of the log says for sure why",
 	"calls read most of what was cached, and not the last messages that were sent before",
 }
 
@@ -48,7 +51,7 @@ var causeWords = [NumCauses]string{
 func (c Cause) String() string { return causeWords[min(c, NumCauses-1)] }
 
 // causeNames are the names of causes in documents for programs.
-var causeNames = [NumCauses]string{"rest", "unasked", "head of every call", "head", "model", "messages", "expiry", "lost", "tail"}
+var causeNames = [NumCauses]string{"rest", "unasked", "head of every call", "head", "model", "messages", "expiry", "lost", "unsure", "tail"}
 
 // Name returns a short name; "rest" for CauseNone.
 func (c Cause) Name() string { return causeNames[min(c, NumCauses-1)] }
@@ -60,6 +63,7 @@ type Excess struct {
 	Dearest CallName
 	dearest float64
 	reads   []int64
+	likely  map[calls.Cause]int // calls by what recordings make likely as their cause
 }
 
 // CallName names the call that costs most beyond its prediction.
@@ -68,6 +72,9 @@ type CallName struct{ Session, Name string } // as in Call
 // Add adds what calls of other sessions cost.
 func (e *Excess) Add(o *Excess) {
 	e.reads = append(e.reads, o.reads...)
+	for cause, n := range o.likely {
+		e.suspect(cause, n)
+	}
 	e.Calls += o.Calls
 	e.USD += o.USD
 	if o.dearest > e.dearest {
@@ -78,11 +85,31 @@ func (e *Excess) Add(o *Excess) {
 func (e *Excess) add(c *Call) {
 	over := c.ActualUSD - c.PredictedUSD
 	e.reads = append(e.reads, c.Actual.Read)
+	if c.recorded.cause.Confidence() == calls.Likely {
+		e.suspect(c.recorded.cause, 1)
+	}
 	e.Calls++
 	e.USD += over - c.LossUSD
 	if over > e.dearest {
 		e.dearest, e.Dearest = over, CallName{c.Session, c.Name}
 	}
+}
+
+func (e *Excess) suspect(cause calls.Cause, n int) {
+	if e.likely == nil {
+		e.likely = map[calls.Cause]int{}
+	}
+	e.likely[cause] += n
+}
+
+// Likely returns the cause that recordings make likely for most of the calls that have such a cause, and for how many; "" and 0 if none has.
+func (e *Excess) Likely() (most calls.Cause, n int) {
+	for _, cause := range slices.Sorted(maps.Keys(e.likely)) {
+		if e.likely[cause] > n {
+			most, n = cause, e.likely[cause]
+		}
+	}
+	return most, n
 }
 
 // Read returns the size that most calls still read, alike within 1 %, and how many do: what follows it
@@ -146,26 +173,32 @@ func constantReads(calls []Call) []bool {
 	return in
 }
 
-// classCauses are the causes that classes of misses name; a class without one has none that a line shows.
-var classCauses = map[exchange.MissClass]Cause{
-	exchange.MissHead: CauseHead, exchange.MissModel: CauseModel, exchange.MissEdit: CauseMessages, exchange.MissCompaction: CauseMessages,
-	exchange.MissExpiry: CauseExpiry,
+// sure are the causes for which the bill table has a line of the log, the bodies or the server's word.
+var sure = map[calls.Cause]Cause{
+	calls.CauseSystem: CauseHead, calls.CauseTools: CauseHead, calls.CauseThinking: CauseHead, calls.CauseModel: CauseModel,
+	calls.CauseMessages: CauseMessages, calls.CauseEdit: CauseMessages, calls.CauseCompaction: CauseMessages,
+	calls.CauseLongPause: CauseExpiry, calls.CauseShortPause: CauseExpiry,
 }
 
-// causeOf returns why a call cost more than predicted.
+// causeOf returns why a call cost more than predicted. A pause over the lifetime counts where nothing else is sure or likely: an
+// automatic cache promises no lifetime, so that its table names no pause for sure.
 func causeOf(c *Call, every bool) Cause {
-	named := classCauses[c.recorded.missed]
+	why := c.recorded.cause
 	switch {
 	case c.Actual.Read+c.Actual.Writes() == 0 && c.Predicted.Read > 0 && c.TierKnown:
 		return CauseUnasked
 	case !short(c) && c.Predicted.Read-c.Actual.Read <= c.Context/tailShare:
 		return CauseNone
-	case named != CauseNone:
-		return named
+	case sure[why] != CauseNone:
+		return sure[why]
 	case !short(c):
 		return CauseTail
 	case every:
 		return CauseEvery
+	case c.Class == ClassExpiry && (why.Confidence() != calls.Likely || why.Paused()):
+		return CauseExpiry
+	case c.recorded.open:
+		return CauseUnsure
 	}
 	return CauseLost
 }

@@ -53,16 +53,27 @@ func Unverified(t testing.TB) sim.Config {
 // chosen on, whose session ids have a SHA-256 that begins with 0 to 7.
 func Recordings(t testing.TB, sets ...string) []*traces.Session {
 	t.Helper()
+	return recordings(t, "claude-code", sets...)
+}
+
+// Rollouts returns the recorded Codex sessions of the first set beside the module.
+func Rollouts(t testing.TB) []*traces.Session {
+	t.Helper()
+	return recordings(t, "codex", "traces")
+}
+
+func recordings(t testing.TB, agent string, sets ...string) []*traces.Session {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("recorded sessions take long")
 	}
-	name := strings.Join(sets, " ")
+	name := agent + " " + strings.Join(sets, " ")
 	if list := read[name]; list != nil {
 		return list
 	}
 	var files []string
 	for _, set := range sets {
-		dir := filepath.Join("..", "..", "..", "shared", set, "claude-code")
+		dir := filepath.Join("..", "..", "..", "shared", set, agent)
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
@@ -85,7 +96,7 @@ func Recordings(t testing.TB, sets ...string) []*traces.Session {
 	return c.Sessions
 }
 
-// read has the sessions that Recordings has read.
+// read has the sessions that were read, by agent and sets.
 var read = map[string][]*traces.Session{}
 
 // Rollout returns a session of Codex whose calls answer tools: totals of input, what the calls
