@@ -102,7 +102,7 @@ var likely = [profile.NumKinds]struct {
 	profile.KindRetry:    {"a refused request", "the server had refused a request before", nil},
 	profile.KindSearch:   {"a search of the web", "the server had searched the web", []signs.Verdict{signs.VerdictMessages}},
 	profile.KindSteered:  {"a person cut in", "a person wrote while the agent worked", anyChange},
-	profile.KindLate:     {"a long pause", "much of the lifetime had passed", nil},
+	profile.KindLate:     {"a long pause", "the pause was long", nil},
 	profile.KindHour:     {"a pause over an hour", "an hour had passed", nil},
 	profile.KindOpening:  {"a young thread", "the thread was young", nil},
 	profile.KindPrompt:   {"a prompt", "a prompt came, where clients put their request together anew", anyChange},
