@@ -19,8 +19,9 @@ tokens with 32,000 tokens of output, its layers, how sure it is, its date and it
 prints every constant, ` + "`sim run --strategy NAME`" + ` replays sessions under it, ` + "`--strategy 'cline/*'`" + ` under all that match,
 and ` + "`--strategy all`" + ` under all that can be replayed.
 
-*Run* is a strategy seen of the program itself, of the version that is named: requests to a server of ours, or recordings. *Read* is one
-that was read in its source, *documented* one that its maker describes, *reported* one that others do, *idealised* a schedule
+*Run* is a strategy observed by running the program, in the version that is named: agents sent their requests to a server that saw each, or
+people recorded them; most libraries ran in one process with a scripted class in the place of their model, and no network
+([libraries.md](libraries.md)). Where a provider compacts on its server, that side is played as documented. *Read* is one that was read in its source, *documented* one that its maker describes, *reported* one that others do, *idealised* a schedule
 that no program runs as it is. Numbers marked as assumed in the preset are in no source. Where recordings of a client show something else,
 its [generation](thresholds.md#generations-of-clients) follows the recordings. A strategy whose model decides what goes cannot be replayed
 from a recording and is listed as not run. [libraries.md](libraries.md) holds presets of libraries against the libraries as they run.

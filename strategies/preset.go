@@ -262,7 +262,7 @@ func (p *presetReader) exclusive(lists [][]string) {
 type Origin struct {
 	Source    string    `yaml:"source" doc:"repository with path and commit, page, or issue that they are from"`
 	AsOf      string    `yaml:"as_of" doc:"the date of what was read, as 2026-08, as 2026-08-21 or as 2026"`
-	Certainty certainty `yaml:"certainty" doc:"how sure they are: run (seen of the program itself, of the version and on the date that source and as_of give: requests on the wire, or recordings), read (in the source), documented, reported (by others) or idealised (a schedule of a paper, or of what is not built)"`
+	Certainty certainty `yaml:"certainty" doc:"how sure they are: run (observed by running it, in the version and on the date that source and as_of give: requests on the wire or to a scripted model, or recordings), read (in the source), documented, reported (by others) or idealised (a schedule of a paper, or of what is not built)"`
 	// NotRun is why the strategy cannot be replayed.
 	NotRun string `yaml:"not_run" doc:"why it cannot be replayed; \"\" for one that can"`
 }

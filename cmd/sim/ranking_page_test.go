@@ -33,6 +33,13 @@ func TestRankingPage(t *testing.T) {
 		}
 	}
 	page := pageLines(read("ranking.md"))
+	for _, head := range regexp.MustCompile(`(?s)<<'HEAD'\n(.*?)\nHEAD\n`).FindAllStringSubmatch(script, -1) {
+		for _, line := range pageLines(head[1]) {
+			if !slices.Contains(page, line) {
+				t.Errorf("docs/ranking.md has no line %q of docs/rank", line)
+			}
+		}
+	}
 	// Sessions in which no strategy acts are left out: on the page one acts in each, and here this one does.
 	everywhere := filepath.Join(t.TempDir(), "everywhere.yaml")
 	keep(t, everywhere, []byte("name: everywhere\nlayers:\n  - truncate-oldest: {trigger: {fixed: 1}, keep: {messages: 2}}\n"))

@@ -264,7 +264,7 @@ func TestLogIsBilled(t *testing.T) {
 
 // Where a library cannot be installed its figures stay, and the line says why there are no newer ones; without figures the line says it alone.
 func TestNotInstalled(t *testing.T) {
-	l := &library{name: "x", packages: []string{"x==1"}, presets: []string{"none"}}
+	l := &library{name: "x", packages: []string{"x==1"}, presets: []string{"none"}, settings: []string{"`level=3`"}}
 	b := &bench{env: t.TempDir(), logs: t.TempDir(), python: filepath.Join(t.TempDir(), "python")}
 	kept := b.renew(t.Context(), l, []*outcome{{Preset: "none", Talk: "loop", Package: "x", Version: "1", Date: "2026-01-02", Did: &figures{Requests: 71, Peak: 9}}})
 	if len(kept) != len(usual) {
@@ -285,7 +285,7 @@ func TestNotInstalled(t *testing.T) {
 // installed the page and the terminal say which version ran.
 func TestOtherVersions(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // no npm
-	l := &library{name: "x", node: true, packages: []string{"@x/memory@1.2.0", "@x/core@3.4.0", "y@5.6.0"}, presets: []string{"none"}}
+	l := &library{name: "x", node: true, packages: []string{"@x/memory@1.2.0", "@x/core@3.4.0", "y@5.6.0"}, presets: []string{"none"}, settings: []string{"`level=3`"}}
 	b := &bench{env: t.TempDir(), logs: t.TempDir()}
 	for name, version := range map[string]string{"@x/memory": "1.2.0", "@x/core": "3.4.1", "y": "5.6.0"} {
 		if err := put(filepath.Join(b.environment(l), "node_modules", name, "package.json"), map[string]string{"version": version}); err != nil {
@@ -300,13 +300,43 @@ func TestOtherVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &line{library: l, real: &outcome{Package: l.lead(), Version: versions[0], Others: l.others(versions), Date: "2026-01-02"}}
-	if s := n.origin(); !strings.HasSuffix(s, "run on 2026-01-02. It ran with other packages than the preset is of: @x/core 3.4.1.") {
+	n := &line{library: l, preset: "none", real: &outcome{Package: l.lead(), Version: versions[0], Others: l.others(versions), Date: "2026-01-02"}}
+	if s := n.origin(); !strings.HasSuffix(s, "run on 2026-01-02. It ran with other packages than the preset is of: @x/core 3.4.1.\n\nSettings: `level=3`.") {
 		t.Error(s)
 	}
-	n.real.Version, n.real.Others, n.real.Did, n.sim = "1.1.0", nil, &figures{}, &figures{}
+	n.preset, n.real.Version, n.real.Others, n.real.Did, n.sim = "", "1.1.0", nil, &figures{}, &figures{}
 	if s := plain([]*line{n}); !strings.HasPrefix(s, " 1.1.0,  (@x/memory 2026-01-02): agrees. The preset is of 1.2.0.\n") {
 		t.Error(s)
+	}
+}
+
+// Of six lines, of which one was not run and one differs, four agree: in two nothing is edited, one of which is refused at request 9 of 10, as
+// is one that edits; in two calls read something, of which one is 6 % off and one 5 %.
+func TestCount(t *testing.T) {
+	a, b := &library{name: "a"}, &library{name: "b"}
+	ran := func(l *library, requests, edits, reads, simulated int, differs ...string) *line {
+		return &line{library: l, requests: 10, differs: differs, sim: &figures{Reads: simulated},
+			real: &outcome{Did: &figures{Requests: requests, Edits: make([]int, edits), Reads: reads}}}
+	}
+	got := count([]*line{ran(a, 10, 0, 0, 0), ran(a, 8, 0, 0, 0), ran(a, 8, 3, 100, 106), ran(b, 10, 1, 100, 95),
+		ran(b, 10, 0, 100, 300, "cost +9.0 %"), {library: b, real: &outcome{Fault: "not there"}}}).text()
+	want := "4 of 5 lines agree, of 2 libraries; 0 lines differ in a known way. Of the 4 that agree the library never edits in 2 and ends refused in 2 (3 have one or both); " +
+		"in 1 of the 2 whose library makes calls what these READ is more than 5 % off.\n\n"
+	if got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// A setting is a preset's own, or stands for all presets of its library that have none.
+func TestSettings(t *testing.T) {
+	l := &library{presets: []string{"a", "b", "c"}, settings: []string{"one", "two"}}
+	if got := l.setting("a") + l.setting("b") + l.setting("c"); got != "onetwotwo" {
+		t.Error(got)
+	}
+	for _, l := range libraries {
+		if len(l.settings) == 0 || len(l.settings) > len(l.presets) {
+			t.Errorf("%s: %d settings of %d presets", l.name, len(l.settings), len(l.presets))
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,20 +19,28 @@ It needs Python 3.12 and npm, names the lines that have moved, and exits with 1 
 in the very figures that are known and in no other, for the reason that stands beside them.
 
 - The model has a window of 200,000 tokens and refuses what is longer; a library that does not shorten the request ends there. A token is
-  four characters, and every summary has 400. The head of a request is as large as the library makes it, in both.
+  four characters. Every summary, observation and compaction of a provider has 400, and a digest of Agno's a fifth of its result. The head of
+  a request is as large as the library makes it, in both.
+- SETTINGS are what a driver in ` + "`tools/libraries/drivers`" + ` chose and the library does not have by default. Another level is another line.
 - EDITS are requests that do not begin with all of the request before. BEFORE and STAYS: tokens of the messages in the request ahead of the
   first edit, and how many of these tokens are still in the edited request.
 - CALLS are calls of a model that the library makes for itself, and READ the tokens that it gives them. PEAK is the largest request.
-- CACHED and FRESH are the tokens that an ideal prefix cache has and has not. USD is their cost, with the
-  output, at the prices of Claude Sonnet 4.5, whichever model makes the calls.
+- CACHED and FRESH are the tokens that an ideal prefix cache has and has not. USD is their cost, with the output, at the prices of Claude
+  Sonnet 4.5, whichever model makes the calls. By default mastra, letta and openai-agents/session let another model than the agent's
+  write, mastra and letta a smaller one, whose calls cost less than stands here.
 - LOG is what ` + "`sim run --strategy recorded`" + ` bills for a log of the requests that the library sent, as a share of the bill in the log. The log has
   the usage that Anthropic's cache would give it, with a marker on the system prompt and on the last message: that reads up to a marker of an earlier request, where an ideal cache reads up to the
   edit, so that a library that edits each request costs more than USD (langchain/clear-tools on small: 1.7 times). LOG is empty where no log was billed.
 - In every column of figures the library's stands first and the preset's behind it, where they differ.
-- A preset agrees when its requests and its edits differ by at most 2 or 5 %, its largest prompt within 2 %, its cost within 5 % and the log within 3 %.
-- Three libraries were looked at and have no preset. LangChain.js 1.5.14 (read) has the limits of ` + "`langchain/summarization`" + `; the session of OpenAI's Agents SDK for JavaScript, 0.20.0 (read),
-  compacts at ten items as ` + "`openai-agents/session`" + ` does, with gpt-5.6-luna in place of gpt-4.1. CAMEL 0.2.90 (run) counts new messages at two characters
-  a token and sends later prompts among older results, which no preset can say.
+- A line agrees when the library and its preset differ in requests by at most two, or by at most 5 % of the library's requests if that is more;
+  the same holds for edits. The largest prompt may differ by 2 %, the cost by 5 %, and the bill of the log by 3 %. Nothing else is judged: BEFORE, STAYS, CALLS,
+  READ, CACHED and FRESH may differ by any amount that leaves the cost within its bound. A line in which a library never edits holds its preset
+  to editing nothing.
+- Others were looked at and have no preset of their own. CAMEL 0.2.90 was run: it counts new messages at two characters a token and sends later
+  prompts among older results, which no preset can say. Read, and not run: LangChain.js 1.5.14, with the limits of ` + "`langchain/summarization`" + `;
+  the session of OpenAI's Agents SDK for JavaScript, 0.20.0, which compacts at ten items as ` + "`openai-agents/session`" + ` does, with gpt-5.6-luna in
+  place of gpt-4.1; Agno's own Compaction (agno/compaction/compaction.py of 3.1.10), which is off by default and summarises at 150,000 tokens all but five runs;
+  Strands' ` + "`context_manager=\"auto\"`" + `, and ` + "`per_turn`" + ` of its sliding window.
 
 `
 
@@ -39,23 +48,11 @@ in the very figures that are known and in no other, for the reason that stands b
 func page(lines []*line) string {
 	var out strings.Builder
 	out.WriteString(head)
-	agree, ran, known := 0, 0, 0
-	names := map[string]bool{}
-	for _, l := range lines {
-		if l.real.Did != nil {
-			ran++
-			names[l.library.name] = true
-			switch {
-			case len(l.differs) == 0:
-				agree++
-			case !l.moved():
-				known++
-			}
-		}
-	}
+	out.WriteString(tasksNote())
+	out.WriteString(count(lines).text())
 	tau, pairs := order(lines)
-	fmt.Fprintf(&out, "%d of %d lines agree, of %d libraries; %s in a known way. The order of costs over all conversations: Kendall's tau %.3f, over %s of presets whose real costs are not equal.\n\n",
-		agree, ran, len(names), document.Count(known, "line")+map[bool]string{true: " differs", false: " differ"}[known == 1], tau, document.Count(pairs, "pair"))
+	fmt.Fprintf(&out, "The order of costs over all conversations, those that end refused too: Kendall's tau %.3f, over %s of presets whose real costs are not equal.\n\n",
+		tau, document.Count(pairs, "pair"))
 	var last string
 	for _, l := range lines {
 		if l.preset != last {
@@ -68,6 +65,73 @@ func page(lines []*line) string {
 	return out.String()
 }
 
+// tasksNote says which libraries have each conversation as one prompt, and how many requests these are.
+func tasksNote() string {
+	var names, whole, merged []string
+	for _, l := range libraries {
+		if l.tasks {
+			names = append(names, l.name)
+		}
+	}
+	for _, s := range usual {
+		t := s.talk()
+		whole, merged = append(whole, fmt.Sprint(t.requests())), append(merged, fmt.Sprint(t.merged().requests()))
+	}
+	return fmt.Sprintf("The conversations have %s requests. Libraries that know tasks and no conversations, %s, have each as one prompt: %s requests.\n\n",
+		document.And(whole), document.And(names), document.And(merged))
+}
+
+// counts are numbers of lines that were run.
+type counts struct {
+	ran, agree, known int
+	libraries         map[string]bool
+	// Of those that agree: in how many the library edits nothing, in how many the model refuses it for good, in how many either holds, in how
+	// many it makes calls, and in how many of these what they read differs by more than readOff.
+	still, refused, either, call, readOff int
+}
+
+// readOff is the share by which what calls read may differ without a word at the head of the page.
+const readOff = 0.05
+
+// count counts lines.
+func count(lines []*line) *counts {
+	c := &counts{libraries: map[string]bool{}}
+	one := func(n *int, yes bool) {
+		if yes {
+			*n++
+		}
+	}
+	for _, l := range lines {
+		did := l.real.Did
+		if did == nil {
+			continue
+		}
+		c.ran++
+		c.libraries[l.library.name] = true
+		agrees := len(l.differs) == 0
+		one(&c.known, !agrees && !l.moved())
+		if !agrees {
+			continue
+		}
+		still, refused := len(did.Edits) == 0, did.Requests < l.requests
+		c.agree++
+		one(&c.still, still)
+		one(&c.refused, refused)
+		one(&c.either, still || refused)
+		one(&c.call, did.Reads > 0)
+		one(&c.readOff, did.Reads > 0 && math.Abs(float64(l.sim.Reads-did.Reads)) > readOff*float64(did.Reads))
+	}
+	return c
+}
+
+// text says what was counted.
+func (c *counts) text() string {
+	return fmt.Sprintf("%d of %d lines agree, of %d libraries; %s in a known way. Of the %d that agree the library never edits in %d and ends refused in %d (%d have one or both); "+
+		"in %d of the %d whose library makes calls what these READ is more than %.0f %% off.\n\n",
+		c.agree, c.ran, len(c.libraries), document.Count(c.known, "line")+map[bool]string{true: " differs", false: " differ"}[c.known == 1],
+		c.agree, c.still, c.refused, c.either, c.readOff, c.call, 100*readOff)
+}
+
 // origin says which package was run, and when.
 func (l *line) origin() string {
 	o := l.real
@@ -78,7 +142,7 @@ func (l *line) origin() string {
 	if l.library.note != "" {
 		text += " " + l.library.note
 	}
-	return text
+	return text + "\n\nSettings: " + l.library.setting(l.preset) + "."
 }
 
 // otherVersions says which versions a preset is of that did not run.

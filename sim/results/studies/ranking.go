@@ -123,7 +123,7 @@ func (v *View) Of(strategy string) *Standing {
 // Front is how many strategies of each basis are in front: a ranking shows them, and ranks them again under other assumptions.
 const Front = 12
 
-// basisRun is the basis of algorithms that were seen of the program itself.
+// basisRun is the basis of algorithms that were observed by running the program.
 const basisRun = "run"
 
 // ByBasis parts the strategies whose programs were run, and the agent's own, from all other strategies.
