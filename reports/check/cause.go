@@ -48,7 +48,7 @@ func (in *Input) why() string {
 			text += fmt.Sprintf("; %s read nothing", numbers.Grouped(float64(c.Same), 0))
 		}
 		if c.Suspected > 0 {
-			text += fmt.Sprintf("; %s %s", document.Grouped(float64(c.Suspected), 0), c.Likely)
+			text += fmt.Sprintf("; %s %s", document.Whole(c.Suspected), c.Likely)
 		}
 		if text += ")"; c.Call != "" {
 			text += ": sim explain " + document.Argument(c.Call) + in.Paths
