@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Semantic Kernel (Python, PyPI semantic-kernel 1.45.0): a history reducer never
-# shortens a running tool loop, and pays a summary call before every request.
+# shortens a running tool loop, and pays a summary call at every reduce() in one.
+#
+# No agent or thread of the library calls reduce() by itself; auto_reduce=True does so in
+# add_message_async alone. A program calls it: here before every request.
 #
 # ChatHistorySummarizationReducer(target_count=10, threshold_count=5) promises a history
 # of about 10 messages. The cut moves back so that it separates no call from its result,

@@ -37,7 +37,7 @@ var rivals = map[string][]int64{
 	"openhands/0-recent": {1, 100}, "openhands/0-amortised": {1, 100}, "openhands/0-window": {1},
 	"langchain/summarization": {160_000}, "langchain/clear-tools": {100_000}, "langmem": {100_000},
 	"deepagents": {170_000, 170_000}, "deepagents/no-profile": {20, 170_000},
-	"microsoft/context-window": {82_320, 131_544}, "microsoft/summarization": {7}, "semantic-kernel": {15},
+	"microsoft/context-window": {82_320, 131_544}, "microsoft/summarization": {7}, "semantic-kernel": {15}, "semantic-kernel/per-prompt": {15},
 	"autogen/token-limit": {180_000}, "autogen/buffered": {41}, "adk": {5},
 	"strands/window": {41}, "strands/summary": {140_000},
 	"openai-agents/session": {10}, "openai-agents/sandbox": {180_000}, "openai-agents/trimmer": {1},

@@ -32,13 +32,17 @@ class Summariser(ChatCompletionClientBase):
 
 
 async def run():
-    """The history is reduced before every request."""
+    """The library reduces nothing by itself: the program does, before every request, or at each prompt alone."""
+    every = {"semantic-kernel": True, "semantic-kernel/per-prompt": False}[bench.PRESET]
     h = ChatHistorySummarizationReducer(service=Summariser(ai_model_id="scripted"), target_count=10, threshold_count=5)
     h.add_system_message(bench.SYSTEM)
     for p in bench.PROMPTS:
         h.add_user_message(p)
-        while True:
+        if not every:
             await h.reduce()
+        while True:
+            if every:
+                await h.reduce()
             s = bench.main(*plain(h.messages))
             if not s["calls"]:
                 h.add_assistant_message(s["say"])
