@@ -122,7 +122,6 @@ var libraries = []*library{
 		},
 		note: "Not the newest: that was 7.0.173 on 2026-11-30, whose function was read."},
 	{name: "mini-swe-agent", alone: true, packages: []string{"mini-swe-agent==2.4.6", "pydantic==2.14.4", "jinja2==3.1.6", "pyyaml==6.0.4",
-<<<<<<< HEAD
 		"requests==2.34.2", "rich==15.0.0", "platformdirs==4.14.8", "python-dotenv==1.2.4", "typer==0.29.2"}, presets: []string{"mini-swe-agent"}, tasks: true,
 		settings: []string{
 			"`cost_limit=0`, where $3 is the default; prompts of the bench in the place of its templates",
@@ -136,17 +135,11 @@ var libraries = []*library{
 		settings: []string{
 			"`capabilities=[AnthropicCompaction()]`, where an agent has none, at its default of 150,000 tokens; `request_limit=None`; the driver plays Anthropic's server as it is documented",
 		}},
-	{name: "semantic-kernel", packages: []string{"semantic-kernel==1.45.0"}, presets: []string{"semantic-kernel"},
+	{name: "semantic-kernel", packages: []string{"semantic-kernel==1.45.0"}, presets: []string{"semantic-kernel", "semantic-kernel/per-prompt"},
+		note: "No agent or thread of the library reduces its history by itself: the program that was run calls reduce(), before every request for semantic-kernel, at each prompt alone for semantic-kernel/per-prompt.",
 		settings: []string{
 			"`target_count=10`, which has no default, and `threshold_count=5`, where 0 is the default; the driver calls `reduce()`, as `auto_reduce` is off",
 		}},
-=======
-		"requests==2.34.2", "rich==15.0.0", "platformdirs==4.14.8", "python-dotenv==1.2.4", "typer==0.29.2"}, presets: []string{"mini-swe-agent"}, tasks: true},
-	{name: "letta", packages: []string{"letta==0.16.8", "asyncpg==0.32.0", "psycopg2-binary==2.9.13", "pgvector==0.5.1"}, presets: []string{"letta"}},
-	{name: "pydantic-ai", packages: []string{"pydantic-ai-slim==2.68.0", "anthropic==2.14.0"}, presets: []string{"pydantic-ai"}},
-	{name: "semantic-kernel", packages: []string{"semantic-kernel==1.45.0"}, presets: []string{"semantic-kernel", "semantic-kernel/per-prompt"},
-		note: "No agent or thread of the library reduces its history by itself: the program that was run calls reduce(), before every request for semantic-kernel, at each prompt alone for semantic-kernel/per-prompt."},
->>>>>>> 88e773e9 (Say that a program calls Semantic Kernel's reduce(), and add the program that does so at prompts alone)
 }
 
 // choose returns the libraries of these names, all for none.
