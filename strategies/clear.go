@@ -43,6 +43,7 @@ type leaveParams struct {
 	Head    int32   `yaml:"head" doc:"first bytes that stay" unit:"bytes" min:"0" off:"0"`
 	Tail    int32   `yaml:"tail" doc:"last bytes that stay" unit:"bytes" min:"0" off:"0"`
 	Share   float64 `yaml:"share" doc:"share of a result that stays, in place of head and tail" unit:"share" min:"0" below:"1" off:"0"`
+	Again   int32   `yaml:"again" doc:"what a call says stands once more ahead of its result, with these tokens around it, however small the result is" unit:"tokens" min:"0" off:"0"`
 	Pointer bool    `yaml:"pointer" doc:"the text says where the original is stored, so that it can be read again"`
 }
 
@@ -224,6 +225,7 @@ func (l *clearing) act(t *Turn, end bool) Outcome {
 	switch {
 	case measured && !p.When.fires(t, clearName, &p.Trigger, end):
 		return Outcome{Declined, "below the trigger"}
+	case p.Leave.Again > 0: // the history grows by what stands there once more
 	case len(l.pieces) < p.Batch, gain < p.MinGain, float64(gain) < p.MinShare*float64(remains), gain <= 0:
 		return Outcome{Declined, "too little to clear"}
 	case !p.Worth.pays(t, gain, resent, 0):
@@ -344,7 +346,11 @@ func hasCallsBehind(c *prompt.Context, i int) bool {
 func (l *clearing) add(c *prompt.Context, i int) {
 	p, e, b := &l.params.Leave, c.At(i), c.BlockAt(i)
 	bytes := shownBytes(e, b)
-	if bytes < l.params.MinBytes {
+	more := l.again(c, i)
+	if more < 0 || bytes < l.params.MinBytes {
+		if more > 0 {
+			l.pieces = append(l.pieces, piece{at: i, from: i, left: e.Tokens + more, gain: int64(-more)})
+		}
 		return
 	}
 	room, from := int64(p.Head), i
@@ -357,12 +363,12 @@ func (l *clearing) add(c *prompt.Context, i int) {
 	if p.Share > 0 {
 		kept = int32(p.Share * float64(b.Bytes))
 	}
-	left := int64(p.Tokens)
+	left := int64(p.Tokens + more)
 	if bytes > 0 {
 		left += int64(e.Tokens) * int64(kept) / int64(bytes)
 	}
 	gain := tokensBetween(c, from, i+1) - left
-	if gain > 0 {
+	if gain > 0 || more > 0 {
 		l.pieces = append(l.pieces, piece{i, from, int32(left), gain, max(0, int64(bytes-kept)/bytesPerToken-int64(p.Tokens))})
 	}
 }
@@ -426,7 +432,7 @@ func (l *clearing) clear(t *Turn) {
 	b := Boundary{Kind: BoundaryMicro, Before: int64(c.Tokens()), Cleared: len(l.pieces)}
 	form := prompt.FormCleared
 	switch {
-	case p.Head+p.Tail > 0 || p.Share > 0:
+	case p.Head+p.Tail > 0 || p.Share > 0 || p.Again > 0:
 		form = prompt.FormRange
 	case p.Pointer:
 		form = prompt.FormPointer

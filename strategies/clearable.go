@@ -332,6 +332,23 @@ func entryKinds(what []clearKind) (kinds [prompt.NumKinds]bool) {
 	return kinds
 }
 
+// again returns the tokens of what stands once more ahead of a result: what its call says, and what is around that; -1 for a result that has it.
+func (l *clearing) again(c *prompt.Context, at int) int32 {
+	around, result := l.params.Leave.Again, c.At(at)
+	switch {
+	case around == 0 || result.Kind != prompt.KindToolResult:
+		return 0
+	case result.Form != prompt.FormVerbatim:
+		return -1
+	}
+	for i := at - 1; i >= 0 && c.At(i).Kind != prompt.KindPrompt; i-- {
+		if e := c.At(i); e.Kind == prompt.KindToolUse && c.BlockAt(i).Call == c.BlockAt(at).Call {
+			return around + e.Tokens
+		}
+	}
+	return around
+}
+
 // oldestResults returns the position behind the first n rounds with results among the entries [from, to), to for all.
 func oldestResults(c *prompt.Context, from, to, n int) int {
 	for i := from; i < to && n > 0; i++ {

@@ -263,3 +263,16 @@ func TestParametersWithoutWhatTheyNeed(t *testing.T) {
 		t.Errorf("piles without persist: %v, want %v as without it", got, want)
 	}
 }
+
+// Behind a prompt of 500: ahead of a result of 900 stands once more what its call of 100 says, with 30 tokens around it: 1,030, once. A result of 1,500, 6,000
+// bytes, keeps a third of these, and has the same ahead of it: 12 + 500 + 130.
+func TestCallAgain(t *testing.T) {
+	l, k := layer(t, "clear: {trigger: {fixed: 1}, min_bytes: 4000, leave: {tokens: 12, head: 1000, tail: 1000, again: 30}}"), rounds(1, 900)
+	k.round("Bash", "", 1500)
+	for range 2 {
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		if got, want := k.sizes(3), []int32{500, 100, 1030, 100, 642}; !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+}

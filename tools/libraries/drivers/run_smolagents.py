@@ -22,8 +22,7 @@ class Scripted(Model):
                 system += text(m["content"])
             else:
                 role = str(getattr(m["role"], "value", m["role"]))
-                if role != "tool-call":  # it says the code once more
-                    list_.append({"role": role, "text": text(m["content"])})
+                list_.append({"role": role, "text": text(m["content"])})  # tool-call says the code once more, and is no output of the model
         s = bench.main(list_, system)
         code = "\n".join(f"print(look(path={c['args']['path']!r}))" for c in s["calls"]) or f"final_answer({s['say']!r})"
         return ChatMessage(role="assistant", content=f"{s['say'] if s['calls'] else ''}\n<code>\n{code}\n</code>")
