@@ -332,16 +332,6 @@ func (l *clearing) eligible(t *Turn, i int, e *prompt.Entry, b *prompt.Block) bo
 	return e.Kind != prompt.KindToolResult && e.Kind != prompt.KindToolUse || kind == clearOfMedia || l.tools.has(t, b)
 }
 
-// hasCallsBehind reports whether calls follow an entry in the same response.
-func hasCallsBehind(c *prompt.Context, i int) bool {
-	for i++; i < c.Len() && c.At(i).Kind.Assistant(); i++ {
-		if c.At(i).Kind == prompt.KindToolUse {
-			return true
-		}
-	}
-	return false
-}
-
 // add lists an entry if clearing makes it smaller.
 func (l *clearing) add(c *prompt.Context, i int) {
 	p, e, b := &l.params.Leave, c.At(i), c.BlockAt(i)
@@ -429,7 +419,7 @@ func (l *clearing) sum(t *Turn) (gain int64, first int) {
 // clear clears the list.
 func (l *clearing) clear(t *Turn) {
 	c, p := t.Context, &l.params.Leave
-	b := Boundary{Kind: BoundaryMicro, Before: int64(c.Tokens()), Cleared: len(l.pieces)}
+	b := Boundary{Kind: BoundaryMicro, Before: int64(c.Tokens())}
 	form := prompt.FormCleared
 	switch {
 	case p.Head+p.Tail > 0 || p.Share > 0 || p.Again > 0:
@@ -443,8 +433,11 @@ func (l *clearing) clear(t *Turn) {
 			c.SetForm(i, prompt.FormCleared, 0, prompt.CauseEdit)
 		}
 		c.SetForm(r.at, form, r.left, prompt.CauseEdit)
-		b.Uncounted += r.counted
+		if b.Uncounted += r.counted; r.gain > 0 {
+			b.Cleared++
+		}
 	}
-	b.After = int64(c.Tokens())
-	t.Compacted(b)
+	if b.After = int64(c.Tokens()); b.Cleared > 0 {
+		t.Compacted(b)
+	}
 }

@@ -332,6 +332,16 @@ func entryKinds(what []clearKind) (kinds [prompt.NumKinds]bool) {
 	return kinds
 }
 
+// hasCallsBehind reports whether calls follow an entry in the same response.
+func hasCallsBehind(c *prompt.Context, i int) bool {
+	for i++; i < c.Len() && c.At(i).Kind.Assistant(); i++ {
+		if c.At(i).Kind == prompt.KindToolUse {
+			return true
+		}
+	}
+	return false
+}
+
 // again returns the tokens of what stands once more ahead of a result: what its call says, and what is around that; -1 for a result that has it.
 func (l *clearing) again(c *prompt.Context, at int) int32 {
 	around, result := l.params.Leave.Again, c.At(at)
