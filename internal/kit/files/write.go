@@ -282,10 +282,13 @@ func stage(s System, dir, staged string, members []Member) error {
 		if err == nil {
 			err = finish(w, members[i].Write)
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", members[i].Name, cause(err))
+		switch {
+		case err == nil:
+			return nil
+		case members[i].Name == planFile: // nobody has asked for it
+			return cause(err)
 		}
-		return nil
+		return fmt.Errorf("%s: %w", members[i].Name, cause(err))
 	})
 	if err != nil {
 		return err
