@@ -10,7 +10,7 @@ import (
 
 // readers is a digest of the sources that sessions are read by: tokens of Go files without comments, and what is embedded,
 // of traces/agents, sim/needs and all that they import. TestReaders computes it again.
-const readers = "188201cb81e24cd9"
+const readers = "878c5a0460170b5a"
 
 // Readers identifies what sessions are read by: sources, their dependencies, compiler, platform and build tags. Programs
 // with the same one read the same sessions from the same files. It is "" for a program that cannot tell, as

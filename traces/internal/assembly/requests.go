@@ -199,14 +199,6 @@ func (h *history) extend(r *Request) bool {
 	return false
 }
 
-// beside reports whether a request has neither the tools nor any of the system prompt of another: the program asks something else of the model.
-func (r *Request) beside(o *Request) bool {
-	same := func(a, b Block) bool { return a.Digest == b.Digest }
-	return r.Whole && o.Whole && r.Head != o.Head && !slices.ContainsFunc(r.Ahead, func(a Block) bool {
-		return slices.ContainsFunc(o.Ahead, func(b Block) bool { return same(a, b) })
-	})
-}
-
 // answered reports whether a request has the answer that the last call has behind as many messages, or whether that has none.
 func (h *history) answered(n int, r *Request) bool {
 	end := h.end().Messages
@@ -255,71 +247,6 @@ func (h *history) list(r *Request) int32 {
 	}
 	number(h.calls[0].Request)
 	return number(r)
-}
-
-// part says how a request differs from the one before it.
-func (p *placed) part(before *Request) {
-	p.verdict = p.compare(before)
-	p.parted = p.parts(before)
-	n := headBytes(p.Request) - headBytes(before)
-	if p.verdict != signs.VerdictSystem {
-		return
-	}
-	if n <= -bytesPerToken {
-		p.shrunk = -float64(n) / float64(headBytes(before))
-	}
-	if n >= bytesPerToken {
-		b := Derived(prompt.KindSystem, p.Head, int64(n/bytesPerToken))
-		b.Bytes = int32(n)
-		p.grown = []Block{{Block: b}}
-	}
-}
-
-// compare says what a request changed of the one before it.
-func (p *placed) compare(before *Request) signs.Verdict {
-	switch {
-	case p.Model != before.Model:
-		return signs.VerdictModel
-	case p.Head != before.Head:
-		same := slices.EqualFunc(tools(p.Ahead), tools(before.Ahead), func(a, b Block) bool { return a.Digest == b.Digest })
-		if same {
-			return signs.VerdictSystem
-		}
-		return signs.VerdictTools
-	case common(p.Messages, before.Messages) < len(before.Messages):
-		return signs.VerdictMessages
-	}
-	return signs.VerdictSame
-}
-
-// parts returns where a request parts from the one before it: the message, or the byte of the system prompt, from 1.
-func (p *placed) parts(before *Request) int32 {
-	if p.verdict != signs.VerdictSystem {
-		return int32(common(p.Messages, before.Messages)) + 1
-	}
-	n := 0
-	for n < min(len(p.System), len(before.System)) && p.System[n] == before.System[n] {
-		n++
-	}
-	return int32(n) + 1
-}
-
-// tools returns the blocks of tools at the beginning of a head.
-func tools(head []Block) []Block {
-	n := 0
-	for n < len(head) && head[n].Kind == prompt.KindTools {
-		n++
-	}
-	return head[:n]
-}
-
-// common returns how many messages two lists begin with.
-func common(a, b []*Message) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n].Digest == b[n].Digest {
-		n++
-	}
-	return n
 }
 
 // join appends histories to those that they go on from behind a compaction.
@@ -438,11 +365,6 @@ func digests(list []*Message) (all []prompt.Digest) {
 		}
 	}
 	return all
-}
-
-// apart reports whether two requests begin with different tools, or with different system prompts where they have none: they share no prefix.
-func (r *Request) apart(o *Request) bool {
-	return len(r.Ahead) > 0 && len(o.Ahead) > 0 && r.Ahead[0].Digest != o.Ahead[0].Digest
 }
 
 // head returns a call's tools and system prompt with their share of what it sent.
