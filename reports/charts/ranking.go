@@ -67,7 +67,7 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 		"PLACE 3–7: at least 2 strategies cost less, and at most 6, as all pairs are judged together, session by session (Holm). "+
 			"VS OWN: cost against the agent's own strategy; 95 % INTERVAL: of VS OWN for other sessions like these, drawn by the units that are "+
 			"least sure (DRAWN BY: sessions, blocks of time, projects or people). WAIT: waiting that it adds, negative where shorter contexts answer "+
-			"sooner. ENDS: sessions that it ends early; it is compared on those that both strategies bring to their end. BASIS: how the "+
+			"sooner. ENDS: sessions that it ends early; two strategies are compared on the sessions that both bring to their end. BASIS: how the "+
 			"algorithm is known. WHY: what saves the most, or costs the most."+overBestText(first),
 		rankingKey(r))
 	d.Notes = append(append(d.Notes, r.Lost...), "", errorLine(r.Run))
@@ -211,6 +211,19 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		}
 		return v
 	}
+	cost := func(s ranked) any {
+		if math.IsNaN(held(s, s.CostUSD)) {
+			return nil
+		}
+		c := document.Cell{Value: s.CostUSD, Text: document.USD(s.CostUSD, 2)}
+		if s.Ends > 0 {
+			c.Notes = append(c.Notes, "of the sessions that the strategy brings to their end; VS OWN compares these sessions")
+		}
+		if s.Unpriced > 0 {
+			c.Notes = append(c.Notes, "without "+document.Count(s.Unpriced, "call")+" of models that have no price")
+		}
+		return c
+	}
 	place := func(n int) any { // nothing where there is no order
 		if n == 0 {
 			return nil
@@ -245,7 +258,7 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		column("place_last", "", true, func(s ranked) any { return place(s.Place.Last) }),
 		column("strategy", "STRATEGY", false, func(s ranked) any { return s.Strategy }),
 		column("idealised", "", false, func(s ranked) any { return s.ideal }),
-		column("cost_usd", "COST", true, func(s ranked) any { return figure(held(s, s.CostUSD), document.USD(s.CostUSD, 2)) }),
+		column("cost_usd", "COST", true, cost),
 		column("vs_own", "VS OWN", true, func(s ranked) any { return figure(s.VsOwn, document.SignedPercent(s.VsOwn)) }),
 		column("", "95 % INTERVAL", true, between),
 		column("vs_own_low", "", true, func(s ranked) any { return figure(s.Low, "") }),
@@ -264,6 +277,7 @@ func rankingColumns() []document.ColumnOf[ranked] {
 			return document.Cell{Value: s.Ends, Text: cmp.Or(strings.TrimPrefix(document.Whole(s.Ends), "0"), "–")}
 		}),
 		column("unanswered_calls", "", true, func(s ranked) any { return s.Unanswered }),
+		column("unpriced_calls", "", true, func(s ranked) any { return s.Unpriced }),
 		column("basis", "BASIS", false, basis),
 		column("why", "WHY", false, func(s ranked) any { return s.Why }),
 	}

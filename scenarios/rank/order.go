@@ -229,9 +229,8 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 		if s.Ends > 0 {
 			s.Why += fmt.Sprintf("; ends %s early, %s not answered", document.Count(s.Ends, "session"), document.Count(s.Unanswered, "call"))
 		}
-		if unpriced := x.total.N(measures.UnpricedCalls); unpriced > 0 {
+		if s.Unpriced = x.total.N(measures.UnpricedCalls); s.Unpriced > 0 {
 			s.Cheaper = false // by how much, nobody can say
-			s.Why += fmt.Sprintf("; without %s of models that have no price", document.Count(unpriced, "call"))
 		}
 		if failed := s.Lacks - s.Ends; failed > 0 {
 			s.Why += fmt.Sprintf("; without %s", document.Count(failed, "session"))

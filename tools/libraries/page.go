@@ -51,7 +51,7 @@ func page(lines []*line) string {
 	out.WriteString(tasksNote())
 	out.WriteString(count(lines).text())
 	tau, pairs := order(lines)
-	fmt.Fprintf(&out, "The order of costs over all conversations, those that end refused too: Kendall's tau %.3f, over %s of presets whose real costs are not equal.\n\n",
+	fmt.Fprintf(&out, "The order of costs over all conversations, also over the ones that end refused: Kendall's tau %.3f, over %s of presets whose real costs are not equal.\n\n",
 		tau, document.Count(pairs, "pair"))
 	var last string
 	for _, l := range lines {

@@ -77,6 +77,7 @@ type Standing struct {
 	// Lacks counts acting sessions that its figures, VsOwn included, are without: the program fails under it there, or it ends
 	// them early. It ends Ends of them, and leaves Unanswered calls of these without an answer.
 	Lacks, Ends, Unanswered int
+	Unpriced                int // calls of models without a price, which CostUSD leaves out; then it is not Cheaper
 }
 
 // Whole returns what the strategy costs on all acting sessions, USD, of which the agent's own
