@@ -86,7 +86,7 @@ func frontPanel(run *results.Run, points []frontPoint) document.Panel {
 			usd, recalls = append(usd, at.CostUSD, f.Least(0)), append(recalls, recallAt(at.Recall))
 		}
 	}
-	p := document.Panel{Height: frontHeight, X: recallAxis(slices.Min(recalls)), Y: valueAxis(measures.UnitUSD, usd, 6)}
+	p := document.Panel{Height: frontHeight, X: recallAxis(slices.Min(recalls)), Y: costAxis(usd)}
 	p.Title, p.Note = "Cost (USD)", axisNote(&p.Y)
 	p.Y.Grid, p.Y.Bare = true, true
 	if run.Front != nil {
@@ -94,6 +94,18 @@ func frontPanel(run *results.Run, points []frontPoint) document.Panel {
 	}
 	p.Series = append(p.Series, frontDots(run, points)...)
 	return p
+}
+
+// maxLinearCost is how many times the least cost a point may cost on a linear axis. Most strategies cost about what the recording does: a
+// few that cost many times as much would press them into one spot.
+const maxLinearCost = 5
+
+// costAxis returns the axis of some costs, USD.
+func costAxis(usd []float64) document.Axis {
+	if low, high := slices.Min(usd), slices.Max(usd); low > 0 && high > maxLinearCost*low {
+		return logAxis(measures.UnitUSD, 0.8*low, 1.2*high)
+	}
+	return valueAxis(measures.UnitUSD, usd, 6)
 }
 
 // fullRecall is the end of the recall axis: cells that forget less are drawn there.
